@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING
 from bot import commands
 from bot.events import Ended, Place, Request, Sorry, Work
 from bot.faults import in_words
-from bot.holding import held
 from bot.kind import Runs, Service, Typed
-from bot.patience import wait_a_while
-from bot.platforms import Logged, Platform
-from bot.runs.arrivals import Arrivals, Doorway
+from bot.place_session import session_for
+from bot.platforms import LogView, Platform
+from bot.runs.arrivals import AcknowledgementGate, Arrivals
 from bot.runs.engine import Engine
 from bot.runs.execution import VIEW_S, Execution
 from bot.runs.live import LiveRuns
 from bot.runs.order import Order
-from bot.runs.past import Past
+from bot.runs.past_requests import PastRequests
 from bot.runs.requests import WATCH, child_id, line_of, ordered, request_from_json
+from bot.waiting import wait_at_most
 from storage.faults import StorageFault
 from storage.inbox import Inbox
 
@@ -40,25 +40,25 @@ if TYPE_CHECKING:
 
 Acknowledge = Callable[[], Awaitable[object]]
 BUSY_TIMEOUT_S = 10.0
-"""How long a database that another program holds is waited for, before a person is told."""
+"""How long to wait for a database that another program has locked, before the person gets a sentence about it."""
 ACKNOWLEDGE_S = 10.0
 """How long an acknowledgement may take before the run begins without it; platforms wait three seconds."""
 LEAVE_S = 5.0
-"""How long leaving waits for views; what is not on the screen by then is shown at the next start."""
+"""How long `close` waits for views; what is not shown by then is shown at the next start."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class Ticket:
-    """What the adapter gets for a request. `fresh` is False for one that was received before."""
+    """The adapter's handle of a request's run. `fresh` is False for a request that was received before."""
 
     run: str
     fresh: bool
     _ended: Callable[[str], Awaitable[Ended]]
 
     async def wait(self) -> Ended:
-        """Wait for the run's answer to be whole: how it ended."""
+        """Wait until the run's answer is whole; how it ended."""
         return await self._ended(self.run)
 
 
@@ -71,10 +71,10 @@ class App:
         engine_url: str,
         *,
         busy_timeout_s: float = BUSY_TIMEOUT_S,
-        works: Callable[[House, Runs], Mapping[str, Work]] = commands.made,
+        works: Callable[[House, Runs], Mapping[str, Work]] = commands.make_works,
     ) -> None:
         self.house = house
-        """The storage, the library and the models: what has an edge reads `records`, and asks here for the rest."""
+        """The storage, the library and the models. Adapters read `records` and call this class for the rest."""
         self.config = house.config
         self.records = house.records
         self.library = house.library
@@ -82,13 +82,13 @@ class App:
         self._started = False
         self._order = Order()
         self._arrivals = Arrivals(self._inbox, self._arrived)
-        self._door = Doorway()
+        self._gate = AcknowledgementGate()
         self._begun: set[asyncio.Task[Ticket]] = set()
         self._telling: set[asyncio.Task[None]] = set()
         self._guard: asyncio.Task[None] | None = None
-        self._platforms: dict[str, Platform] = {WATCH: Platform(WATCH, Logged)}
+        self._platforms: dict[str, Platform] = {WATCH: Platform(WATCH, LogView)}
         self._live = LiveRuns(self._inbox)
-        self._past = Past(self._inbox, house.records.sessions, house.withdrawals)
+        self._past = PastRequests(self._inbox, house.records.sessions, house.withdrawals)
         self.works = works(house, self)
         self._execution = Execution(
             house,
@@ -97,7 +97,7 @@ class App:
             self._begin,
             live=self._live,
             order=self._order,
-            door=self._door,
+            gate=self._gate,
             past=self._past,
         )
         self._engine = Engine(engine_url, self._execution.body, busy_timeout_s=busy_timeout_s)
@@ -124,27 +124,27 @@ class App:
         return Accounts(self.house.ledger, self.records.feedback, self.config.budget)
 
     async def free_chat(self, place: Place) -> bool:
-        """Whether plain messages in a thread of the bot's there are for the bot. Raises StorageFault."""
+        """Whether plain messages in the bot's threads in this place are for the bot. Raises StorageFault."""
         return await self.house.settings.free_chat(place)
 
     async def wording(self, space: str, prompt: str) -> Wording:
-        """Today's text of a prompt in this space. Raises Sorry for an unknown one."""
+        """The present text of a prompt in this space. Raises Sorry for an unknown one."""
         return await self.house.prompts.wording(space, prompt)
 
     async def overview(self, space: str, say: Words, name: Callable[[str], str]) -> AsyncGenerator[str, None]:
-        """What each kind of work has to say of a space; `name` makes somebody's name harmless there."""
+        """What each kind of work reports about a space; `name` escapes a person's name for the page."""
         for kind in commands.KINDS.values():
             if kind.overview is not None:
                 async for line in kind.overview(self.house, space, say, name):
                     yield line
 
     def attach(self, platform: Platform) -> None:
-        """Show runs of this platform; before `start`, so that cut-off runs have a view."""
+        """Serve this platform; before `start`, so that interrupted runs have a view."""
         self._platforms[platform.name] = platform
         if platform.fetch is not None:
             self.house.incoming.attach(platform.name, platform.fetch)
-        if platform.earlier is not None:
-            self.house.earlier.attach(platform.name, platform.earlier)
+        if platform.read_thread is not None:
+            self.house.thread_history.attach(platform.name, platform.read_thread)
 
     @property
     def platforms(self) -> Collection[str]:
@@ -152,16 +152,18 @@ class App:
         return self._platforms.keys()
 
     def origin(self, place: Place) -> str | None:
-        """The origin of a request in a place where nobody has written; None where its platform has none."""
+        """The origin of a request to which no message belongs; None where the platform has none."""
         platform = self._platforms.get(place.platform)
         return platform.origin(place) if platform is not None and platform.origin is not None else None
 
     def load(self) -> None:
-        """Begin to load what `start` needs, which may take its time meanwhile."""
+        """Begin to load, in the background, what `start` needs."""
         self._engine.load()
 
     async def start(self) -> list[Request]:
-        """Launch the engine; returns what goes on by itself: cut-off runs, what works do unasked. Raises Sorry."""
+        """Launch the engine. Returns the requests that run without being asked for now: interrupted ones, and those of
+        the works' services. Raises Sorry.
+        """
         with in_words():
             return await self._start()
 
@@ -176,11 +178,11 @@ class App:
                 continue
             try:
                 request = request_from_json(row.payload)
-                if row.state == "answered":  # it is past its line, and nobody waits for it
+                if row.state == "answered":  # it has left its line, and nobody waits for it
                     self._live.expect(request, row.seq).answered.set_result("done")
                 else:
                     self._arrived(request, row.seq)
-            except (KeyError, TypeError, ValueError, Sorry):  # one that only an earlier release understood
+            except (KeyError, TypeError, ValueError, Sorry):  # written by another release
                 _log.exception("run %s cannot be read", row.id)
                 await self._inbox.set_states({row.id: "failed"})
             else:
@@ -191,17 +193,17 @@ class App:
             await self.house.intake.clear(grace=timedelta())
         except StorageFault as fault:  # tried again at the next start, and after the next job
             _log.warning("what is left of removed books could not be cleared away: %s", fault)
-        # Also what runs of other platforms have fetched, which wait for a process that is on theirs.
+        # Of all rows: runs of other platforms wait with their files for a process that serves these.
         await self.house.incoming.keep_only({row.id for row in rows})
         for request in unfinished:
             match await self._engine.status(request.id):
                 case None:
                     await self._engine.start(request.id)
-                case "running":  # the engine takes it up by itself
+                case "running":  # the engine continues it by itself
                     pass
                 case ended:
                     _log.error("run %s cannot be taken up again: %s", request.id, ended)
-                    # Beside the start, which nobody's platform may hold up.
+                    # In a task: a platform that is slow to show it must not delay the start.
                     telling = asyncio.create_task(self._execution.give_up(self._live.expect(request, 0)))
                     self._telling.add(telling)
                     telling.add_done_callback(self._telling.discard)
@@ -214,26 +216,26 @@ class App:
         return bool(await self.house.jobs.runs(space, commands.JOBS))
 
     async def _leave_if_lost(self) -> None:
-        """The database's next process has taken up our runs: leave them to it, as if we were told to."""
+        """End this process once another one has taken the lock of the database, and our runs with it."""
         if self.house.server_lock is not None:
             await self.house.server_lock.lost()
             _log.error("another process works on the database now: leaving")
             signal.raise_signal(signal.SIGTERM)
 
     async def perform(self, request: Request, acknowledge: Acknowledge | None = None) -> Ticket:
-        """Persist the request, acknowledge it, then start it. One that came before is not done twice.
+        """Persist the request, acknowledge it, then start it. A request that was received before starts nothing.
 
-        `acknowledge` is awaited for a fresh request only; the run goes on whether or not it succeeds. Raises
+        `acknowledge` is awaited for a fresh request only; the run starts whether or not it succeeds. Raises
         Sorry when the request is not allowed or could not be persisted: then nothing was begun.
         """
         verb = commands.verb(request.work, request.verb)
-        # Nobody's to type: its work may offer it, and a run's child that a crash cut off is waited for.
+        # People cannot type an inner verb; it comes from a choice, or as the child of an interrupted run.
         if verb.inner and not (request.answers or request.parent):
             raise Sorry("commands.unknown_verb_only", name=verb.path)
         if verb.admin and not request.author.admin:
             raise Sorry("app.admins", verb=verb.path)
-        # A task of its own: whoever asked may be cut off half-way, and a run that is kept but never started
-        # would hold up its line.
+        # A task of its own, because the caller may be cancelled: a run that is stored but never started would block
+        # its line.
         begun = asyncio.create_task(self._perform(request, acknowledge))
         self._begun.add(begun)
         begun.add_done_callback(self._begun.discard)
@@ -243,30 +245,30 @@ class App:
         with in_words():
             await self._live.keep_owed()
             request = replace(request, locale=await self.house.settings.locale(request))
-            with self._door.waiting() if acknowledge is not None else nullcontext():
+            with self._gate.closed() if acknowledge is not None else nullcontext():
                 seq = await self._arrivals.receive(request)
                 if seq is not None and acknowledge is not None:
                     late = f"run {request.id} was not acknowledged"
-                    await wait_a_while(acknowledge(), ACKNOWLEDGE_S, late)
+                    await wait_at_most(acknowledge(), ACKNOWLEDGE_S, late)
             if seq is not None:
                 await self._start_run(request, seq)
         return Ticket(request.id, seq is not None, self._live.ended)
 
     async def _start_run(self, request: Request, seq: int) -> None:
-        """Have the engine begin with a request that is kept. Raises StorageFault."""
+        """Start the run of a stored request. Raises StorageFault."""
         try:
             row = commands.verb(request.work, request.verb)
             if (row.plain or row.holds) and request.text.strip():
-                # Before the run, which may wait: plain text that comes meanwhile goes where this went.
-                await held(self.records.sessions, request, request.text, over=row.holds)
-            await self._door.clear()
+                # Before the run, which may wait: plain text that comes meanwhile belongs to the same session.
+                await session_for(self.records.sessions, request, request.text, over=row.holds)
+            await self._gate.passed()
             await self._engine.start(request.id)
-        except StorageFault:  # it must neither hold up its line nor begin at the next start
+        except StorageFault:  # it must neither block its line nor begin at the next start
             await self._execution.end(self._live.expect(request, seq), "failed")
             raise
 
     async def _begin(self, child: Request, key: str) -> str:
-        """Have a run's child done, as durably as if a person had asked for it; again the same does nothing."""
+        """Start a run's child, as durably as a person's request; again with the same key it does nothing."""
         child = replace(child, id=child_id(replace(child, id=child.parent), key))
         with in_words():
             if (seq := await self._arrivals.receive(child)) is not None:
@@ -274,61 +276,61 @@ class App:
         return child.id
 
     def _arrived(self, request: Request, seq: int) -> None:
-        """Take note of a request in the order of its number, before another one is received."""
+        """Register a request in the order of the numbers."""
         self._live.expect(request, seq)
         if ordered(request):
             self._order.enter(line_of(request), seq)
 
     async def plain(self, place: Place, author: str, text: str) -> tuple[str, str]:
-        """The work and verb that a person's plain text goes to in this place: its session's, else rules."""
-        here = (place.space, place.platform, place.channel, place.thread)
+        """The work and verb of a person's plain text in this place: those of its session, else of the default work."""
+        place_key = (place.space, place.platform, place.channel, place.thread)
         with in_words():
-            session = await self.records.sessions.active(*here)
+            session = await self.records.sessions.active(*place_key)
             work, verb = commands.plain_verb(session.work if session else commands.DEFAULT_WORK)
             kind = commands.KINDS[work]
             meant = await kind.plain(self.house, place, author, text) if kind.plain is not None else ""
         return work, meant or verb
 
     async def stop(self, place: Place, author: str = "") -> int:
-        """Stop what runs or waits in this place, library jobs only where nothing else does; how many.
+        """Stop the runs that go on or wait in this place, library jobs only where there is nothing else; how many.
 
         At a channel's root also what `author` has begun elsewhere in the channel: in threads, in private.
         """
         return await self._live.stop(place, author)
 
     async def settled(self, place: Place, work: str, verbs: Collection[str]) -> None:
-        """Wait for the end of the run that goes on in this place, if it is one of these verbs; for none behind it."""
+        """Wait for the answer of the run that goes on in this place, if it is of one of these verbs."""
         going = self._live.numbered(self._order.called(place))
         if going is not None and going.request.work == work and going.request.verb in verbs:
             await asyncio.shield(going.answered)
 
     async def stop_run(self, space: str, run: str) -> int:
         """Stop one run; 0 when it is over, or of another space."""
-        if not self._started:  # then nothing runs, but what an earlier process left would go on at a start
+        if not self._started:  # nothing runs here, but an earlier process's run would continue at a start
             return int(await self._live.give_up(space, run))
-        one = self._live.of(space, run)
-        return int(one is not None and await self._live.stop_one(one))
+        live = self._live.of(space, run)
+        return int(live is not None and await self._live.stop_one(live))
 
     async def stop_where(self, meant: Callable[[Request], bool]) -> int:
-        """Stop every run whose request is meant, as when a platform shuts us out of a space; how many."""
+        """Stop every run whose request `meant` accepts, as when the bot is removed from a space; how many."""
         return await self._live.stop_where(meant)
 
     def live(self, space: str, run: str) -> bool:
         """Whether the run is going or waiting in this process."""
-        one = self._live.of(space, run)
-        return one is not None and not one.quiet
+        live_run = self._live.of(space, run)
+        return live_run is not None and not live_run.quiet
 
     async def ended(self, run_id: str) -> Ended:
-        """Wait for the answer of a run to be whole, also one that was taken up at the start: its status."""
+        """Wait until a run's answer is whole, also of one that was continued at the start; how it ended."""
         return await self._live.ended(run_id)
 
-    async def past(self, space: str, run: str) -> Request | None:
+    async def request_of(self, space: str, run: str) -> Request | None:
         """The request of a run, to ask it again; None where this space has none of that id."""
         with in_words():
             return await self._past.request(space, run)
 
     async def forget(self, space: str, *runs: str) -> bool:
-        """A person took back what they asked: stop it, and keep neither the words nor the answer, only the ids.
+        """Stop runs whose author has deleted the request, and erase their words and answers; the ids stay.
 
         Whether this space had such runs.
         """
@@ -343,18 +345,18 @@ class App:
         if (request := await self._past.request(space, run)) is None:
             return False
         await self._past.withdraw(request)
-        if (one := self._live.of(space, run)) is not None:
-            await self._live.stop_one(one)
-            # Until it has ended it remembers what was shown, and keeps what its buttons offer.
-            await asyncio.wait({one.end}, timeout=2 * VIEW_S)
+        if (live := self._live.of(space, run)) is not None:
+            await self._live.stop_one(live)
+            # Until its end it still stores what was shown and what its buttons offer: erase that, too.
+            await asyncio.wait({live.end}, timeout=2 * VIEW_S)
             await self._past.withdraw(request)
         await self._engine.forget(run)
-        for child in await self._inbox.children(space, run):  # what it has begun holds words of it, too
+        for child in await self._inbox.children(space, run):  # its children hold words of it, too
             await self._forgotten(space, child.id)
         return True
 
     async def forget_steps(self, space: str, *runs: str) -> None:
-        """Keep nothing of what these runs went through, but of those that go on; requests and answers stay."""
+        """Delete the stored steps of these runs, except of those that go on; requests and answers stay."""
         with in_words():
             for run in runs:
                 if await self._past.request(space, run) is not None and self._live.of(space, run) is None:
@@ -362,10 +364,10 @@ class App:
             await self._engine.scrub()
 
     async def reword(self, space: str, run: str, text: str, edit: str = "") -> bool:
-        """A person changed what they wrote: it is kept so, the answer stays. Whether this space had such a run.
+        """Store the new words of a request that a person has edited; its answer stays. Whether this space has the run.
 
-        `edit` tells edits of one message apart, "" for no edit of a message. One that comes again does nothing, and
-        what its work does about it is a run of its own.
+        `edit` identifies the edit of the message, "" where there was none: a redelivered one does nothing. If the work
+        reacts to edits (`Kind.reworded`), that is a run of its own.
         """
         with in_words():
             if (request := await self._past.request(space, run)) is None:
@@ -374,8 +376,8 @@ class App:
             follows = kind.reworded if kind is not None and edit and text else ""
             if follows and await self._inbox.get(child_id(request, key)) is not None:
                 return True
-            if (one := self._live.of(space, run)) is not None:
-                one.reworded = text
+            if (live := self._live.of(space, run)) is not None:
+                live.reworded = text
             if not await self._past.reword(space, run, text):
                 return False
             if follows:
@@ -386,30 +388,30 @@ class App:
     async def complete(
         self, space: str, kind: str, prefix: str, shelf: str | None = None, author: str = ""
     ) -> list[str]:
-        """Names of this kind (what a verb of the table `completes`) that begin like `prefix`; [] of an unknown kind.
+        """Names of this kind (`Option.completes`) that begin with `prefix`; [] for an unknown kind.
 
-        A person's own are `author`'s.
+        Names that belong to a person are those of `author`.
         """
         typed = Typed(space, prefix, shelf, author)
-        for one in commands.KINDS.values():
-            if kind in one.completes:
-                return await one.completes[kind](self.house, typed)
+        for work in commands.KINDS.values():
+            if kind in work.completes:
+                return await work.completes[kind](self.house, typed)
         return []
 
     async def close(self) -> None:
-        """Leave in order. Runs that are still going are taken up at the next start."""
+        """Close in order. Runs that are still going continue at the next start."""
         self._execution.leaving = True
         for service in self._services:
             await service.close()
         if self._begun:
             await asyncio.wait(set(self._begun))
-        # Who has not been told by now is at the next start.
-        tasks = [*self._telling, *(one.task for one in self._live.all() if one.task is not None)]
+        # Whoever has not been informed by now will be at the next start.
+        tasks = [*self._telling, *(live.task for live in self._live.all() if live.task is not None)]
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        if ending := [one.end for one in self._live.all() if one.ending]:
+        if ending := [live.end for live in self._live.all() if live.ending]:
             await asyncio.wait(ending, timeout=LEAVE_S)
         if self._started:
             await self._engine.close()

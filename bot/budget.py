@@ -1,6 +1,6 @@
-"""The ledger's hook: every paid call sets an estimate aside first, within the caps, then settles what it used.
+"""The budget of paid calls: each reserves an estimate first, within the caps, and settles its real usage afterwards.
 
-Knows no provider and no prices: whoever calls says what tokens cost.
+Knows no provider and no prices: the caller says what tokens cost.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WEIGHTS = (
 Hebrew and the scripts of India; Thai and Korean; kana; Chinese. Fitted to the counts that OpenAI gives for one sentence
 in many languages ("Hello GPT-4o", 2024, "Language tokenization"), a little above them, since others take more."""
 _OTHER = 2.0
-"""Of emoji and whatever else is rare."""
+"""Tokens of an emoji or another rare character."""
 _SCRIPTS = tuple((weight, re.compile(f"[{letters}]+")) for weight, letters in _WEIGHTS)
 _ASCII = tuple(
     (weight, "".join(script.findall("".join(map(chr, range(128))))).encode())
@@ -49,7 +49,7 @@ _ASCII = tuple(
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 MESSAGE_TOKENS = 4
-"""What the chat format adds to each message, as OpenAI's counting guide has it (3 and a role)."""
+"""What the chat format adds to each message, after OpenAI's counting guide (3 and a role)."""
 
 
 def text_tokens(text: str) -> int:
@@ -59,23 +59,23 @@ def text_tokens(text: str) -> int:
 
 def weighed(text: str) -> float:
     """The same, unrounded, for texts that come in pieces."""
-    # Most of a text is ASCII, of which bytes.translate takes letters out a hundred times as fast as a pattern.
+    # Most of a text is ASCII, where bytes.translate removes letters a hundred times as fast as a pattern.
     tokens, ascii_left = 0.0, text.encode("ascii", "ignore")
     for weight, letters in _ASCII:
-        found, ascii_left = len(ascii_left), ascii_left.translate(None, letters)
-        tokens += weight * (found - len(ascii_left))
+        unread, ascii_left = len(ascii_left), ascii_left.translate(None, letters)
+        tokens += weight * (unread - len(ascii_left))
     tokens += _OTHER * len(ascii_left)
     if text.isascii():
         return tokens
     text = "".join(_NOT_ASCII.findall(text))
-    left = len(text)
+    uncounted = len(text)
     for weight, script in _SCRIPTS:
-        if not left:
+        if not uncounted:
             break
-        found = sum(map(len, script.findall(text)))
-        tokens += weight * found
-        left -= found
-    return tokens + _OTHER * left
+        unread = sum(map(len, script.findall(text)))
+        tokens += weight * unread
+        uncounted -= unread
+    return tokens + _OTHER * uncounted
 
 
 def prompt_tokens(prompt: Prompt) -> int:
@@ -99,17 +99,17 @@ def prompt_tokens(prompt: Prompt) -> int:
 
 
 def dollars(amount: Decimal) -> str:
-    """As people read it: cents, and of less than ten of them four digits after the point."""
+    """With two digits after the point; below ten cents with four."""
     return f"{amount:.2f}" if amount >= Decimal("0.1") or not amount else f"{amount:.4f}"
 
 
 async def unknown(usage: Usage) -> Decimal | None:
-    """The price of a model of which none is known."""
+    """The price of a model whose price is not known."""
     return None
 
 
 class Budget:
-    """Puts the ledger around paid calls, and minds the caps of `settings`."""
+    """Enters paid calls in the ledger, within the caps of `settings`."""
 
     def __init__(self, ledger: Ledger, settings: BudgetConfig) -> None:
         self._ledger = ledger
@@ -130,7 +130,7 @@ class Budget:
         tokens the meter shows, and the dollars that `price` gives for them. A process that dies here
         leaves the reservation, which counts as spent.
 
-        Raises Sorry ("budget.run", "budget.space") in the call's place where it could cost more than is left.
+        Raises Sorry ("budget.run", "budget.space") instead of calling where it could cost more than is left.
         """
         space = run.request.place.space
         entry = await self._reserve(run, step, model, Usage(prompt_tokens(prompt), prompt.max_tokens), price)
@@ -176,7 +176,7 @@ class Budget:
         try:
             return await asyncio.shield(reserving)
         except asyncio.CancelledError:
-            # What nobody will ask for must not stand against the caps for as long as they look back.
+            # A call that will not be made must not count against the caps.
             with suppress(OverCap, StorageFault):
                 await self._settle(space, await reserving, Usage(), price, "stopped")
             raise

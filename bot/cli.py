@@ -1,7 +1,6 @@
 """The command line: `python -m bot [--config FILE] [--data DIR] COMMAND`.
 
-Reads arguments and hands over; whatever is heavy is imported by the command that needs it, so that
---help costs next to nothing.
+Reads arguments and calls the command, which imports what is heavy itself, so that --help costs next to nothing.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
     from bot.verb import Verb
 
 OK, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
-BAD_LINES = 20
-"""So many lines of a log that were left out are named."""
 """Exit codes; 130 is what a shell says of a program that Ctrl-C ended (128 + SIGINT)."""
+BAD_LINES = 20
+"""The most lines of an imported log that are named as left out."""
 
 
 _SETTINGS = (
@@ -47,15 +46,15 @@ _SETTINGS = (
     "slack_run.swapped_",
     "slack_run.token_",
 )
-"""Keys of what a person has to write or click first: trying again would not help."""
+"""Keys of faults that a person has to mend in the configuration: trying again would not help."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit code."""
     locale = locale_from(os.environ)
     try:
-        given = sys.argv[1:] if argv is None else argv
-        arguments = parser(words(locale), given).parse_args(given)
+        arguments_given = sys.argv[1:] if argv is None else argv
+        arguments = parser(words(locale), arguments_given).parse_args(arguments_given)
         code = _command(arguments, locale)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -69,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser(say: Words, argv: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Every command and option of what `argv` asks for; global ones are taken before and after the command."""
+    """The commands and options, a work's own only if `argv` names it; global ones go before or after the command."""
     shared = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     shared.add_argument("--config", metavar="FILE", help=say("cli.config"))
     shared.add_argument("--data", metavar="DIR", help=say("cli.data"))
@@ -185,7 +184,7 @@ def _command(arguments: argparse.Namespace, locale: str) -> int:
 
 
 def _run(asked: dict[str, Any], locale: str) -> int:
-    if asked.get("command") != "models":  # whose files are no secret, and may serve several people
+    if asked.get("command") != "models":  # model files are no secret, and may serve several people
         os.umask(0o077)
     if asked.get("command") == "doctor" and not asked.get("invite"):
         from bot.doctor import doctor
@@ -243,11 +242,11 @@ def _perform(config: Config, locale: str, asked: dict[str, Any]) -> int:
 
     row = verb(asked["command"], asked["verb"])
     options = {option.name: asked[option.name] for option in row.options if option.name in asked}
-    given = asked.get("given", "")
+    argument = asked.get("given", "")
     if row.argument is not None and row.argument.many:
-        options[row.argument.name], given = [absolute(path) for path in given], ""
+        options[row.argument.name], argument = [absolute(path) for path in argument], ""
     out = json_stream() if asked.get("json") else None
-    return perform(config, locale, row, options, given, out, asked.get("space") or "local")
+    return perform(config, locale, row, options, argument, out, asked.get("space") or "local")
 
 
 def _story(config: Config, say: Words, asked: dict[str, Any]) -> int:
@@ -266,16 +265,20 @@ def _story(config: Config, say: Words, asked: dict[str, Any]) -> int:
         print(clean(say("story.exported", title=row.title or say("story.untitled"), file=file)))
         return OK
     out = json_stream() if asked.get("json") else None
-    found = leaving.run(take_in(config, space, Path(asked["file"]), _counted))
-    for line in found.left_out[:BAD_LINES]:
+    imported = leaving.run(take_in(config, space, Path(asked["file"]), _counted))
+    for line in imported.left_out[:BAD_LINES]:
         print(clean(say("story.import_line", line=line.number, reason=say(line.key))), file=sys.stderr)
-    if (more := len(found.left_out) - BAD_LINES) > 0:
+    if (more := len(imported.left_out) - BAD_LINES) > 0:
         print(clean(say("story.import_lines_more", n=more)), file=sys.stderr)
     if out is not None:
-        out.write(dumps({"story": found.story.id, "turns": found.turns}).encode() + b"\n")
+        out.write(dumps({"story": imported.story.id, "turns": imported.turns}).encode() + b"\n")
         out.close()
     else:
-        print(clean(say("story.imported", title=found.story.title, n=found.turns, code=found.story.alias)))
+        print(
+            clean(
+                say("story.imported", title=imported.story.title, n=imported.turns, code=imported.story.alias)
+            )
+        )
     return OK
 
 
@@ -288,19 +291,19 @@ def _script_report(config: Config, say: Words, asked: dict[str, Any]) -> int:
     from bot.adapters.markdown import clean
     from bot.works.script.command_line import report_of
 
-    made = leaving.run(report_of(config, Path(asked["file"])))
+    report = leaving.run(report_of(config, Path(asked["file"])))
     if asked.get("json"):
-        print(dumps(made, ensure_ascii=False))
+        print(dumps(report, ensure_ascii=False))
         return OK
-    for scene in made["scenes"]:
+    for scene in report["scenes"]:
         speaking = ", ".join(scene["characters"])
         print(clean(f"{scene['number']:>4} {scene['eighths']:>4}/8  {scene['heading']}  {speaking}".rstrip()))
-    print(clean(say("cli.script_totals", title=made["title"], **made["totals"])))
+    print(clean(say("cli.script_totals", title=report["title"], **report["totals"])))
     return OK
 
 
 def _eval_memory(config: Config, asked: dict[str, Any]) -> int:
-    """How well a story's memory finds what the file's queries ask for."""
+    """Measure how well a story's memory finds what the file's queries ask for."""
     from json import dumps
     from pathlib import Path
 
@@ -324,7 +327,7 @@ def _eval_memory(config: Config, asked: dict[str, Any]) -> int:
 
 
 def _eval_course(config: Config, say: Words, asked: dict[str, Any]) -> int:
-    """How well the courses' search tool finds what the file's questions ask for."""
+    """Measure how well the courses' search tool finds what the file's questions ask for."""
     from pathlib import Path
 
     from bot.adapters import leaving
@@ -352,7 +355,7 @@ def _chat(config: Config, locale: str, asked: dict[str, Any]) -> int:
 
 
 def json_stream() -> BinaryIO:
-    """Standard output for JSON alone: whatever else writes there lands on standard error from now on."""
+    """Standard output, for JSON alone: other writers of it write to standard error from now on."""
     sys.stdout.flush()
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

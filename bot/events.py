@@ -1,6 +1,6 @@
-"""What flows between a platform and a work: requests in, events out.
+"""What goes between a platform and a work: requests in, events out.
 
-A leaf: imports nothing of the house. It deliberately knows no platform, no model and no storage.
+A leaf: imports nothing of ours. It deliberately knows no platform, no model and no storage.
 """
 
 from __future__ import annotations
@@ -54,11 +54,10 @@ class File:
 class Request:
     """One thing that somebody asked for. `id` is derived from the platform's own event id.
 
-    `origin` is the adapter's own note of where the answer goes; nobody else looks into it, and it is
-    never logged. `line` is the line of its own, within its space, in which it waits; "" for the usual one of its place.
-    `parent` is the run that has begun it (`Run.begin`); "" where a person, a schedule or a folder has.
-    `answers` is the run whose choice was pressed, or on whose message the verb was called, "" where none was: of the
-    same space.
+    `origin` says where the answer goes, in a format that only the adapter reads; it is never logged. `line` names the
+    line of its space in which the run waits; "" for the usual line of its place. `parent` is the run that has begun it
+    (`Run.begin`); "" where a person, a schedule or a folder has. `answers` is the run of the same space whose choice
+    was pressed, or on whose message the verb was called; "" where none was.
     """
 
     id: str
@@ -78,9 +77,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Who says what a stage holds, where that is not the bot: a name, and the https address of a picture or "".
+    """Who speaks in a stage, if not the bot: a name, and the https address of a picture or "".
 
-    `own`: the words are posted under this name where the platform lets them be; else it stands above them in bold.
+    `own`: post the words under this name where the platform can; elsewhere the name stands above them in bold.
     """
 
     name: str
@@ -92,8 +91,8 @@ class Speaker:
 class Stage:
     """Opens a new threaded message. `key` is unique within the run and the same on replay.
 
-    With the key of the open stage it only gives that one another title. `calls` are the ids of people who have asked to
-    be called by name when it is posted: nobody else ever is.
+    With the key of the open stage it only changes that stage's title. `calls` are the ids of the people whom its
+    message mentions, as they have asked for: the bot mentions nobody else.
     """
 
     key: str
@@ -111,7 +110,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The passing line under the open stage; `done` of `total` where they are known."""
+    """The line under the open stage that is replaced by the next; `done` of `total` where they are known."""
 
     text: str
     done: int | None = None
@@ -120,8 +119,8 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """What marker [n] stands for. `quote` is a verbatim substring of the source's text, `link` where it is on the web:
-    an http or https address, or "".
+    """What marker [n] stands for. `quote` is a verbatim substring of the source's text, `link` its http or https
+    address, or "".
     """
 
     n: int
@@ -134,11 +133,11 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One button: its label, and the line that pressing it is the same as typing; "" for doing nothing.
+    """One button: its label, and the line that a press stands for as if it were typed; "" for none.
 
-    `asks` is a question: pressing asks it, and the words that the person answers with are put behind the command as its
-    text. Nothing in them is read as an option or as a command. The command's verb has to take a text. With `form` all
-    that the verb's form has is asked for at once, where a window can open.
+    `asks` is a question that a press asks first: the answer becomes the text of the command, and no option or command
+    is read from it. The command's verb has to take a text. With `form` a press opens the verb's whole form, where a
+    window can open.
     """
 
     label: str
@@ -151,9 +150,9 @@ class Choice:
 class Choices:
     """The run ends by offering these; a press is a new request.
 
-    With `votes` it is the presser's vote, the last one of each person counts, and the buttons say how many there are.
-    It is a request only where the choice has a command, too. In a terminal there is nobody to vote with.
-    Once one is `taken`, by its index, they stand there as they were, and can be pressed no more.
+    With `votes` a press is a vote: each person's last one counts, and the buttons show the counts. It is a request,
+    too, only where the choice has a command. A terminal has no votes. Once one is `taken`, by its index, they stay
+    visible and cannot be pressed any more.
     """
 
     prompt: str
@@ -164,7 +163,7 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A PNG to look at, with the words for who cannot."""
+    """A PNG, with an alternative text for those who cannot see it."""
 
     name: str
     png: bytes
@@ -172,13 +171,13 @@ class Picture:
 
     @property
     def data(self) -> bytes:
-        """As an attachment has it."""
+        """The bytes, under the name that `Attachment` has for them."""
         return self.png
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file to keep."""
+    """A file for the reader to keep."""
 
     name: str
     media_type: str
@@ -207,7 +206,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Speak:
-    """Words for the voice channel, or for an audio clip: spoken once, whatever a crash repeats.
+    """Words for the voice channel or for an audio clip, spoken at most once, also after a crash.
 
     `key` is unique within the run and the same on replay. `speaker` is who says it, a role such as "narrator" or a
     character's name; `language` is as in `Request.locale`, "" for the request's own.
@@ -221,7 +220,7 @@ class Speak:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A sentence beside the answer that stays: a label, a limit, a degraded path."""
+    """A lasting sentence beside the answer: a label, a limit, a degraded path."""
 
     text: str
 
@@ -235,9 +234,9 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The answer is whole, and the run goes on quietly: nobody waits for it or can stop it with `stop` any more.
+    """The answer is whole, and the run continues in the background: nobody waits for it, and `stop` no longer stops it.
 
-    What it yields from now on is not shown, but for Changed and Speak.
+    Of what it yields from now on only Changed and Speak are shown.
     """
 
 
@@ -249,10 +248,10 @@ Shown: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A stage of an earlier run of this space has this title and these contents from now on.
+    """Gives a stage of an earlier run of this space, by its key, this title and these contents.
 
-    With none it is withdrawn: a sentence stands in its place. `stage` is the key that it was shown by. What was never
-    shown stays so; what can no longer be edited is shown anew, unless it is to be changed `in_place` or not at all.
+    Without contents it is withdrawn: a sentence replaces it. A stage that was never shown is not shown now; one that
+    can no longer be edited is posted again, but not with `in_place`.
     """
 
     run: str
@@ -268,9 +267,9 @@ Event: TypeAlias = Shown | Speak | Changed | Answered
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one model call, cache reads and writes told apart; `estimated` where we counted ourselves.
+    """Tokens of one model call, with cache reads and writes counted separately; `estimated`: counted by us.
 
-    `cost_usd` are the dollars that the service itself says it took, None where it does not say.
+    `cost_usd` is the price in dollars that the service reports, None where it reports none.
     """
 
     input_tokens: int = 0
@@ -312,7 +311,7 @@ class Completion:
 
 
 class Run(Protocol):
-    """One request being worked on, durably: what was finished is not done again after a crash."""
+    """One request being worked on, durably: a finished step is not repeated after a crash."""
 
     @property
     def id(self) -> str: ...
@@ -321,7 +320,7 @@ class Run(Protocol):
     def request(self) -> Request: ...
 
     async def step(self, name: str, call: Callable[[], Awaitable[T]], of: type[T]) -> T:
-        """Run `call` once and keep its value; a replay returns what was kept.
+        """Run `call` once and store its value; a replay returns the stored value.
 
         `name` is unique within the run. `of` is the value's type, which is how it comes back
         from storage (anything pydantic can round-trip through JSON: dataclasses, lists, dicts).
@@ -333,7 +332,7 @@ class Run(Protocol):
     ) -> AsyncGenerator[str | Completion, None]:
         """Pass on pieces of text while `call` yields them, then the Completion that ends it.
 
-        A replay yields the kept text in one piece, then the same Completion.
+        A replay yields the stored text in one piece, then the same Completion.
         """
         ...
 
@@ -345,19 +344,19 @@ class Run(Protocol):
         text: str = "",
         options: Mapping[str, OptionValue] | None = None,
         line: str = "",
-        apart: str = "",
+        thread_title: str = "",
     ) -> str:
-        """Have an `inner` verb of this work done by a run of its own: its id, made from this run's and `key`.
+        """Begin a child run of an `inner` verb of this work; its id, made from this run's and `key`.
 
-        It is as durable as this one, and begun once however often this one is replayed. It shows nothing unless it
-        opens a stage, and nobody waits for it. Those of one `line` go one after another; without one it waits
-        for nobody, unless its verb is ordered.
-        With `apart` it begins a conversation of that title, where `apart` says.
+        It is as durable as this run, and begun once also when this one is replayed. It shows nothing before it opens a
+        stage, and nobody waits for it. Children of one `line` go one after another; one without a line waits for no
+        other run, unless its verb is ordered.
+        With a `thread_title` it begins a new conversation, in the place that `new_thread` gives.
         """
         ...
 
-    def apart(self, key: str, title: str) -> Place:
-        """The conversation of its own, in this run's channel, that `begin` would begin by this key and title.
+    def new_thread(self, key: str, title: str) -> Place:
+        """The place of the new conversation, in this run's channel, that `begin` begins by this key and title.
 
         Raises Sorry where there can be none.
         """
@@ -374,27 +373,27 @@ class View(Protocol):
     """How it looks; knows no work. One view per run."""
 
     async def show(self, event: Shown) -> None:
-        """Take the event in; it need not be on the screen when this returns."""
+        """Take the event; it may be shown after this returns."""
         ...
 
     async def change(self, changed: Changed) -> None:
-        """Show another content of a stage of this view's run, which is over; again the same for the same."""
+        """Show new contents of a stage of this view's run, which has ended; idempotent."""
         ...
 
     async def flush(self, status: Ended) -> None:
-        """Bring everything to the screen: the run is about to be written down as ended, as `status`.
+        """Show everything that was taken: the run's end, as `status`, is about to be stored.
 
-        A crash before that is written shows the run again; one after it does not.
+        A crash before it is stored shows the run again; one after it does not.
         """
         ...
 
     async def close(self, status: Ended) -> None:
-        """The run has ended as `status`, and that is written down."""
+        """The run's end, as `status`, is stored."""
         ...
 
 
 class Sorry(Exception):
-    """Something a person can understand and mend, named by a key of the catalogue of words.
+    """A fault that a person can understand and mend, by its key in the catalogue of words.
 
     Raised anywhere below `App.perform`, which shows `words(key, **values)` as a `Failed`.
     """

@@ -1,4 +1,4 @@
-"""What went wrong, as the one sentence that a person reads; the rest goes to the log.
+"""Faults as the one sentence that a person reads; the details go to the log.
 
 Knows no platform and no work.
 """
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def in_words() -> Iterator[None]:
-    """Turns the storage's faults into Sorry."""
+    """Turn the storage's faults into Sorry."""
     try:
         yield
     except StorageFault as fault:
@@ -27,7 +27,7 @@ def in_words() -> Iterator[None]:
 
 
 def failure(request: Request, error: Exception) -> Failed:
-    """The end of a run that could not go on."""
+    """The event that ends a run which has raised `error`."""
     say = words(request.locale)
     if isinstance(error, Sorry):
         return Failed(say(error.key, **error.values))

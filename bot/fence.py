@@ -1,6 +1,6 @@
-"""Text from books, people and models as it stands in a prompt: fenced as data.
+"""Untrusted text in a prompt: what books, people and models say is quoted between tags ("fenced") as data.
 
-Every prompt that quotes goes through here. What is quoted cannot close the fence it stands in.
+Every prompt that quotes uses this module. Quoted text cannot close the tags around it.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ FENCES = (
     "state", "courses", "history", "chapter", "milestones", "pacing", "overused",
     "screenplay", "evidence",
 )  # fmt: skip
-"""The tags that our prompts fence with."""
+"""The tags that our prompts quote with."""
 
 EARLIER_CHARS = 1_500
-"""As much of an earlier answer as a follow-up is read with."""
+"""Characters of an earlier answer that a follow-up's prompt contains."""
 
 # A slash, spaces and whatever prints as nothing may stand before the name and between its letters.
 _GAP = r"[^\w<＜﹤]*+"
 _NAMES = "|".join(_GAP.join(name) for name in FENCES)
 _OPENING = re.compile(rf"[<＜﹤](?={_GAP}(?:{_NAMES}))", re.IGNORECASE)
-# What chat templates of models set off turns and parts with. A server that tokenizes a whole conversation as one text
-# takes these for the real thing wherever they stand (ChatML, Llama 2 and 3, Mistral, Gemma, DeepSeek, GLM, T5).
+# The markers of chat templates. A server that tokenizes a whole conversation as one text takes them for real wherever
+# they stand (ChatML, Llama 2 and 3, Mistral, Gemma, DeepSeek, GLM, T5).
 _TEMPLATE = re.compile(
     r"<(?=[|｜]"
     r"|/?<?/?(?:s|SYS|bos|eos|pad|unk|sop|eop|mask|think|tool_calls?|tool_response|tools|unused\d+|extra_id_\d+)>"
@@ -41,14 +41,14 @@ _IN_QUOTES = str.maketrans('<＜﹤>＞﹥"', "‹‹‹›››”")
 
 
 def data(text: str) -> str:
-    """`text` without anything that could open or close one of our fences, or a turn of a model's conversation."""
+    """`text` without anything that could open or close one of our tags, or a turn of a model's chat template."""
     return _TEMPLATE.sub("‹", _OPENING.sub("‹", text))
 
 
-def passages(found: Iterable[Passage], numbers: Iterable[int] | None = None) -> str:
-    """The passages one below the other, with these numbers, or numbered from 1."""
+def passages(quoted: Iterable[Passage], numbers: Iterable[int] | None = None) -> str:
+    """The passages, one below the other, with these numbers, or numbered from 1."""
     fenced = []
-    for n, passage in zip(count(1) if numbers is None else numbers, found, strict=False):
+    for n, passage in zip(count(1) if numbers is None else numbers, quoted, strict=False):
         where = " ".join(data(f"{passage.title} › {passage.heading}").translate(_IN_QUOTES).split())
         fenced.append(f'<passage n="{n}" from="{where}">\n{data(passage.text)}\n</passage>')
     return "\n".join(fenced)
@@ -63,13 +63,13 @@ def exchanges(history: Iterable[tuple[str, str]], *, most: int = EARLIER_CHARS) 
     return "\n".join(fenced)
 
 
-def thread(said: str) -> str:
-    """What people said to each other in a thread before anything was asked there."""
-    return f"<earlier>\n{data(said)}\n</earlier>" if said.strip() else ""
+def thread(words: str) -> str:
+    """The messages of a thread before the first question there."""
+    return f"<earlier>\n{data(words)}\n</earlier>" if words.strip() else ""
 
 
 def pictures(names: Sequence[str]) -> str:
-    """That pictures came with the question: they stand before the prompt's text, in this order."""
+    """A sentence about the question's pictures, which stand before the prompt's text in this order."""
     if not names:
         return ""
     listed = ", ".join(" ".join(data(name).translate(_IN_QUOTES).split()) for name in names)
@@ -82,4 +82,4 @@ def pictures(names: Sequence[str]) -> str:
 
 def lines(texts: Iterable[str]) -> str:
     """One text a line."""
-    return "\n".join(f"- {data(' '.join(one.split()))}" for one in texts)
+    return "\n".join(f"- {data(' '.join(text.split()))}" for text in texts)

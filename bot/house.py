@@ -1,4 +1,4 @@
-"""What the house is made of, wired by hand: storage, library, models and the works that use them."""
+"""The parts of one process, wired by hand: storage, library, models and what works share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.earlier import EarlierWords
 from bot.events import Sorry
 from bot.incoming import Incoming
 from bot.llm.registry import Models
@@ -19,6 +18,7 @@ from bot.retrieval.missing_vectors import MissingVectors
 from bot.retrieval.nearest import Nearest
 from bot.retrieval.rerank import Reranking
 from bot.settings import Settings
+from bot.thread_history import ThreadHistory
 from bot.tracing import Tracing
 from storage import rights
 from storage.councils import Councils
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """Everything that lives as long as the process does."""
+    """The parts that live as long as the process."""
 
     config: Config
     lock: Lock
@@ -74,7 +74,7 @@ class House:
     models: Models
     prompts: Prompts
     incoming: Incoming
-    earlier: EarlierWords
+    thread_history: ThreadHistory
     tracing: Tracing
 
     @classmethod
@@ -93,7 +93,11 @@ class House:
         remote = config.storage.chroma_url
         vectors = Vectors.remote(remote) if remote else Vectors.embedded(config.data_dir / "chroma")
         embedding, ledger = Embedding(config), Ledger(database)
-        damage, jobs, kept = DamagedVectors(documents, vectors), Jobs(database), KeptSettings(database)
+        damage, jobs, kept_settings = (
+            DamagedVectors(documents, vectors),
+            Jobs(database),
+            KeptSettings(database),
+        )
         shelves = Shelves(database)
         intake = Intake(config, documents, passages, vectors, embedding, damage)
 
@@ -108,7 +112,7 @@ class House:
             scripts=Scripts(database),
             stories=Stories(database),
             story_vectors=StoryVectors(database),
-            settings=Settings(kept, config),
+            settings=Settings(kept_settings, config),
             people=People(database),
             jobs=jobs,
             outlines=Outlines(database),
@@ -129,15 +133,15 @@ class House:
             missing_vectors=MissingVectors(documents, vectors, intake, embedding, damage),
             ledger=ledger,
             models=Models(config, ledger),
-            prompts=Prompts(prompts, kept),
+            prompts=Prompts(prompts, kept_settings),
             incoming=Incoming(config.data_dir / "incoming"),
-            earlier=EarlierWords(),
+            thread_history=ThreadHistory(),
             tracing=Tracing(config),
         )
 
     async def alone(self) -> None:
-        """From now on this is the process that takes up and does the work of the database. Raises Sorry where
-        another one is, on another machine perhaps.
+        """Take the lock of a database on a server. Raises Sorry where another process has it, perhaps on another
+        machine.
         """
         if self.server_lock is not None:
             try:
@@ -147,7 +151,7 @@ class House:
 
     @property
     def engine_url(self) -> str:
-        """Where the durable engine keeps its runs: a file of its own, or a schema of its own on a server."""
+        """The database of the durable engine: a file of its own, or a schema of its own on a server."""
         url = self.config.storage.url
         return (
             url if url and not url.startswith("sqlite") else f"sqlite:///{self.config.data_dir / 'engine.db'}"

@@ -1,6 +1,6 @@
-"""Files that came with a request, brought to this machine: one step each, so that a replay does not fetch again.
+"""Downloads the files of a request, one step each, so that a replay does not download again.
 
-Knows no platform: adapters bring the way to fetch. What a run fetched is removed at its end.
+Knows no platform: adapters download. A run's files are removed at its end.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from bot.retrieval.files import Candidate, Refused, megabytes, read_whole
 from storage.faults import fault_of
 
 LONGEST_NAME = 100
-"""Characters of a file's name, below what every file system and every message has room for."""
+"""Characters of a file's name: every file system and every message has room for as many."""
 
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f<>:\"|?*\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
 class Incoming:
-    """One folder, with a folder in it for each run that brings files."""
+    """One folder, with a subfolder for each run that has files."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._fetches: dict[str, Fetch] = {}
 
     def attach(self, platform: str, fetch: Fetch) -> None:
-        """How files of `platform` are fetched."""
+        """Download files of `platform` with `fetch`."""
         self._fetches[platform] = fetch
 
     async def bring(
@@ -46,28 +46,32 @@ class Incoming:
         """The request's files, readable here, and why some are not. Raises StorageFault when the disk is full.
 
         Only names that end in one of `kinds` are fetched, and at most `max_bytes` of each. `files`: these instead of
-        the request's own. `copied`: those of this machine, too, so that they stay as they are until the run's end.
-        `called`: the steps' name, and that of what is kept, another for each call of a run.
+        the request's own. `copied`: copy also files of this machine, so that they stay unchanged until the run's end.
+        `called`: the name of the steps and of the stored files, different for each call within a run.
         """
         brought: list[Candidate] = []
         refused: list[Refused] = []
         for n, file in enumerate(run.request.files if files is None else files):
 
-            async def one(n: int = n, file: File = file) -> tuple[list[Candidate], list[Refused]]:
+            async def bring_one(n: int = n, file: File = file) -> tuple[list[Candidate], list[Refused]]:
                 name = safe(file.name)
                 try:
-                    kept = self._folder / run.id / f"{called}-{n}"
-                    return [await self._one(run, kept, name, file, kinds, max_bytes, copied=copied)], []
+                    target = self._folder / run.id / f"{called}-{n}"
+                    return [
+                        await self._bring_one(run, target, name, file, kinds, max_bytes, copied=copied)
+                    ], []
                 except Sorry as sorry:
                     values = {key: v if isinstance(v, int) else str(v) for key, v in sorry.values.items()}
                     return [], [Refused(name, sorry.key, {**values, "name": name})]
 
-            here, not_here = await run.step(f"{called}:{n}", one, tuple[list[Candidate], list[Refused]])
-            brought += here
-            refused += not_here
+            candidates, refusals = await run.step(
+                f"{called}:{n}", bring_one, tuple[list[Candidate], list[Refused]]
+            )
+            brought += candidates
+            refused += refusals
         return brought, refused
 
-    async def _one(
+    async def _bring_one(
         self,
         run: Run,
         kept: Path,
@@ -88,7 +92,7 @@ class Incoming:
         fetch = self._fetches.get(run.request.place.platform)
         if not file.path and (fetch is None or not file.url):
             raise Sorry("library.not_fetched")
-        # Numbered, so that no name of somebody else's making becomes a path of ours.
+        # Numbered, so that no name from outside becomes a path of ours.
         path = kept.with_suffix(suffix)
         try:
             await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
@@ -109,18 +113,18 @@ class Incoming:
         return Candidate(name, str(path), size)
 
     async def clear(self, run_id: str) -> None:
-        """The run has ended: nothing that it fetched is needed any more."""
+        """Remove the files of a run that has ended."""
         if self._folder.exists():
             await asyncio.to_thread(shutil.rmtree, self._folder / run_id, ignore_errors=True)
 
     async def keep_only(self, runs: Collection[str]) -> None:
-        """At a start: remove what runs fetched that have ended without being cleared."""
+        """At a start: remove the files of all runs but these."""
 
         def sweep() -> None:
             if self._folder.exists():
-                for one in self._folder.iterdir():
-                    if one.name not in runs:
-                        shutil.rmtree(one, ignore_errors=True)
+                for folder in self._folder.iterdir():
+                    if folder.name not in runs:
+                        shutil.rmtree(folder, ignore_errors=True)
 
         await asyncio.to_thread(sweep)
 
@@ -130,7 +134,7 @@ def _copy(path: str, to: Path, max_bytes: int) -> None:
 
 
 def safe(name: str) -> str:
-    """A file's name without folders, hidden beginnings, or characters that only harm; never empty."""
+    """A file's name without folders, leading dots and unsafe characters; never empty."""
     bare = re.split(r"[/\\]", _UNSAFE.sub("", name))[-1].strip().lstrip(".").strip()
     bare = bare.encode("utf-8", errors="ignore").decode()
     if len(bare) > LONGEST_NAME:

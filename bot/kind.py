@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What somebody is typing where: the beginning of a name, and the shelf that they have named, if any."""
+    """The beginning of a name that a person is typing in a space, and the shelf named before it, if any."""
 
     space: str
     prefix: str
@@ -32,7 +32,7 @@ class Typed:
 
 
 class Runs(Protocol):
-    """What a work may do with other runs; App does it."""
+    """What a work may do with other runs; implemented by App."""
 
     async def stop(self, place: Place, author: str = "") -> int: ...
 
@@ -44,13 +44,13 @@ class Runs(Protocol):
 
     async def reword(self, space: str, run: str, text: str) -> bool: ...
 
-    async def past(self, space: str, run: str) -> Request | None: ...
+    async def request_of(self, space: str, run: str) -> Request | None: ...
 
     async def perform(self, request: Request) -> object: ...
 
     @property
     def platforms(self) -> Collection[str]:
-        """Those whose runs this process shows."""
+        """The platforms whose runs this process shows."""
         ...
 
     def origin(self, place: Place) -> str | None: ...
@@ -58,32 +58,32 @@ class Runs(Protocol):
     def live(self, space: str, run: str) -> bool: ...
 
     async def settled(self, place: Place, work: str, verbs: Collection[str]) -> None:
-        """Wait for the end of the run that goes on in this place, if it is one of these verbs; for none behind it."""
+        """Wait for the answer of the run that goes on in this place, if it is of one of these verbs."""
         ...
 
 
 class Service(Protocol):
-    """What a work does beside its runs, as long as the process is the one that does the work."""
+    """What a work does beside its runs, in the process that executes the runs."""
 
     async def start(self, taken_up: Iterable[Request]) -> list[Request]:
-        """Begin, after an earlier process left the runs `taken_up`; what was asked for at once."""
+        """Begin. `taken_up` are the runs that an earlier process left unfinished. Returns the requests made at once."""
         ...
 
     async def close(self) -> None: ...
 
 
 Complete: TypeAlias = "Callable[[House, Typed], Awaitable[list[str]]]"
-"""Gives the names that may be meant."""
+"""Gives the names that may complete what was typed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One thing that may be set from chat, over what the config says.
+    """A setting that people may change from chat, over the config's value.
 
-    `scopes` are where, the nearest first. `check` gives a value as it is kept, and raises Sorry, which says what is
-    possible. `default` is what holds where nobody has set it; None where that is the platform's affair. `values` are
-    those that are offered while somebody types; `shown` is a kept value as people write it. `platforms` are where
-    anything reads it, all of them where none is named.
+    `scopes` are where it may be set, the nearest first. `check` gives the value to store; it raises Sorry, which names
+    the possible values. `default` is the value where nobody has set it; None where the platform decides. `values` are
+    offered while a person types; `shown` is a stored value as people write it. `platforms` are those that read it, all
+    of them where none is named.
     """
 
     name: str
@@ -97,24 +97,24 @@ class Setting:
 
 
 Overview: TypeAlias = "Callable[[House, str, Words, Callable[[str], str]], AsyncIterator[str]]"
-"""Lines about a space, in the words given. The function makes somebody's name harmless where it is shown."""
+"""Lines about a space, in these words. The function escapes a person's name for the page."""
 
 Examine: TypeAlias = "Callable[[Config, Words], Iterator[tuple[bool | None, str]]]"
-"""What the doctor finds of a work: a sentence each, and whether that is well (None: neither good nor bad)."""
+"""A work's checks for the doctor: (whether it is well, a sentence) each; None is neither good nor bad."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of work.
 
-    `completes` says what names an argument or an option that `completes` so may have. `for_admins`: its commands are
-    shown to admins only, where a platform can tell. `tidy` is done after each of its runs has ended. `settings` are
-    those that it reads. `overview` is what it has to say of a space on a platform's page about the bot; `suggests` are
-    keys of the catalogue (and `…_title`), each with something to begin with. `reworded` is the
-    inner verb that is done when a person has put the request of one of its runs in other words: its text is those
-    words, and it `answers` that run. `sections` are its tables in config.toml, by their names, each a frozen dataclass:
-    see `bot.config.settings`. `examine` looks into them for the doctor. `service` is what it does beside its runs.
-    `plain` gives the verb that a person's (by id) plain text in a place means, "" for the one that is `plain` anyway.
+    `completes` gives the names for arguments and options, by their `Option.completes`. `for_admins`: its commands are
+    shown to admins only, where a platform can do that. `tidy` is called after the end of each of its runs. `settings`
+    are those that it reads. `overview` is its part of a platform's page about the bot; `suggests` are keys of the
+    catalogue (and `…_title`) for suggested first questions. `reworded` is the inner verb for an edited request of one
+    of its runs: its text is the new words, and it `answers` that run. `sections` are its tables in config.toml, by
+    their names, each a frozen dataclass: see `bot.config.settings`. `examine` checks them for the doctor. `service` is
+    what it does beside its runs. `plain` gives the verb for a person's (by id) plain text in a place, "" for the verb
+    that is `plain`.
     """
 
     name: str

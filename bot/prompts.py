@@ -1,4 +1,4 @@
-"""What models are told: prompts.yml, read again when it changes, and over it each space's own wording.
+"""The prompts: prompts.yml, read again when it changes, and each space's own wording in place of the file's.
 
 Knows no model and no work.
 """
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 BUNDLED = Path(__file__).parent.parent / "prompts.yml"
 OWN = "prompt."
-"""What the name of a setting begins with that is a space's own wording; the prompt's name follows."""
+"""The prefix of the settings that hold a space's own wording; the prompt's name follows."""
 LONGEST = 20_000
-"""Characters of one prompt: several times the longest that comes along."""
+"""Characters of one prompt: several times the longest in prompts.yml."""
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _FENCE = re.compile(r"^```[\w-]*\n|\n?```$")
@@ -45,7 +45,7 @@ class PromptText:
         return frozenset(_PLACEHOLDER.findall(self.system + self.user))
 
     def fill(self, **values: str) -> tuple[str, str]:
-        """Both texts with their placeholders filled. One pass: what is put in is never read again."""
+        """Both texts with their placeholders filled. One pass: placeholders in the values stay as they are."""
 
         def value(match: re.Match[str]) -> str:
             return values.get(match[1], match[0])
@@ -74,11 +74,11 @@ def _prompt(name: str, entry: object) -> PromptText:
     for part in ("system", "user"):
         if not isinstance(entry.get(part), str):
             raise Sorry("prompts.missing", prompt=name, part=part)
-    made = _text(name, str(entry["system"]), str(entry["user"]))
+    prompt = _text(name, str(entry["system"]), str(entry["user"]))
     listed = entry.get("placeholders")
-    if wrong := made.placeholders ^ set(map(str, listed if isinstance(listed, list) else ())):
+    if wrong := prompt.placeholders ^ set(map(str, listed if isinstance(listed, list) else ())):
         raise Sorry("prompts.placeholders", prompt=name, placeholder=", ".join(sorted(wrong)))
-    return made
+    return prompt
 
 
 def _text(name: str, system: str, user: str) -> PromptText:
@@ -86,7 +86,7 @@ def _text(name: str, system: str, user: str) -> PromptText:
 
 
 class PromptFile:
-    """The prompts of one file, kept fresh."""
+    """The prompts of one file, read again when it changes."""
 
     def __init__(self, file: Path = BUNDLED) -> None:
         """Raises Sorry when the file cannot be used: a bot should not start with broken prompts."""
@@ -95,7 +95,7 @@ class PromptFile:
         self._prompts = parse(file.read_text(encoding="utf-8"))
 
     def get(self, name: str) -> PromptText:
-        """The prompt as it stands now; blocking, a few microseconds unless the file changed.
+        """The present prompt; blocking, a few microseconds unless the file has changed.
 
         Raises Sorry("prompts.unknown") for a name that the file does not have.
         """
@@ -127,9 +127,9 @@ class PromptFile:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A prompt as a space has it. `own` says whose wording stands over the file's, and since when.
+    """A prompt as a space has it. `own` is the row of the space's own wording: by whom, and since when.
 
-    `stale`: there is such a wording, but the file asks for other placeholders by now, so the file's is used.
+    `stale`: there is such a wording, but the file has other placeholders by now, so the file's is used.
     """
 
     text: PromptText
@@ -138,14 +138,14 @@ class Wording:
 
 
 class Prompts:
-    """What each space tells its models: its own wording where it has one, else the file's."""
+    """The prompts of each space: its own wording where it has one, else the file's."""
 
     def __init__(self, file: PromptFile, settings: KeptSettings) -> None:
         self._file = file
         self._settings = settings
 
     async def texts(self, space: str, names: Iterable[str]) -> dict[str, PromptText]:
-        """The prompts of these names as they stand now in this space, all of one moment."""
+        """The present prompts of these names in this space, all read at one moment."""
         bundled = {name: self._file.get(name) for name in names}
         own = await self._settings.under(space, OWN)
         return {name: _wording(text, own.get(name)).text for name, text in bundled.items()}
@@ -160,56 +160,56 @@ class Prompts:
         own = await self._settings.under(space, OWN)
         return [_wording(self._file.get(name), own.get(name)) for name in self._file.names()]
 
-    async def edit(self, space: str, name: str, given: str, author: str) -> PromptText:
-        """Keep a space's own wording: YAML with `system`, `user` or both, or simply the text of `system`.
+    async def edit(self, space: str, name: str, text: str, author: str) -> PromptText:
+        """Store a space's own wording: YAML with `system`, `user` or both, or just the text of `system`.
 
-        What is not given stays as it is. Raises Sorry("prompts.…") for a wording with other placeholders
+        A part that is not given stays. Raises Sorry("prompts.…") for a wording with other placeholders
         than the file's, so that a broken prompt never reaches a model.
         """
         now = (await self.wording(space, name)).text
-        if len(given) > LONGEST:
-            raise Sorry("prompts.long", length=len(given), limit=LONGEST)
-        told = parts(given)
-        made = _text(name, told.get("system", now.system), told.get("user", now.user))
+        if len(text) > LONGEST:
+            raise Sorry("prompts.long", length=len(text), limit=LONGEST)
+        changed = parts(text)
+        prompt = _text(name, changed.get("system", now.system), changed.get("user", now.user))
         wanted = self._file.get(name).placeholders
-        if missing := wanted - made.placeholders:
+        if missing := wanted - prompt.placeholders:
             raise Sorry("prompts.lacks", prompt=name, placeholders=_braced(missing))
-        if strange := made.placeholders - wanted:
+        if strange := prompt.placeholders - wanted:
             raise Sorry("prompts.strange", prompt=name, placeholders=_braced(strange), wanted=_braced(wanted))
-        await self._settings.set(space, OWN + name, as_yaml(made), author)
-        return made
+        await self._settings.set(space, OWN + name, as_yaml(prompt), author)
+        return prompt
 
     async def reset(self, space: str, name: str) -> bool:
-        """Back to the file's wording; whether there was another. Raises Sorry for an unknown prompt."""
+        """Restore the file's wording; whether there was another. Raises Sorry for an unknown prompt."""
         self._file.get(name)  # raises where there is none
         return await self._settings.reset(space, OWN + name)
 
 
 def _wording(bundled: PromptText, own: SettingRow | None) -> Wording:
-    """The space's own, where it has one that still has the placeholders of the file's."""
+    """The space's own wording, if it has the placeholders of the file's; else the file's."""
     if own is None:
         return Wording(bundled)
-    told = parts(own.value)
-    made = _text(bundled.name, told.get("system", ""), told.get("user", ""))
-    if made.placeholders != bundled.placeholders:
-        _log.warning("a wording of %s has other placeholders than prompts.yml; using the file's", made.name)
+    written = parts(own.value)
+    prompt = _text(bundled.name, written.get("system", ""), written.get("user", ""))
+    if prompt.placeholders != bundled.placeholders:
+        _log.warning("a wording of %s has other placeholders than prompts.yml; using the file's", prompt.name)
         return Wording(bundled, own, stale=True)
-    return Wording(made, own)
+    return Wording(prompt, own)
 
 
 def as_yaml(text: PromptText) -> str:
-    """Both parts as they would stand in prompts.yml, to be read, changed and given back."""
+    """Both parts in the format of prompts.yml, for people to edit."""
     return "".join(
         f"{part}: |2\n" + "".join(f"  {line}".rstrip() + "\n" for line in value.rstrip("\n").split("\n"))
         for part, value in (("system", text.system), ("user", text.user))
     )
 
 
-def parts(given: str) -> dict[str, str]:
+def parts(wording: str) -> dict[str, str]:
     """`system` and `user` out of YAML, also inside a code fence; anything else is the text of `system`."""
     import yaml
 
-    text = _FENCE.sub("", textwrap.dedent(given).strip()) + "\n"
+    text = _FENCE.sub("", textwrap.dedent(wording).strip()) + "\n"
     try:
         tree: Any = yaml.safe_load(text) if _is_flat(text) else None
     except (yaml.YAMLError, ValueError, RecursionError):
@@ -221,7 +221,7 @@ def parts(given: str) -> dict[str, str]:
 
 
 def _is_flat(text: str) -> bool:
-    """Whether it is one mapping of plain values. What is nested takes YAML's scanner quadratic time: it is not read."""
+    """Whether it is one mapping of plain values. Nested YAML is not read: the scanner takes quadratic time for it."""
     import yaml
 
     mappings = 0

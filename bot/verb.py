@@ -1,4 +1,4 @@
-"""What a row of the table of verbs can say: a verb, its argument, its options, and the options of several works.
+"""The shape of a row of the table of verbs: a verb, its argument, its options, and options that several works share.
 
 Knows none of the rows (`bot.commands`) and no platform.
 """
@@ -13,9 +13,9 @@ from typing import Final, Literal
 class Option:
     """One `--name`, or a positional argument, of a verb.
 
-    `most` is the largest number that a form takes; by default more passages than any answer stands on. `completes`
-    says what names are offered for the value: a kind of work knows them (`Kind.completes`), the file system a "path",
-    and the table itself a "command". A "link" is the address of something on the web. `long`: of many lines, in a form.
+    `most` is the largest number that a form takes; by default more passages than an answer uses. `completes` is the
+    kind of name that is offered for the value: a "path" of the file system, a "command" of this table, else a name that
+    a kind of work knows (`Kind.completes`). A "link" is an address on the web. `long`: a field of many lines in a form.
     """
 
     name: str
@@ -32,8 +32,8 @@ class Option:
 class Argument:
     """What follows the verb: one text up to the end of the line, or a list of words (`many`).
 
-    The text becomes Request.text; a list becomes the option `name`. `most` is how many characters a form takes, where
-    that is less than forms take anyway.
+    The text becomes Request.text; a list becomes the option `name`. `most` is the number of characters that a form
+    takes, where that is less than the platform's limit.
     """
 
     name: str
@@ -46,24 +46,23 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One row of the table. `plain` verbs take the plain text of a session of their work, and open it; so does one that
-    `holds` the place, and takes it over from another work.
+    """One row of the table.
 
-    `ordered` runs of a place go one after another; `background` ones leave the prompt usable; `admin`
-    ones change what the whole space shares, and are for its admins. `personal` ones tell a person of their own
-    doings, so that where others read along the answer is shown to nobody else. `at_once` ones are answered by the
-    edge itself, without a run. `bare` ones steer the conversation itself, and are typed without their work's name;
-    one of them `stops` what runs. `sets` ones change what the whole space shares where a text comes with them, which
-    admins may, and else show it; `for` ME anybody sets what is their own. `planned` ones have many stages, which a
-    platform may show as a plan. Of a verb that `rewords`, the argument is a name and a text: today's text is offered to
-    be changed where only the name is given.
-    A verb with a `form` is asked for in a window where a platform has windows: its text and these options, as many as
-    fit; elsewhere by its text alone. Sent without its text from where no window can open, it is answered by a button.
-    What has a `menu` (a key of the catalogue) is also in the menu of a message, under that name: its request then
-    `answers` the run whose message that is.
-    `group` is the command that it is part of on Discord, if its work's is full: one takes 25 verbs and 8,000
-    characters.
-    `inner` ones are begun by another run of their work (`Run.begin`), and are in nobody's list.
+    `plain`: takes the plain text of a session of its work, and opens the session. `holds`: so, too, and closes another
+    work's session of the place. `ordered`: its runs in one place go one after another. `background`: a job; the prompt
+    stays usable. `admin`: changes what the whole space shares, and is for its admins. `personal`: about a person's own
+    data; in public only that person sees the answer. `at_once`: answered by the edge itself, without a run. `bare`:
+    about the conversation itself, typed without its work's name. `stops`: stops the runs of the place. `sets`: with a
+    text it changes what the whole space shares, which is for admins, without one it shows it; `for` ME anybody changes
+    their own. `planned`: has many stages, which a platform may show as a plan. `rewords`: its argument is a name and a
+    text; given only the name, a form offers the present text for editing.
+    `form`: the options that are asked for together with its text in a window, as many as fit, where a platform has
+    windows; elsewhere only the text is. Sent without its text where no window can open, it is answered by a button.
+    `menu`: it is also in the menu of a message, under the name of this key of the catalogue; its request then `answers`
+    the message's run.
+    `group`: the command that it is part of on Discord, where its work's command is full: a command takes 25 verbs and
+    8,000 characters.
+    `inner`: begun by another run of its work (`Run.begin`), and in no list.
     """
 
     work: str
@@ -91,11 +90,11 @@ class Verb:
 
     @property
     def path(self) -> str:
-        """What is typed after the slash: "rules ask", "help"."""
+        """What is typed behind the slash: "rules ask", "help"."""
         return self.name if self.bare else f"{self.work} {self.name}"
 
     def lacks(self, text: str) -> bool:
-        """Whether its form has to be filled in first: there is no text, and it needs one."""
+        """Whether its form has to be filled in first, because its text is required and missing."""
         return self.form != () and self.argument is not None and self.argument.required and not text.strip()
 
     def option(self, name: str) -> Option | None:
@@ -103,13 +102,13 @@ class Verb:
 
 
 PRIVATE: Final = Option("private", "verbs.option_private", "flag")
-"""The answer is shown to whoever asks, and to nobody else."""
+"""Only the person who asks sees the answer."""
 SHARE: Final = Option("share", "verbs.option_share", "flag")
-"""What is personal is shown to everybody all the same."""
+"""Everybody sees the answer to a personal verb."""
 SHELF: Final = Option("shelf", "verbs.option_shelf", completes="shelf")
 ME: Final = "me"
 FOR: Final = Option("for", "verbs.option_for", choices=(ME, "channel", "everyone"))
-"""Whom a setting is for: whoever sets it, or others, too."""
+"""Whom a setting is for: the person who sets it, the channel, or everyone."""
 
 
 def usage(verb: Verb) -> str:

@@ -40,15 +40,15 @@ class _Value:
 
     def __format__(self, spec: str) -> str:
         if "|" in spec:
-            one, many = spec.split("|", 1)
-            return one if self.value == 1 else many
+            singular, plural = spec.split("|", 1)
+            return singular if self.value == 1 else plural
         if spec == ",":
             return str(self.value).replace(".", ",")
         return format(self.value, spec) if spec else str(self.value)
 
 
 class _Values(dict[str, _Value]):
-    """A value that was not given stays visible as its placeholder: a half sentence beats a traceback."""
+    """A missing value is shown as its placeholder, instead of raising."""
 
     def __missing__(self, name: str) -> _Value:
         return _Value("{" + name + "}")
@@ -69,7 +69,7 @@ class Words:
     def __call__(self, key: str, **values: object) -> str:
         section, _, name = key.partition(".")
         sentence = self._section(section).get(name)
-        if sentence is None:  # a test finds it first; a person still gets what is known
+        if sentence is None:  # a test fails for it; a person still gets the key and the values
             return " ".join([key, *(f"{name}={value}" for name, value in values.items())])
         shown = _Values()
         for name, value in values.items():
@@ -77,7 +77,7 @@ class Words:
         return sentence.format_map(shown)
 
     def _reason(self, error: Exception) -> object:
-        """A value of a sentence may itself be one: the reason inside of a Sorry is a Sorry."""
+        """The sentence of a Sorry that is a value of another sentence."""
         from bot.events import Sorry  # its module's dataclasses would be a third of what --help costs
 
         return self(error.key, **error.values) if isinstance(error, Sorry) else error

@@ -13,7 +13,7 @@ import pytest
 
 from bot.app import App
 from bot.events import Author, Event, Request, Run, Sorry, Text
-from bot.runs.arrivals import PATIENCE_S, Arrivals, Doorway
+from bot.runs.arrivals import GATE_S, AcknowledgementGate, Arrivals
 from bot.runs.requests import event_id
 from storage.db import Database
 from storage.inbox import Inbox
@@ -182,21 +182,21 @@ async def test_what_need_not_be_acknowledged_lets_who_waits_at_the_door_go_first
         loop = asyncio.get_running_loop()
         before = loop.time()
         second = await app.perform(asked("two", "hello"))
-        assert loop.time() - before >= PATIENCE_S * 0.9  # but not for ever
+        assert loop.time() - before >= GATE_S * 0.9  # but not for ever
         answered.set()
         assert await second.wait() == await (await first).wait() == "done"
 
 
 async def test_nothing_begins_before_the_door_is_clear() -> None:
-    door, order = Doorway(), list[str]()
+    gate, order = AcknowledgementGate(), list[str]()
 
     async def begin() -> None:
-        await door.clear()
+        await gate.passed()
         order.append("begun")
 
     async with asyncio.TaskGroup() as tasks:
-        with door.waiting():
-            with door.waiting():
+        with gate.closed():
+            with gate.closed():
                 tasks.create_task(begin())
                 await asyncio.sleep(0)
             await asyncio.sleep(0)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.command_line import parse, tokens, typed, worded
+from bot.command_line import line_for, parse, tokens, with_words
 from bot.commands import MAX_LINE, TABLE, plain_verb, verb
 from bot.events import Sorry
 from bot.manual import document, help_text
@@ -196,7 +196,7 @@ def test_a_form_asks_for_what_the_verb_takes(row: Verb) -> None:
 def test_a_line_is_made_of_options_and_read_again() -> None:
     row = verb("story", "start")
     given = {"tone": 'eerie, "slow"', "title": "The door\\ --view", "cast": "Mira: a diver; Bo's dog"}
-    again = parse(typed(row, given) + " A door in the sea")
+    again = parse(line_for(row, given) + " A door in the sea")
     assert (again.verb, again.options, again.text) == (row, given, "A door in the sea")
 
 
@@ -263,11 +263,11 @@ def test_the_page_of_commands_is_the_table() -> None:
 def test_a_persons_words_are_read_neither_as_options_nor_as_commands() -> None:
     begun = parse("/rules ask --k 3", asks=True)
     for words_of in ("--private", "/library remove x", '"quoted"', "-- --k 5", "two\nlines"):
-        whole = worded(begun, words_of)
+        whole = with_words(begun, words_of)
         assert (whole.verb, whole.options, whole.text) == (begun.verb, {"k": 3}, words_of)
-    assert worded(parse("/rules ask scene 7:", asks=True), "run").text == "scene 7: run"
+    assert with_words(parse("/rules ask scene 7:", asks=True), "run").text == "scene 7: run"
     with pytest.raises(Sorry):
-        worded(begun, "x" * (MAX_LINE + 1))
+        with_words(begun, "x" * (MAX_LINE + 1))
 
 
 @pytest.mark.parametrize("line", ["/stop", "/library jobs", "/library add --shelf x"])

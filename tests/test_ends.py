@@ -13,11 +13,11 @@ import pytest
 
 from bot.app import App
 from bot.events import Changed, Ended, Event, Failed, Request, Run, Shown, Text, View
-from bot.patience import wait_a_while
 from bot.platforms import Platform
 from bot.runs import execution
 from bot.runs.engine import RECOVERIES
 from bot.runs.requests import row_of
+from bot.waiting import wait_at_most
 from storage.outbox import Outbox
 from tests.fakes.house import Recorder, Script, asked, open_scripted
 
@@ -162,7 +162,7 @@ async def test_nobody_is_waited_for_for_ever(caplog: pytest.LogCaptureFixture) -
             stubborn.set()
             await asyncio.Event().wait()
 
-    assert not await wait_a_while(hangs(), 0.05, "the view of run one")
+    assert not await wait_at_most(hangs(), 0.05, "the view of run one")
     assert "the view of run one: not in time" in caplog.text
     await stubborn.wait()
     assert execution.VIEW_S == 30
@@ -249,7 +249,7 @@ async def test_what_a_person_takes_back_is_stopped_and_forgotten(tmp_path: Path)
         assert await ticket.wait() == "stopped"
         assert await sessions.last_exchanges("local", session.id, 9) == []
         assert await app.house.records.offers.all("local", "one", "choice") == []
-        past = await app.past("local", "one")
+        past = await app.request_of("local", "one")
         assert past is not None
         assert past.text == ""
         assert not await app.forget("local", "never asked")
@@ -360,11 +360,11 @@ async def test_what_a_person_changes_is_kept_as_it_reads_now(tmp_path: Path) -> 
         assert await app.reword("local", "one", "good day")
         (exchange,) = await sessions.last_exchanges("local", session.id, 9)
         assert (exchange.question, exchange.answer) == ("good day", "hello")
-        past = await app.past("local", "one")
+        past = await app.request_of("local", "one")
         assert past is not None
         assert past.text == "good day"
-        assert await app.past("elsewhere", "one") is None
-        assert await app.past("local", "two") is None
+        assert await app.request_of("elsewhere", "one") is None
+        assert await app.request_of("local", "two") is None
 
 
 async def test_a_run_that_was_cut_off_too_often_says_so_where_it_was_asked(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from bot.app import App
 from bot.config import load
 from bot.events import Author, Place, Request, Sorry, Text
 from bot.house import House
-from bot.platforms import Logged, Platform
+from bot.platforms import LogView, Platform
 from bot.runs.requests import ONLY, WATCH
 from bot.works.library.watch import Stamp, Watch, look
 from storage.documents import Documents
@@ -439,7 +439,7 @@ async def test_where_nobody_looks_the_log_says_how_it_ended(caplog: pytest.LogCa
     caplog.set_level(logging.INFO, "bot.platforms")
     place = Place(WATCH, "local", "library", "/books")
     outbox: Outbox = Inbox  # type: ignore[assignment]
-    view = Logged("run", Request("run", place, Author("watch", "watch"), "library", "add"), outbox)
+    view = LogView("run", Request("run", place, Author("watch", "watch"), "library", "add"), outbox)
     await view.show(Text("Added 1 file\nto “rulebooks”."))
     assert caplog.messages == ["/books: Added 1 file to “rulebooks”."]
 

@@ -311,7 +311,7 @@ class Intake:
 
     async def same_again(self, here: Spot, run: str) -> Asked:
         """A run's question once more, as it is worded now. Raises Sorry where it is gone, or somebody else's alone."""
-        past = await self.app.past(here.space, run)
+        past = await self.app.request_of(here.space, run)
         if past is None or self._for_another(past, here):
             raise Sorry("edge.gone")
         row = commands.verb(past.work, past.verb)
@@ -328,14 +328,14 @@ class Intake:
         with in_words():
             found = await self.app.records.outbox.shown_by(here.space, *messages)
         for run, stage in found:
-            past = await self.app.past(here.space, run)
+            past = await self.app.request_of(here.space, run)
             if past is not None and past.place.channel == channel and not self._for_another(past, here):
                 return Asked(row, options={ON_MESSAGE: stage}, answers=run)
         raise Sorry("edge.no_answer")
 
     async def hidden(self, here: Spot, run: str) -> bool:
         """Whether what the run was asked, and what came of it, is for somebody else alone. Raises Sorry."""
-        past = await self.app.past(here.space, run)
+        past = await self.app.request_of(here.space, run)
         return past is not None and self._for_another(past, here)
 
     def _for_another(self, past: Request, here: Spot) -> bool:

@@ -118,7 +118,7 @@ async def judge(press: Press, run: str, verdict: Literal["up", "down"]) -> None:
 
 async def known(press: Press, run: str) -> bool:
     """Whether the run is of the presser's space, and for them to see."""
-    past = await press.intake.app.past(press.here.space, run)
+    past = await press.intake.app.request_of(press.here.space, run)
     return past is not None and not await press.hidden(run)
 
 

@@ -1,1 +1,1 @@
-"""What lies between a request and its end: kept, put in line, run durably, stopped, asked for again."""
+"""From a stored request to the end of its run: storing, ordering, durable execution, stopping, asking again."""

@@ -1,8 +1,8 @@
-"""Requests on their way into the inbox: whoever comes while one commit is made shares the next.
+"""Writes new requests to the inbox. Requests that arrive during one commit share the next commit.
 
-A commit takes hardly longer for a hundred requests than for one, and a platform waits three seconds.
-Who has not been acknowledged yet stands at the door: what takes longer begins once nobody waits there, for starting a
-run takes as long as ten acknowledgements. Knows no platform.
+A commit takes hardly longer for a hundred requests than for one, and a platform waits three seconds for an
+acknowledgement. Starting a run takes as long as ten acknowledgements, so runs start while none is pending.
+Knows no platform.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 MOST = 250
 """Requests of one commit, well below the number of values that any SQLite takes in one statement."""
 
-PATIENCE_S = 1.0
-"""How long a run lets others go first."""
+GATE_S = 1.0
+"""How long a run waits for pending acknowledgements."""
 
 
 class Arrivals:
@@ -35,45 +35,47 @@ class Arrivals:
         self._waiting: list[tuple[Request, asyncio.Future[int | None]]] = []
 
     async def receive(self, request: Request) -> int | None:
-        """Keep the request: its number, or None when it was kept before. Raises StorageFault."""
-        kept: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((request, kept))
+        """Store the request. Returns its number, or None when it was stored before. Raises StorageFault."""
+        number: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((request, number))
         async with self._turn:
-            if not kept.done():  # nobody who went before took it along
+            if not number.done():  # no earlier batch has contained it
                 batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
                 await self._keep(batch)
-        return await kept
+        return await number
 
     async def _keep(self, batch: Sequence[tuple[Request, asyncio.Future[int | None]]]) -> None:
         try:
             numbers = await self._inbox.receive([row_of(request) for request, _ in batch])
         except StorageFault as fault:
-            for _, kept in batch:
-                kept.set_exception(fault)
+            for _, number in batch:
+                number.set_exception(fault)
         except Exception as error:
             if len(batch) == 1:
                 batch[0][1].set_exception(error)
-            else:  # one that cannot be written must not take the others along
-                for one in batch:
-                    await self._keep([one])
+            else:  # one request that cannot be written must not fail the others
+                for entry in batch:
+                    await self._keep([entry])
         else:
-            for request, kept in batch:
+            for request, number in batch:
                 seq = numbers.pop(request.id, None)
                 if seq is not None:
                     self._arrived(request, seq)
-                kept.set_result(seq)
+                number.set_result(seq)
 
 
-class Doorway:
-    def __init__(self, patience_s: float = PATIENCE_S) -> None:
-        self._patience_s = patience_s
+class AcknowledgementGate:
+    """Closed while a request waits for its acknowledgement."""
+
+    def __init__(self, seconds: float = GATE_S) -> None:
+        self._patience_s = seconds
         self._waiting = 0
         self._empty = asyncio.Event()
         self._empty.set()
 
     @contextmanager
-    def waiting(self) -> Iterator[None]:
-        """Somebody stands at the door meanwhile."""
+    def closed(self) -> Iterator[None]:
+        """Keep the gate closed meanwhile."""
         self._waiting += 1
         self._empty.clear()
         try:
@@ -83,8 +85,8 @@ class Doorway:
             if not self._waiting:
                 self._empty.set()
 
-    async def clear(self) -> None:
-        """Wait until nobody does, but not for ever: people may keep coming."""
+    async def passed(self) -> None:
+        """Wait until it is open, for a limited time: requests may keep arriving."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._patience_s):
                 await self._empty.wait()

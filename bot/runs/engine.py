@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 RECOVERIES = 20
-"""A run that was cut off this often (a crash of the process, or leaving in the middle) is given up."""
+"""A run that the end of a process has interrupted this often is given up."""
 
 KEEP_DAYS = 30
 """Finished runs older than this are purged from the engine's own database at start."""
 
 VERSION = "1"
-"""Constant, so that a new release goes on with the runs of the last one; raise it when steps change shape."""
+"""Constant, so that a new release continues the runs of the last one; raise it when steps change shape."""
 
 
 EXECUTOR = "embedded"
-"""Constant, so that what one machine's process left is taken up by the next one's, whatever the machine is called.
-Whoever launches sees to it that no other process works on the database."""
+"""Constant, so that a process continues the runs of an earlier one on a machine of another name.
+The caller of `launch` makes sure that no other process uses the database."""
 
 
 class StepFailed(Exception):
@@ -93,12 +93,12 @@ class Engine:
         self._loading: asyncio.Future[tuple[type[DBOS], Any]] | None = None
 
     def load(self) -> None:
-        """Begin with what takes a thread, for `launch` to find it done."""
+        """Start the slow imports in a thread, before `launch` needs them."""
         if self._loading is None:
             self._loading = asyncio.ensure_future(asyncio.to_thread(self._configure))
 
     async def launch(self) -> None:
-        """Open the engine's database; runs that a crash cut off go on within about a second."""
+        """Open the engine's database; interrupted runs continue within about a second."""
         self.load()
         assert self._loading is not None
         loading, self._loading = self._loading, None
@@ -121,9 +121,11 @@ class Engine:
             await self._adopt()
 
     async def _adopt(self) -> None:
-        """Take up what earlier releases began on a server under their machine's name, too."""
-        left = await self._running.list_workflows_async(status="PENDING", load_input=False, load_output=False)
-        if strays := [one.workflow_id for one in left if one.executor_id != EXECUTOR]:
+        """Continue also the runs that earlier releases began on a server under their machine's name."""
+        pending = await self._running.list_workflows_async(
+            status="PENDING", load_input=False, load_output=False
+        )
+        if strays := [workflow.workflow_id for workflow in pending if workflow.executor_id != EXECUTOR]:
             await self._running.resume_workflows_async(strays)
 
     def _configure(self) -> tuple[type[DBOS], Any]:
@@ -142,7 +144,7 @@ class Engine:
             "max_executor_threads": 16,
             "log_level": "WARNING",
             "enable_otlp": False,
-            # How long leaving may wait for the listener to wake up; nothing here sends notifications.
+            # How long `close` may wait for the listener; nothing here sends notifications.
             "notification_listener_polling_interval_sec": 0.2,
         }
         if embedded:
@@ -169,19 +171,19 @@ class Engine:
 
     async def status(self, run_id: str) -> str | None:
         """None when never started; else "running", "ended", or "given up" after too many crashes."""
-        found = await self._running.get_workflow_status_async(run_id)
-        if found is None:
+        workflow = await self._running.get_workflow_status_async(run_id)
+        if workflow is None:
             return None
-        if found.status in ("PENDING", "ENQUEUED", "DELAYED"):
-            return "given up" if (found.recovery_attempts or 0) > RECOVERIES else "running"
-        return "given up" if found.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED" else "ended"
+        if workflow.status in ("PENDING", "ENQUEUED", "DELAYED"):
+            return "given up" if (workflow.recovery_attempts or 0) > RECOVERIES else "running"
+        return "given up" if workflow.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED" else "ended"
 
     async def forget(self, run_id: str) -> None:
-        """Keep nothing of what the steps of a run that is over returned."""
+        """Delete what the steps of a finished run returned."""
         await self._running.delete_workflows_async([run_id])
 
     async def scrub(self) -> None:
-        """Keep no words of what was forgotten: in SQLite's log they outlive it. Where others read, later."""
+        """Remove deleted text from SQLite's write-ahead log; at a later call where readers block it now."""
         if self._sqlite is not None:
             await asyncio.to_thread(_checkpoint, self._sqlite)
 
@@ -196,11 +198,11 @@ class Engine:
             load_output=False,
         )
         if old:
-            await self._running.delete_workflows_async([one.workflow_id for one in old])
+            await self._running.delete_workflows_async([workflow.workflow_id for workflow in old])
         return len(old)
 
     async def close(self) -> None:
-        """Leave; what is still running is taken up again at the next launch."""
+        """Stop; runs that are still going continue at the next launch."""
         if self._dbos is not None:
             dbos, self._dbos = self._dbos, None
             loop = asyncio.get_running_loop()
@@ -222,12 +224,12 @@ def _sqlite_engine(url: str, busy_timeout_s: float) -> SqlEngine:
         for pragma in (busy, "foreign_keys=ON", "journal_mode=WAL", "synchronous=NORMAL", "secure_delete=ON"):
             connection.execute(f"PRAGMA {pragma}").close()
         if sys.version_info >= (3, 12) and sqlite3.sqlite_version_info < (3, 42):
-            # There DBOS leans on unixepoch('subsec'), which these versions do not have.
+            # DBOS calls unixepoch('subsec') there, which these versions of SQLite do not have.
             connection.create_function("unixepoch", 1, lambda _: time.time())
 
     @event.listens_for(engine, "handle_error")
     def _translated(context: ExceptionContext) -> None:
-        # DBOS would ask a locked file again for ever, and a person would wait with it.
+        # DBOS would retry a locked file for ever, while a person waits.
         fault = fault_of(context.original_exception)
         if fault.kind != "other":
             raise StorageFault(fault.kind, "the engine's database") from context.original_exception
@@ -253,21 +255,19 @@ def _checkpoint(engine: SqlEngine) -> None:
 
 
 Begin: TypeAlias = Callable[[Request, str], Coroutine[None, None, str]]
-Apart: TypeAlias = Callable[[Request, str, str], tuple[Place, str]]
-"""A run's request, the key of what it begins, a title: where that is, and its origin. Raises Sorry."""
+NewThread: TypeAlias = Callable[[Request, str, str], tuple[Place, str]]
+"""The place and the origin of a new conversation, from a run's request, a child's key and a title. Raises Sorry."""
 
 
 class DurableRun:
     """`bot.events.Run` on the engine; made inside the engine's body, once per execution."""
 
-    def __init__(self, request: Request, begin: Begin, apart: Apart) -> None:
-        """`begin` has a child of this run done, under a key: its id. Again the same does nothing. `apart` says where a
-        conversation of its own begins with it.
-        """
+    def __init__(self, request: Request, begin: Begin, new_thread: NewThread) -> None:
+        """`begin` starts a child of this run under a key, once, and returns the child's id."""
         self.id = request.id
         self.request = request
         self._begin = begin
-        self._apart = apart
+        self._new_thread = new_thread
 
     async def step(self, name: str, call: Callable[[], Awaitable[T]], of: type[T]) -> T:
         adapter: TypeAdapter[T] = _adapter(cast("Hashable", of))
@@ -276,12 +276,12 @@ class DurableRun:
             try:
                 return {"value": adapter.dump_python(await call(), mode="json")}
             except Sorry as sorry:
-                return {"sorry": _sorry_kept(sorry)}
+                return {"sorry": _sorry_to_json(sorry)}
 
-        kept = await _kept(name, body)
-        if "sorry" in kept:
-            raise _sorry_again(kept["sorry"])
-        return adapter.validate_python(kept["value"])
+        result = await _durable_step(name, body)
+        if "sorry" in result:
+            raise _sorry_from_json(result["sorry"])
+        return adapter.validate_python(result["value"])
 
     async def stream(
         self, name: str, call: Callable[[], AsyncGenerator[str | Completion, None]]
@@ -290,37 +290,37 @@ class DurableRun:
 
         async def body() -> dict[str, Any]:
             text: list[str] = []
-            kept: dict[str, Any] = {}
+            result: dict[str, Any] = {}
             try:
                 async with aclosing(call()) as source:
                     async for piece in source:
                         if isinstance(piece, Completion):
-                            kept["completion"] = _adapter(Completion).dump_python(piece, mode="json")
+                            result["completion"] = _adapter(Completion).dump_python(piece, mode="json")
                         else:
                             text.append(piece)
                             pieces.put_nowait(piece)
             except Sorry as sorry:
-                kept["sorry"] = _sorry_kept(sorry)
-            return kept | {"text": "".join(text)}
+                result["sorry"] = _sorry_to_json(sorry)
+            return result | {"text": "".join(text)}
 
-        task = asyncio.ensure_future(_kept(name, body))
+        task = asyncio.ensure_future(_durable_step(name, body))
         task.add_done_callback(pieces.put_nowait)  # behind the last piece
         live = False
         try:
             while isinstance(piece := await pieces.get(), str):
                 live = True
                 yield piece
-            kept = await task
+            result = await task
         finally:
             if not task.done():
                 task.cancel()
                 await asyncio.wait({task})
-        if not live and kept["text"]:
-            yield kept["text"]
-        if "sorry" in kept:
-            raise _sorry_again(kept["sorry"])
-        if "completion" in kept:
-            yield _adapter(Completion).validate_python(kept["completion"])
+        if not live and result["text"]:
+            yield result["text"]
+        if "sorry" in result:
+            raise _sorry_from_json(result["sorry"])
+        if "completion" in result:
+            yield _adapter(Completion).validate_python(result["completion"])
 
     async def begin(
         self,
@@ -330,27 +330,27 @@ class DurableRun:
         text: str = "",
         options: Mapping[str, OptionValue] | None = None,
         line: str = "",
-        apart: str = "",
+        thread_title: str = "",
     ) -> str:
         mine = self.request
         child = replace(
             mine, verb=verb, text=text, options=options or {}, files=(), line=line, parent=mine.id
         )
-        if apart:
-            place, origin = self._apart(mine, key, apart)
+        if thread_title:
+            place, origin = self._new_thread(mine, key, thread_title)
             child = replace(child, place=place, origin=origin)
 
         async def begun() -> str:
-            # Outside of this run's context: there it would be a step of it, and be ended with it.
+            # In a fresh context: in this run's it would be one of its steps, and be cancelled with it.
             return await asyncio.create_task(self._begin(child, key), context=Context())
 
         return await self.step(f"begin:{key}", begun, str)
 
-    def apart(self, key: str, title: str) -> Place:
-        return self._apart(self.request, key, title)[0]
+    def new_thread(self, key: str, title: str) -> Place:
+        return self._new_thread(self.request, key, title)[0]
 
 
-async def _kept(name: str, body: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+async def _durable_step(name: str, body: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
     """What `body` returns, or returned before a crash."""
     from dbos import DBOS
 
@@ -364,7 +364,7 @@ def _adapter(of: Hashable) -> TypeAdapter[Any]:
     return TypeAdapter(cast("Any", of))
 
 
-def _sorry_kept(sorry: Sorry) -> dict[str, Any]:
+def _sorry_to_json(sorry: Sorry) -> dict[str, Any]:
     values = {
         name: v if isinstance(v, str | int | float | bool | None) else str(v)
         for name, v in sorry.values.items()
@@ -372,5 +372,5 @@ def _sorry_kept(sorry: Sorry) -> dict[str, Any]:
     return {"key": sorry.key, "values": values}
 
 
-def _sorry_again(kept: Mapping[str, Any]) -> Sorry:
-    return Sorry(kept["key"], **kept["values"])
+def _sorry_from_json(stored: Mapping[str, Any]) -> Sorry:
+    return Sorry(stored["key"], **stored["values"])

@@ -1,7 +1,7 @@
 """What the engine runs: one execution of a run, from the stored request to its end.
 
-A run may have several, each cut off by the end of its process but the last. Knows neither how requests come
-in nor which platforms there are.
+A run has one more execution each time that its process ends before it does. Knows neither how requests arrive
+nor which platforms there are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from bot import tracing
-from bot.command_line import typed
+from bot.command_line import line_for
 from bot.commands import KINDS, verb
 from bot.events import (
     Answered,
@@ -36,23 +36,23 @@ from bot.events import (
     Work,
 )
 from bot.faults import failure
-from bot.patience import wait_a_while
 from bot.runs.engine import Begin, DurableRun
-from bot.runs.live import Live, LiveRuns
+from bot.runs.live import LiveRun, LiveRuns
 from bot.runs.requests import child_id, ended_as, line_of, ordered, request_from_json
+from bot.waiting import wait_at_most
 from bot.words import words
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.house import House
     from bot.platforms import Platform
-    from bot.runs.arrivals import Doorway
+    from bot.runs.arrivals import AcknowledgementGate
     from bot.runs.order import Order
-    from bot.runs.past import Past
+    from bot.runs.past_requests import PastRequests
 
 ENDED = ("done", "failed", "stopped")
 VIEW_S = 30.0
-"""How long a view may take to bring the rest to the screen before the next run goes all the same."""
+"""How long a view may take to show the rest before the next run starts without it."""
 
 NOTICED_S = 5.0
 """How long a run's message waits for that of the run before it in the line."""
@@ -72,8 +72,8 @@ class Execution:
         *,
         live: LiveRuns,
         order: Order,
-        door: Doorway,
-        past: Past,
+        gate: AcknowledgementGate,
+        past: PastRequests,
     ) -> None:
         """`begin`: see DurableRun."""
         self._house = house
@@ -83,34 +83,34 @@ class Execution:
         self._begin = begin
         self._live = live
         self._order = order
-        self._door = door
+        self._gate = gate
         self._past = past
         self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        """By the run whose message is changed: the next change compares with what the one before it left."""
+        """By the run whose message is changed: each change compares with the result of the one before."""
         self.leaving = False
-        """No run begins any more: it begins at the next start."""
+        """The process is closing: a run that has not begun begins at the next start."""
 
     async def body(self, run_id: str) -> str:
-        """Once per execution of a run: its end. Cancelled where the run is to be taken up again."""
+        """Execute a run once and return its final state. Raises CancelledError where it is to continue later."""
         try:
             row = await self._inbox.get(run_id)
         except StorageFault:
-            if (known := self._live.get(run_id)) is not None:
-                await self.end(known, "failed")
+            if (waiting := self._live.get(run_id)) is not None:
+                await self.end(waiting, "failed")
             raise
         if self.leaving:
             raise asyncio.CancelledError
         if row is None:
             return "failed"
         request = request_from_json(row.payload)
-        if request.place.platform not in self._platforms:  # it waits for a process that is on its platform
+        if request.place.platform not in self._platforms:  # a process that serves its platform will do it
             raise asyncio.CancelledError
         live = self._live.expect(request, row.seq)
-        await self._door.clear()
+        await self._gate.passed()
         view = self._view(request)
         if row.state in ENDED:
-            if row.state == "stopped" and view is not None:  # kept before it was shown, unlike other ends
-                await wait_a_while(view.flush("stopped"), VIEW_S, f"run {run_id} was not shown to its end")
+            if row.state == "stopped" and view is not None:  # unlike other ends, written before it was shown
+                await wait_at_most(view.flush("stopped"), VIEW_S, f"run {run_id} was not shown to its end")
             self._leave(live, ended_as(row.state))
             return row.state
         if view is None:
@@ -125,7 +125,7 @@ class Execution:
                     live.task.cancel()
                 status = await live.task
             except asyncio.CancelledError:
-                if not live.stopping:  # the process is leaving: the run stays unfinished
+                if not live.stopping:  # the process is closing: the run stays unfinished
                     live.task.cancel()
                     raise
                 status = "stopped"
@@ -133,46 +133,46 @@ class Execution:
             traced.outcome = status
         return status
 
-    async def end(self, one: Live, status: Ended, view: View | None = None) -> None:
-        """Show all of a run, write down how it ended and let the next one go; the last of these always."""
-        run, one.ending, kept = one.request.id, True, False
-        if one.quiet or (one.request.parent and not one.shown):
+    async def end(self, live: LiveRun, status: Ended, view: View | None = None) -> None:
+        """Show all of a run, store how it ended, and always let the next one start."""
+        run, live.ending, written = live.request.id, True, False
+        if live.quiet or (live.request.parent and not live.shown):
             view = None  # all has been shown, or there was nothing to show
         try:
-            # In this order: a crash before the end is written shows the run again, one after it does not.
+            # In this order: a crash before the end is stored shows the run again, one after it does not.
             if view is not None:
-                await wait_a_while(view.flush(status), VIEW_S, f"run {run} was not shown to its end")
-            await self._door.clear()
-            if one.reworded is not None:  # after it has remembered what it was asked at first
+                await wait_at_most(view.flush(status), VIEW_S, f"run {run} was not shown to its end")
+            await self._gate.passed()
+            if live.reworded is not None:  # only now: the work itself has stored the first wording
                 with suppress(StorageFault):
-                    await self._past.reword(one.request.place.space, run, one.reworded)
+                    await self._past.reword(live.request.place.space, run, live.reworded)
             try:
                 await self._live.keep(run, status)
-                kept = True
+                written = True
             except StorageFault as fault:
                 _log.warning("run %s has ended as %s, which could not be kept: %s", run, status, fault)
             if view is not None:
-                await wait_a_while(view.close(status), VIEW_S, f"the view of run {run} was not closed")
-            if kept:
+                await wait_at_most(view.close(status), VIEW_S, f"the view of run {run} was not closed")
+            if written:
                 await self._house.incoming.clear(run)
-                kind = KINDS.get(one.request.work)  # None for what an earlier release knew
+                kind = KINDS.get(live.request.work)  # None for a work of an earlier release
                 if kind is not None and kind.tidy is not None:
-                    with suppress(StorageFault):  # tried again after the next one, and at the next start
+                    with suppress(StorageFault):  # tried again after the next run, and at the next start
                         await kind.tidy(self._house)
         finally:
-            self._leave(one, status)
+            self._leave(live, status)
 
-    async def give_up(self, one: Live) -> None:
-        """End a run that is not begun again, and say so where it was asked."""
-        request = one.request
+    async def give_up(self, live: LiveRun) -> None:
+        """End a run that will not be started again, and say so where it was asked."""
+        request = live.request
         view = self._view(request)
-        if view is not None and not (one.quiet or request.parent):
+        if view is not None and not (live.quiet or request.parent):
             sentence = words(request.locale)("app.given_up", run=request.id)
-            await wait_a_while(view.show(Failed(sentence)), VIEW_S, f"run {request.id} could not be told")
-        await self.end(one, "failed", view)
+            await wait_at_most(view.show(Failed(sentence)), VIEW_S, f"run {request.id} could not be told")
+        await self.end(live, "failed", view)
 
     def _view(self, request: Request) -> View | None:
-        """None for a request that an earlier release wrote, perhaps; it must not hold up its line."""
+        """None where it cannot be made, as for a request of an earlier release: that must not block the others."""
         try:
             return self._platforms[request.place.platform].views(
                 request.id, request, self._house.records.outbox
@@ -181,91 +181,91 @@ class Execution:
             _log.exception("run %s has no view", request.id)
             return None
 
-    async def _show(self, one: Live, view: View) -> Ended:
-        """Work on the request and show what happens. The one place that catches everything."""
-        request = one.request
+    async def _show(self, live: LiveRun, view: View) -> Ended:
+        """Do the work and show its events. The one place that catches every exception."""
+        request = live.request
         status: Ended = "done"
         try:
-            if not one.quiet:  # else it was cut off after its answer, and is past its line
+            if not live.quiet:  # else it was interrupted after its answer, and has left its line
                 if ordered(request):
                     say, line = words(request.locale), line_of(request)
-                    before = self._live.numbered(self._order.before(line, one.seq))
+                    before = self._live.numbered(self._order.before(line, live.seq))
                     if before is not None and not request.parent:
-                        # What comes anew begins sooner than what a restart takes up: messages in the line's order.
+                        # New requests start sooner than those of before a restart: keep messages in the line's order.
                         with suppress(TimeoutError):
                             async with asyncio.timeout(
                                 NOTICED_S
                             ):  # wait_for of 3.11 may swallow a cancellation
                                 await before.noticed.wait()
-                    while ahead := self._order.ahead(line, one.seq):
+                    while ahead := self._order.ahead(line, live.seq):
                         if not request.parent:
                             await view.show(Status(say("app.in_line", n=ahead + 1)))
-                            one.noticed.set()
-                        await self._order.moved(line, one.seq)
-                    await self._order.turn(line, one.seq)
+                            live.noticed.set()
+                        await self._order.moved(line, live.seq)
+                    await self._order.turn(line, live.seq)
                 await self._live.keep(request.id, "running")
-            row, run = verb(request.work, request.verb), DurableRun(request, self._begin, self._apart)
+            row, run = verb(request.work, request.verb), DurableRun(request, self._begin, self._new_thread)
             lacks = row.lacks(request.text) and not request.parent
-            async with aclosing(asking(run) if lacks else self._works[request.work].run(run)) as events:
+            async with aclosing(offer_form(run) if lacks else self._works[request.work].run(run)) as events:
                 async for event in events:
                     match event:
                         case Answered():
-                            await self._answered(one, status, view)
+                            await self._answered(live, status, view)
                         case Changed():
                             await self._change(request, event)
                         case Speak():
                             await self._speak(request, event)
-                        case _ if not one.quiet:
+                        case _ if not live.quiet:
                             status = "failed" if isinstance(event, Failed) else status
-                            # What another run has begun shows nothing before it opens a stage.
-                            one.shown = one.shown or not request.parent or isinstance(event, Stage)
-                            if one.shown:
+                            # A child run shows nothing before it opens a stage.
+                            live.shown = live.shown or not request.parent or isinstance(event, Stage)
+                            if live.shown:
                                 await view.show(event)
-                                one.noticed.set()
+                                live.noticed.set()
         except Exception as error:
             status = "failed"
             tracing.failed(error)
             sentence = failure(request, error)
-            if one.quiet or request.parent:
+            if live.quiet or request.parent:
                 _log.warning("run %s, which nobody waits for, has failed", request.id)
             else:
                 with suppress(OSError):  # nobody may be there to read it
                     await view.show(sentence)
         return status
 
-    def _apart(self, request: Request, key: str, title: str) -> tuple[Place, str]:
-        """See engine.Apart."""
-        apart = self._platforms[request.place.platform].apart
-        found = apart(request, child_id(request, key), title) if apart is not None else None
-        if found is None:
+    def _new_thread(self, request: Request, key: str, title: str) -> tuple[Place, str]:
+        """See engine.NewThread."""
+        new_thread = self._platforms[request.place.platform].new_thread
+        thread = new_thread(request, child_id(request, key), title) if new_thread is not None else None
+        if thread is None:
             raise Sorry("app.no_thread")
-        return found
+        return thread
 
-    async def _answered(self, one: Live, status: Ended, view: View) -> None:
-        """What has been shown is all of the answer: let the next one go, and go on."""
-        if one.quiet:
+    async def _answered(self, live: LiveRun, status: Ended, view: View) -> None:
+        """All of the answer has been shown: let the next run start, and continue in the background."""
+        if live.quiet:
             return
-        run = one.request.id
-        if one.shown or not one.request.parent:
-            await wait_a_while(view.flush(status), VIEW_S, f"run {run} was not shown to its end")
-        with suppress(StorageFault):  # a crash then shows the answer once more, in its messages
+        run = live.request.id
+        if live.shown or not live.request.parent:
+            await wait_at_most(view.flush(status), VIEW_S, f"run {run} was not shown to its end")
+        with suppress(StorageFault):  # after a crash the answer is then shown again, in the same messages
             await self._live.keep(run, "answered")
-        if one.shown or not one.request.parent:
-            await wait_a_while(view.close(status), VIEW_S, f"the view of run {run} was not closed")
-        self._order.leave(line_of(one.request), one.seq)
-        one.answered.set_result(status)
+        if live.shown or not live.request.parent:
+            await wait_at_most(view.close(status), VIEW_S, f"the view of run {run} was not closed")
+        self._order.leave(line_of(live.request), live.seq)
+        live.answered.set_result(status)
 
     async def _change(self, request: Request, changed: Changed) -> None:
-        """Show other contents of an earlier run's stage, if this space has such a run and it is shown here."""
+        """Show new contents of an earlier run's stage, if the run is of this space and its platform is served here."""
         earlier = await self._past.request(request.place.space, changed.run)
         if earlier is None or earlier.place.platform not in self._platforms:
             return
         if (view := self._view(earlier)) is not None:
             async with self._changing.setdefault(changed.run, asyncio.Lock()):
-                await wait_a_while(view.change(changed), VIEW_S, f"run {changed.run} was not changed in time")
+                await wait_at_most(view.change(changed), VIEW_S, f"run {changed.run} was not changed in time")
 
     async def _speak(self, request: Request, words_aloud: Speak) -> None:
-        """Say it once: rather not at all than twice, if a crash comes in between."""
+        """Speak at most once: after a crash in between, not at all."""
         speak = self._platforms[request.place.platform].speak
         if speak is None:
             return
@@ -273,21 +273,21 @@ class Execution:
             request.place.space, request.id, f"speak:{words_aloud.key}"
         )
         if claimed.fresh:
-            await wait_a_while(speak(request, words_aloud), VIEW_S, f"run {request.id} could not be heard")
+            await wait_at_most(speak(request, words_aloud), VIEW_S, f"run {request.id} could not be heard")
 
-    def _leave(self, one: Live, status: Ended) -> None:
-        self._order.leave(line_of(one.request), one.seq)
-        self._live.over(one.request.id, status)
+    def _leave(self, live: LiveRun, status: Ended) -> None:
+        self._order.leave(line_of(live.request), live.seq)
+        self._live.over(live.request.id, status)
 
 
-async def asking(run: Run) -> AsyncGenerator[Event, None]:
-    """What a verb answers that lacks the text which its form asks for: a button that opens it."""
+async def offer_form(run: Run) -> AsyncGenerator[Event, None]:
+    """The answer to a verb without the text that it needs: a button that opens its form."""
     request, say = run.request, words(run.request.locale)
     row = verb(request.work, request.verb)
-    assert row.argument is not None, "it lacks it"
+    assert row.argument is not None, "only a verb with an argument lacks text"
     yield Stage("form", "")
     yield Text(say("commands.form", verb=row.path, example=row.example))
     label = say(row.argument.summary)
     asks = label[:1].upper() + label[1:]
-    way = Choice(say("commands.form_open"), typed(row, request.options), asks, form=True)
+    way = Choice(say("commands.form_open"), line_for(row, request.options), asks, form=True)
     yield Choices(say("commands.form_or"), (way,))

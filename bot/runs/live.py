@@ -1,6 +1,6 @@
-"""The runs of this process: which are going or waiting, how they are stopped, how they end.
+"""The runs of this process that are going or waiting: how they are stopped, and how they end.
 
-Knows neither works nor views. An end is kept in the inbox, or owed to it while it cannot be written.
+Knows neither works nor views. An end is stored in the inbox, and written again while the database refuses it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ State = Literal["running", "answered", "done", "failed", "stopped"]
 
 
 @dataclass(slots=True)
-class Live:
-    """A run being worked on in this process. `ending`: the work is done, its view is being finished.
+class LiveRun:
+    """A run of this process. `ending`: the work is done, its view is being finished.
 
-    `answered` has how it ended for whoever waits for its answer, `end` once nothing of it goes on any more: between
-    these a run is `quiet`. `shown`: it has put something on the screen. `reworded` is what it reads like by now, if
-    its writer has changed that since it came.
+    `answered` is set when its answer is whole, `end` when its background part is over, too: between these a run is
+    `quiet`. `shown`: it has shown something. `reworded` is the request's present text, where a person has edited it.
     """
 
     request: Request
@@ -42,54 +41,54 @@ class Live:
     shown: bool = False
     reworded: str | None = None
     noticed: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once something of it can be seen, or it is over."""
+    """Set once something of it is shown, or it is over."""
 
     @property
     def quiet(self) -> bool:
-        """Whether nobody waits for it: its answer is whole."""
+        """Whether its answer is whole."""
         return self.answered.done()
 
 
 class LiveRuns:
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
-        self._runs: dict[str, Live] = {}
+        self._runs: dict[str, LiveRun] = {}
         self._unwritten: dict[str, State] = {}
         self._writing = asyncio.Lock()
         self._refused = False
 
-    def expect(self, request: Request, seq: int) -> Live:
-        """Note the run before it begins, so that it can be waited for and stopped."""
+    def expect(self, request: Request, seq: int) -> LiveRun:
+        """Register the run before it begins, so that it can be awaited and stopped."""
         if request.id not in self._runs:
             loop = asyncio.get_running_loop()
-            self._runs[request.id] = Live(request, seq, loop.create_future(), loop.create_future())
+            self._runs[request.id] = LiveRun(request, seq, loop.create_future(), loop.create_future())
         return self._runs[request.id]
 
-    def all(self) -> Iterable[Live]:
+    def all(self) -> Iterable[LiveRun]:
         return list(self._runs.values())
 
-    def get(self, run: str) -> Live | None:
+    def get(self, run: str) -> LiveRun | None:
         return self._runs.get(run)
 
-    def numbered(self, seq: int | None) -> Live | None:
+    def numbered(self, seq: int | None) -> LiveRun | None:
         """The run that was received as number `seq`."""
-        for one in self._runs.values():
-            if one.seq == seq:
-                return one
+        for live in self._runs.values():
+            if live.seq == seq:
+                return live
         return None
 
-    def of(self, space: str, run: str) -> Live | None:
+    def of(self, space: str, run: str) -> LiveRun | None:
         """The run, if it is of this space."""
-        one = self._runs.get(run)
-        return one if one is not None and one.request.place.space == space else None
+        live = self._runs.get(run)
+        return live if live is not None and live.request.place.space == space else None
 
     async def stop(self, place: Place, author: str = "") -> int:
-        """Stop what runs or waits in this place, library jobs only where nothing else does; how many.
+        """Stop the runs that go on or wait in this place, library jobs only where there is nothing else; how many.
 
         At a channel's root also what `author` has begun elsewhere in the channel: in threads, in private.
         """
 
-        # Where a platform has its private answers in no channel of their own, a person's are at "@" and their id.
+        # On a platform whose private answers have no channel, a person's are in the channel "@" and their id.
         alone = replace(place, channel=f"@{author}")
 
         def meant(request: Request) -> bool:
@@ -97,28 +96,32 @@ class LiveRuns:
             theirs = author != "" and request.author.id == author and channel in (place, alone)
             return (request.place == place or theirs) and request.verb != "stop"
 
-        here = [one for one in self.all() if meant(one.request) and not (one.quiet or one.request.parent)]
-        answers = [one for one in here if not commands.verb(one.request.work, one.request.verb).background]
-        return sum([await self.stop_one(one) for one in answers or here])
+        going = [
+            live for live in self.all() if meant(live.request) and not (live.quiet or live.request.parent)
+        ]
+        answers = [
+            live for live in going if not commands.verb(live.request.work, live.request.verb).background
+        ]
+        return sum([await self.stop_one(live) for live in answers or going])
 
     async def stop_where(self, meant: Callable[[Request], bool]) -> int:
-        """Stop every run whose request is meant; how many."""
-        return sum([await self.stop_one(one) for one in self.all() if meant(one.request)])
+        """Stop every run whose request `meant` accepts; how many."""
+        return sum([await self.stop_one(live) for live in self.all() if meant(live.request)])
 
-    async def stop_one(self, one: Live) -> bool:
-        """Whether it was going and is not being stopped already."""
-        if one.stopping or one.ending:
+    async def stop_one(self, live: LiveRun) -> bool:
+        """Stop the run; False where it is ending or being stopped already."""
+        if live.stopping or live.ending:
             return False
-        one.stopping = True
-        with suppress(StorageFault):  # then it is written once it has ended
-            # Before the task dies, so that a crash in between does not bring the run back.
-            await self.keep(one.request.id, "stopped")
-        if one.task is not None:
-            one.task.cancel()
+        live.stopping = True
+        with suppress(StorageFault):  # then it is written at its end
+            # Before the task is cancelled, so that a crash in between does not continue the run.
+            await self.keep(live.request.id, "stopped")
+        if live.task is not None:
+            live.task.cancel()
         return True
 
     async def give_up(self, space: str, run: str) -> bool:
-        """Stop a run of an earlier process that none has taken up; whether there was one. Raises StorageFault."""
+        """Stop an earlier process's run that no process continues; whether there was one. Raises StorageFault."""
         row = await self._inbox.get(run)
         if row is None or row.space != space or row.state not in UNFINISHED:
             return False
@@ -126,21 +129,21 @@ class LiveRuns:
         return True
 
     async def keep(self, run: str, state: State) -> None:
-        """Write down how the run is; what comes while one commit is made shares the next.
+        """Store a run's state. States that come during one commit share the next.
 
-        Raises StorageFault. An end is then owed, and written with the next state that can be.
+        Raises StorageFault. An end is then written together with the next state that can be written.
         """
         self._unwritten[run] = state
         async with self._writing:
             try:
-                if run in self._unwritten:  # nobody who went before took it along
+                if run in self._unwritten:  # no earlier batch has contained it
                     await self._write()
             finally:
                 if self._unwritten.get(run) in ("running", "answered"):
                     del self._unwritten[run]
 
     async def keep_owed(self) -> None:
-        """Write down ends that a full or locked database refused earlier."""
+        """Write the ends that a full or locked database refused earlier."""
         if self._refused:
             async with self._writing:
                 await self._write()
@@ -157,16 +160,16 @@ class LiveRuns:
             raise
 
     def over(self, run: str, status: Ended) -> None:
-        """The run is no longer of this process: whoever waits for its end is told."""
-        if (one := self._runs.pop(run, None)) is not None:
-            one.noticed.set()
-            for waiting in (one.answered, one.end):
+        """Remove a run that has ended, and resolve what awaits its end."""
+        if (live := self._runs.pop(run, None)) is not None:
+            live.noticed.set()
+            for waiting in (live.answered, live.end):
                 if not waiting.done():
                     waiting.set_result(status)
 
     async def ended(self, run: str) -> Ended:
-        """Wait for the answer of a run to be whole, also one of an earlier process: its status."""
-        if (one := self._runs.get(run)) is not None:
-            return await asyncio.shield(one.answered)
+        """Wait until a run's answer is whole and return how it ended, also one of an earlier process."""
+        if (live := self._runs.get(run)) is not None:
+            return await asyncio.shield(live.answered)
         row = await self._inbox.get(run)
         return ended_as(row.state) if row is not None else "failed"

@@ -1,6 +1,6 @@
-"""Who goes next: ordered runs of one place go strictly one after another.
+"""The order of runs: ordered runs of one place go strictly one after another.
 
-Knows only keys and sequence numbers; the inbox gives the numbers, so the order outlives a restart.
+Knows only keys and sequence numbers; the numbers are the inbox's, so the order outlives a restart.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Order:
         self._moved: dict[Hashable, asyncio.Event] = {}
 
     def enter(self, key: Hashable, seq: int) -> None:
-        """Join the line; entering twice is once."""
+        """Join the line of this key; again does nothing."""
         if (key, seq) in self._turns:
             return
         insort(self._lines[key], seq)
@@ -29,32 +29,32 @@ class Order:
         self._call_next(key)
 
     async def turn(self, key: Hashable, seq: int) -> None:
-        """Wait until everybody who entered with a smaller number has left."""
+        """Wait until all smaller numbers have left."""
         await self._turns[key, seq].wait()
 
     def ahead(self, key: Hashable, seq: int) -> int:
-        """How many go before, the one whose turn it is included; 0 when it is this one's turn."""
+        """How many go before this number, the one whose turn it is included; 0 when it is its turn."""
         if (called := self._called.get(key)) in (None, seq):
             return 0
-        return sum(one < seq or one == called for one in self._lines[key] if one != seq)
+        return sum(number < seq or number == called for number in self._lines[key] if number != seq)
 
     def called(self, key: Hashable) -> int | None:
-        """Whose turn it is."""
+        """The number whose turn it is."""
         return self._called.get(key)
 
     def before(self, key: Hashable, seq: int) -> int | None:
-        """Who stands right before this one."""
+        """The number right before this one in the line."""
         line = self._lines.get(key, [])
         at = bisect_left(line, seq)
         return line[at - 1] if at else None
 
     async def moved(self, key: Hashable, seq: int) -> None:
-        """Wait until somebody has left the line; at once for one who is not in it."""
+        """Wait until a number has left the line; return at once where `seq` is not in it."""
         if (key, seq) in self._turns:
             await self._moved.setdefault(key, asyncio.Event()).wait()
 
     def leave(self, key: Hashable, seq: int) -> None:
-        """Go; leaving twice, or without having entered, is nothing."""
+        """Leave the line; does nothing where `seq` is not in it."""
         if self._turns.pop((key, seq), None) is None:
             return
         self._lines[key].remove(seq)

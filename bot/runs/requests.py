@@ -1,4 +1,4 @@
-"""Requests to JSON and back: how the inbox keeps them, and which line each stands in."""
+"""Requests as JSON and as rows of the inbox, their ids, and the line that each waits in."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from bot.events import Author, Ended, File, Place, Request
 from storage.inbox import NewRequest
 
 WATCH = "watch"
-"""The platform of requests that no person made: those of watched folders."""
+"""The platform of the requests of watched folders, which no person makes."""
 
 ONLY = "only"
-"""The option of theirs that names which of a folder's files are due."""
+"""Their option that names the files of the folder which are due."""
 
 
 def event_id(platform: str, space: str, event: str) -> str:
-    """The id of the request that a platform's event makes: the same however often it is delivered."""
+    """The id of the request of a platform's event: the same for each delivery."""
     return sha256("\0".join((platform, space, event)).encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def child_id(parent: Request, key: str) -> str:
-    """The id of what a run begins under this key."""
+    """The id of the run that `parent` begins under this key."""
     return event_id(parent.place.platform, parent.place.space, f"{parent.id}/{key}")
 
 
@@ -37,7 +37,7 @@ def request_from_json(text: str) -> Request:
     tree = json.loads(text)
     tree["place"] = Place(**tree["place"])
     tree["author"] = Author(**tree["author"])
-    tree["files"] = tuple(File(**one) for one in tree["files"])
+    tree["files"] = tuple(File(**file) for file in tree["files"])
     return Request(**tree)
 
 
@@ -50,7 +50,7 @@ def ordered(request: Request) -> bool:
 
 
 def line_of(request: Request) -> Hashable:
-    """Which line a run stands in: library jobs queue per shelf, everything else per place, unless it has its own."""
+    """The line that a run waits in: library jobs one per shelf, everything else one per place, or a line of its own."""
     if request.line:
         return "line", request.place.space, request.line
     if commands.verb(request.work, request.verb).background:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from bot.events import Ended, Request, Sorry
-from bot.patience import aside
+from bot.waiting import in_own_thread
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -135,7 +135,7 @@ class Tracing:
         if self._spans is None:
             return
         spans, self._spans = self._spans, None
-        closing = aside(spans.close)
+        closing = in_own_thread(spans.close)
         if not (await asyncio.wait({closing}, timeout=self._flush_s))[0]:
             spans.given_up()
 

@@ -56,7 +56,7 @@ async def test_a_setting_is_set_by_three_options_and_answered_to_the_person_alon
     await table.ended()
     assert asked.ephemeral
     await table.ana.slash(table.general, "rules lookup", name="Grappled")
-    kept = await table.world.app.past(table.space, table.requests[-1].id)
+    kept = await table.world.app.request_of(table.space, table.requests[-1].id)
     assert kept is not None
     assert (kept.verb, kept.locale) == ("lookup", "pt-BR")
 

@@ -45,14 +45,14 @@ class MemoryRun:
         text: str = "",
         options: Mapping[str, OptionValue] | None = None,
         line: str = "",
-        apart: str = "",
+        thread_title: str = "",
     ) -> str:
         parent = self.request
         child = replace(parent, id=f"{parent.id}/{key}", verb=verb, text=text, options=options or {})
         self.begun[key] = replace(child, files=(), line=line, parent=parent.id)
         return child.id
 
-    def apart(self, key: str, title: str) -> Place:
+    def new_thread(self, key: str, title: str) -> Place:
         return replace(self.request.place, thread=f"{title}/{key}")
 
     async def stream(

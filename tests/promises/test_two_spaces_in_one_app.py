@@ -75,7 +75,7 @@ async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors
                 assert await perform(asks(space, "list", "sessions", "list")) == "done"
                 assert f"{other}ern" not in shown(space, "list")
                 asked = f"{space}-ask"
-                assert await app.past(other, asked) is None
+                assert await app.request_of(other, asked) is None
                 assert not await app.forget(other, asked)
                 assert not await app.reword(other, asked, "something else")
                 await house.records.threads.bind(space, "channel", "thread", "same")

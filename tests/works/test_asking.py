@@ -24,7 +24,7 @@ def snapshots(bench: Bench) -> Snapshots:
         house.prompts,
         house.records.sessions,
         settings,
-        house.earlier,
+        house.thread_history,
         house.settings.roles,
         longest=4_000,
     )

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from bot.events import Event, Run, Text
-from bot.holding import held
+from bot.place_session import session_for
 from tests.fakes.house import Recorder, asked, open_scripted
 
 SECRETS = ("quokka", "zanzibar", "wombat", "dingo", "marsupial")
@@ -27,7 +27,7 @@ async def test_no_file_holds_a_word_of_a_deleted_conversation(tmp_path: Path) ->
 
     def answering(answer: str, *, ends: bool = True) -> object:
         async def script(run: Run) -> AsyncGenerator[Event, None]:
-            session = await held(app.house.records.sessions, run.request, run.request.text)
+            session = await session_for(app.house.records.sessions, run.request, run.request.text)
             assert session is not None
 
             async def said() -> str:

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from bot import earlier
+from bot import thread_history
 from bot.app import App
 from bot.commands import FOLLOW_UP
 from bot.config import load
-from bot.earlier import EarlierWords, newest
 from bot.events import Author, OptionValue, Place, Request, Sorry
 from bot.platforms import Platform
 from bot.retrieval.intake import Item
+from bot.thread_history import ThreadHistory, newest
 from tests.fakes import migrated
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.fakes.house import Recorder, asked
@@ -81,7 +81,7 @@ async def talking(folder: Path, *, told: bool = True) -> AsyncIterator[Talk]:
         app = await App.open(load(folder / "config.toml", migrated.folder(folder / "data"), environ={}))
         talk = Talk(app)
         try:
-            app.attach(Platform("slack", Recorder().view, earlier=talk.earlier if told else None))
+            app.attach(Platform("slack", Recorder().view, read_thread=talk.earlier if told else None))
             item = Item("book.md", str(folder / "book.md"))
             await app.house.intake.take("team", "rules", item, "k", replace=False)
             await app.start()
@@ -158,7 +158,7 @@ async def test_of_a_long_thread_the_end_is_read(tmp_path: Path) -> None:
         _, answered = await talk.ask()
         inside = answered.split("<earlier>\n")[1].split("\n</earlier>")[0]
         assert inside.endswith("Ana: line 1999")
-        assert earlier.MOST_CHARS - 20 < len(inside) <= earlier.MOST_CHARS
+        assert thread_history.MOST_CHARS - 20 < len(inside) <= thread_history.MOST_CHARS
         assert all(line.startswith("Ana: line ") for line in inside.splitlines())
 
 
@@ -178,7 +178,7 @@ def test_whole_lines_are_kept_of_what_is_too_long(said: str, kept: str) -> None:
 
 
 async def test_a_thread_that_does_not_answer_holds_nobody_up(tmp_path: Path) -> None:
-    words, never = EarlierWords(patience_s=0.01), asyncio.Event()
+    words, never = ThreadHistory(seconds=0.01), asyncio.Event()
 
     async def read(_: Request) -> str:
         await never.wait()

@@ -11,7 +11,7 @@ from typing import Any
 
 from bot.app import App
 from bot.events import Attachment, Author, Choices, Event, OptionValue, Request, Run, Text
-from bot.holding import held
+from bot.place_session import session_for
 from bot.works.privacy.work import FILE, without_words
 from tests.fakes.house import Recorder, Script, asked, open_scripted
 from tests.works.test_deleting import words_in
@@ -26,7 +26,7 @@ def scripts(app: list[App], begun: asyncio.Event) -> dict[str, Script]:
     def answering(answer: str, *, ends: bool = True) -> Script:
         async def script(run: Run) -> AsyncGenerator[Event, None]:
             sessions, space = app[0].house.records.sessions, run.request.place.space
-            session = await held(sessions, run.request, run.request.text)
+            session = await session_for(sessions, run.request, run.request.text)
             assert session is not None
 
             async def said() -> str:

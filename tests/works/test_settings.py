@@ -87,7 +87,7 @@ class Asker:
         """What somebody is spoken to in there, whose own application speaks `app`."""
         request = replace(self.request("sessions", "list", "", place, author), locale=app)
         await self.perform(request)
-        kept = await self.app.past(place.space, request.id)
+        kept = await self.app.request_of(place.space, request.id)
         assert kept is not None
         return kept.locale
 

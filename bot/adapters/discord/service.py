@@ -16,7 +16,7 @@ from bot.adapters.discord.received import presses
 from bot.adapters.discord.received.commands import Translator
 from bot.adapters.discord.received.intake import Intake
 from bot.adapters.discord.received.messages import Listener
-from bot.adapters.discord.received.placing import PLATFORM, apart, origin_at
+from bot.adapters.discord.received.placing import PLATFORM, new_thread, origin_at
 from bot.adapters.discord.shown.home import view_of
 from bot.adapters.download import Downloads
 from bot.events import File, Request, Sorry
@@ -39,7 +39,9 @@ class Sutradhar(Client):
     async def setup_hook(self) -> None:
         """Logged in, and not yet connected: everything that answers events is put in its place."""
         fetch = Attachments(self.settings).fetch
-        self.app.attach(Platform(PLATFORM, partial(view_of, self), fetch, origin=origin_at, apart=apart))
+        self.app.attach(
+            Platform(PLATFORM, partial(view_of, self), fetch, origin=origin_at, new_thread=new_thread)
+        )
         await self.furnish()
         await self.intake.sweep()
         await sync(self.tree, self.app.records.marks, self.settings.sync_guilds)

@@ -127,7 +127,7 @@ def origin_at(place: Place) -> str:
     ).kept()
 
 
-def apart(request: Request, id: str, title: str) -> tuple[Place, str]:
+def new_thread(request: Request, id: str, title: str) -> tuple[Place, str]:
     """Where a thread of its own stands in the request's channel, and the origin of what begins it."""
     origin, place = origin_of(request.origin), request.place
     private = place.channel.startswith("@")

@@ -18,7 +18,7 @@ from bot.adapters.slack.installed.http import Flow, Http
 from bot.adapters.slack.installed.limits import PACE
 from bot.adapters.slack.installed.sockets import Sockets
 from bot.adapters.slack.installed.workspaces import Store, Workspaces, bolt_app
-from bot.adapters.slack.placing import PLATFORM, apart, origin_at
+from bot.adapters.slack.placing import PLATFORM, new_thread, origin_at
 from bot.adapters.slack.received import (
     commands,
     home_tab,
@@ -27,7 +27,7 @@ from bot.adapters.slack.received import (
     setup,
     windows,
 )
-from bot.adapters.slack.received.fetched import Earlier, Files
+from bot.adapters.slack.received.fetched import Files, ThreadReader
 from bot.adapters.slack.received.intake import Intake
 from bot.adapters.slack.received.people import People
 from bot.adapters.slack.shown.home import view_of
@@ -103,9 +103,9 @@ class Slack:
                 PLATFORM,
                 partial(view_of, self.app.records, self.workspaces, self.writers),
                 files.fetch,
-                Earlier(self.workspaces, self.people),
+                ThreadReader(self.workspaces, self.people),
                 origin_at,
-                apart,
+                new_thread,
             )
         )
 

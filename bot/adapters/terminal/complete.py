@@ -15,7 +15,7 @@ from pathlib import Path
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from bot.command_line import Token, called, tokens
+from bot.command_line import Token, tokens, verbs_named
 from bot.commands import TABLE
 from bot.verb import Verb
 from bot.words import Words
@@ -107,7 +107,7 @@ def verb_of(line: str) -> Verb | None:
         if re.match(r"/" + verb.path.replace(" ", r"\s+") + r"\s", line, re.IGNORECASE):
             return verb
     alone = re.match(r"/(\S+)\s", line)
-    meant = called(alone[1].lower()) if alone else []
+    meant = verbs_named(alone[1].lower()) if alone else []
     return meant[0] if len(meant) == 1 else None
 
 

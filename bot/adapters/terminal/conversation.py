@@ -12,7 +12,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from bot.command_line import Parsed, lacking_text, parse, worded
+from bot.command_line import Parsed, lacking_text, parse, with_words
 from bot.commands import FOLLOW_UP
 from bot.events import (
     Author,
@@ -94,7 +94,7 @@ def absolute(path: str) -> str:
     return os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111
 
 
-def apart(request: Request, id: str, title: str) -> tuple[Place, str]:
+def new_thread(request: Request, id: str, title: str) -> tuple[Place, str]:
     """A thread by a name that a person can type, which shows nothing before they open it."""
     name = "-".join(re.findall(r"\w+", title.casefold()))[:THREAD_CHARS].strip("-")
     return replace(request.place, thread=f"{name}-{id[-4:]}".lstrip("-")), ""
@@ -146,7 +146,7 @@ class Conversation:
         asking, self._asking = self._asking, None
         if asking is not None:
             if not line.startswith("/"):
-                return Line(worded(asking.parsed, line), asking.answers)
+                return Line(with_words(asking.parsed, line), asking.answers)
             if line == "/":
                 return self.say("terminal.left")
         run, choice = self._offered.get(line, ("", None))

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
-from bot.adapters.terminal.conversation import Application, Conversation, House, apart, new_id
+from bot.adapters.terminal.conversation import Application, Conversation, House, new_id, new_thread
 from bot.adapters.terminal.view import Claims
 from bot.events import Request, Sorry, Speak, View
 from bot.platforms import Platform
@@ -104,7 +104,7 @@ class Feed:
                             platform,
                             self._view,
                             origin=lambda place: "",
-                            apart=apart,
+                            new_thread=new_thread,
                             speak=self._output.speak,
                         )
                     )

@@ -64,11 +64,11 @@ class Direct:
         text: str = "",
         options: Mapping[str, OptionValue] | None = None,
         line: str = "",
-        apart: str = "",
+        thread_title: str = "",
     ) -> str:
         raise RuntimeError("nothing goes on after a command has ended")
 
-    def apart(self, key: str, title: str) -> Place:
+    def new_thread(self, key: str, title: str) -> Place:
         raise Sorry("app.no_thread")
 
 

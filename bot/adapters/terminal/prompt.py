@@ -25,7 +25,7 @@ from prompt_toolkit.styles import Style
 
 from bot.adapters.markdown import clean
 from bot.adapters.terminal.complete import LineCompleter
-from bot.adapters.terminal.conversation import Application, Conversation, House, Line, apart, new_id
+from bot.adapters.terminal.conversation import Application, Conversation, House, Line, new_id, new_thread
 from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, RED, YELLOW, Ink, MarkdownStream
 from bot.adapters.terminal.view import Claims, Stages, TerminalView
 from bot.commands import verb
@@ -128,7 +128,7 @@ class Prompt:
             app = await opening
             self._app = app
             for platform in ("terminal", WATCH):
-                app.attach(Platform(platform, self._view, origin=lambda place: "", apart=apart))
+                app.attach(Platform(platform, self._view, origin=lambda place: "", new_thread=new_thread))
             for request in await app.start():
                 self._note(request)
                 self._spawn(self._end(request.id, app, request))

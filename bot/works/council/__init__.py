@@ -98,7 +98,7 @@ def make(house: House, runs: Runs) -> Work:
         house.prompts,
         house.records.sessions,
         settings,
-        house.earlier,
+        house.thread_history,
         house.settings.roles,
     )
     zone = house.settings.zone

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, cast
 from bot.commands import FOLLOW_UP
 from bot.config.members import Member
 from bot.events import Request, Sorry
-from bot.holding import held
+from bot.place_session import session_for
 from bot.words import words
 from bot.works.council.config import CouncilConfig
 from bot.works.council.values import Level, Snapshot, names
 
 if TYPE_CHECKING:
     from bot.config import Config
-    from bot.earlier import EarlierWords
     from bot.llm.registry import Models
     from bot.prompts import Prompts
+    from bot.thread_history import ThreadHistory
     from bot.works.council.settings import Settings
     from storage.sessions import Sessions
 
@@ -48,7 +48,7 @@ class Snapshots:
         prompts: Prompts,
         sessions: Sessions,
         settings: Settings,
-        earlier: EarlierWords,
+        earlier: ThreadHistory,
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
     ) -> None:
         """`roles`: whose models a place has chosen itself."""
@@ -78,7 +78,7 @@ class Snapshots:
         demo = all(self._is_demo(one) for one in members)
         debate = bool(request.options.get("debate")) and level != "single" and not demo
         told = [*_TOLD, *(_DEBATE if debate else ()), *(CATEGORY + one for one in categories)]
-        mine = await held(self._sessions, request, question)
+        mine = await session_for(self._sessions, request, question)
         follows = bool(request.options.get(FOLLOW_UP) or request.options.get("follow"))
         past = await self._before(space, mine.id) if mine and follows else []
         first = follows and mine is not None and not past and await self._sessions.first_here(mine)

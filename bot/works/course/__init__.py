@@ -135,7 +135,7 @@ def make(house: House, runs: Runs) -> Work:
         house.models,
         house.prompts,
         house.records.sessions,
-        house.earlier,
+        house.thread_history,
         house.settings.roles,
         memory,
         section.rounds,
@@ -151,7 +151,7 @@ def make(house: House, runs: Runs) -> Work:
         house.prompts,
         house.settings.roles,
     )
-    answering = Answering(house.quizzes, runs.past)
+    answering = Answering(house.quizzes, runs.request_of)
     return Courses(catalogues, names, intake, asking, quiz, answering, house.quizzes)
 
 

@@ -31,9 +31,9 @@ from bot.events import (
     Text,
     ToolCall,
 )
-from bot.holding import held
 from bot.llm.base import Message, Prompt
 from bot.llm.tools import Limits, ToolLoop
+from bot.place_session import session_for
 from bot.prompts import PromptText
 from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.language import detect_question
@@ -49,10 +49,10 @@ from bot.works.course.reading import shown
 from bot.works.course.tools import OUTLINE, SEARCH, CourseTools, Searched
 
 if TYPE_CHECKING:
-    from bot.earlier import EarlierWords
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.retrieval.library import Library
+    from bot.thread_history import ThreadHistory
     from bot.works.course.catalogue import Catalogue, Catalogues
     from bot.works.course.naming import CourseNames
     from storage.sessions import Sessions
@@ -110,7 +110,7 @@ class Asking:
         models: Models,
         prompts: Prompts,
         sessions: Sessions,
-        earlier: EarlierWords,
+        earlier: ThreadHistory,
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
         memory: Callable[[Request], Awaitable[int]],
         rounds: int,
@@ -155,7 +155,7 @@ class Asking:
         if not catalogue.courses:
             raise Sorry("course.none")
         course, lesson = await self.kept_to(catalogue, request)
-        mine = await held(self._sessions, request, question)
+        mine = await session_for(self._sessions, request, question)
         memory = await self._memory(request)
         past = await self._sessions.last_exchanges(space, mine.id, max(memory, 1)) if mine else []
         follows = bool(request.options.get(FOLLOW_UP))

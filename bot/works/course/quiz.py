@@ -29,9 +29,9 @@ from bot.events import (
     Status,
     Text,
 )
-from bot.holding import held
 from bot.llm.base import Message, Prompt, room
 from bot.markdown import harmless, harmless_link
+from bot.place_session import session_for
 from bot.prompts import PromptText
 from bot.strategies.base import LANGUAGES
 from bot.strategies.base import ROLE as WRITER
@@ -253,7 +253,7 @@ class Quiz:
         tried = excerpts[: 2 * TRIED * wanted]
         tried.sort(key=lambda one: any(quote in one.text for quote in asked))
         # From now on plain text here answers the quiz, unless it came unasked to where another work is.
-        await held(self._sessions, request, course.title, over=request.verb == "quiz")
+        await session_for(self._sessions, request, course.title, over=request.verb == "quiz")
         roles = await self._roles(request)
         models = self._models.with_roles(roles)
         writer = models.describe(WRITER)

@@ -37,7 +37,7 @@ class Desk:
                 yield Stage("stop", "")
                 yield Text(say("desk.stopped", n=stopped) if stopped else say("desk.nothing_to_stop"))
             case "usage":
-                told = await run.step("usage", lambda: self._accounts.told(request), str)
+                told = await run.step("usage", lambda: self._accounts.answer(request), str)
                 yield Stage("usage", say("usage.title"))
                 yield Text(told)
             case _:

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.events import Author, Place, Request, Sorry
-from bot.patience import aside
 from bot.retrieval.files import sayable, walk
 from bot.runs.requests import ONLY, WATCH
+from bot.waiting import in_own_thread
 from bot.words import locale_from
 from storage.faults import StorageFault
 
@@ -230,7 +230,7 @@ class Watch:
     async def _seen(self, folder: _Folder) -> dict[str, Stamp] | None:
         """None where it can't be told now."""
         if folder.looking is None:
-            folder.looking = aside(lambda: self._look(folder.path))
+            folder.looking = in_own_thread(lambda: self._look(folder.path))
         if not (await asyncio.wait({folder.looking}, timeout=self._patience_s))[0]:
             folder.tell("there", "it does not answer; its books stay")
             return None

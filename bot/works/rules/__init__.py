@@ -74,7 +74,7 @@ def make(house: House, runs: Runs) -> Work:
         house.prompts,
         house.records.sessions,
         house.config.retrieval,
-        house.earlier,
+        house.thread_history,
         house.settings.roles,
         longest=QUESTION_CHARS,
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bot.commands import FOLLOW_UP
 from bot.events import Request, Sorry
-from bot.holding import held
+from bot.place_session import session_for
 from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
 from bot.strategies import SINGLE, strategy
@@ -18,11 +18,11 @@ from bot.works.rules.question_files import picture_names
 
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig
-    from bot.earlier import EarlierWords
     from bot.llm.base import Capabilities
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.retrieval.library import Library
+    from bot.thread_history import ThreadHistory
     from bot.works.rules.question_files import Own
     from storage.sessions import Sessions
 
@@ -95,7 +95,7 @@ class Snapshots:
         prompts: Prompts,
         sessions: Sessions,
         settings: RetrievalConfig,
-        earlier: EarlierWords,
+        earlier: ThreadHistory,
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
         *,
         longest: int,
@@ -122,7 +122,7 @@ class Snapshots:
         space = request.place.space
         named = _option(request, "shelf")
         shelf = "" if own.attached and not named else await self._library.shelf_for(space, named, "rules")
-        mine = await held(self._sessions, request, question)
+        mine = await session_for(self._sessions, request, question)
         past = await self._sessions.last_exchanges(space, mine.id, HISTORY) if mine else []
         follows = bool(request.options.get(FOLLOW_UP))
         first = follows and mine is not None and not past and await self._sessions.first_here(mine)

@@ -124,7 +124,7 @@ def make(house: House, runs: Runs) -> Work:
         house.models,
         house.prompts,
         house.records.sessions,
-        house.earlier,
+        house.thread_history,
         house.settings.roles,
         analysing,
         section,

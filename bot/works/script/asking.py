@@ -32,10 +32,10 @@ from bot.events import (
     Text,
     ToolCall,
 )
-from bot.holding import held
 from bot.llm.base import Message, Prompt, room
 from bot.llm.tools import Limits, ToolLoop
 from bot.markdown import harmless
+from bot.place_session import session_for
 from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
 from bot.retrieval.lexical import content_terms
@@ -51,9 +51,9 @@ from bot.works.script.tools import ScriptTools, card, outlined
 from bot.works.script.work import numbered, scene_title
 
 if TYPE_CHECKING:
-    from bot.earlier import EarlierWords
     from bot.llm.registry import Models
     from bot.prompts import Prompts
+    from bot.thread_history import ThreadHistory
     from bot.works.script.analysing import Analysing
     from bot.works.script.analysis import Analysis
     from bot.works.script.catalogue import Reading
@@ -126,7 +126,7 @@ class Asking:
         models: Models,
         prompts: Prompts,
         sessions: Sessions,
-        earlier: EarlierWords,
+        earlier: ThreadHistory,
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
         analysing: Analysing,
         config: ScriptConfig,
@@ -187,7 +187,7 @@ class Asking:
             named and sum(one.label.lower() == named for one in reading.script.scenes) == 1
         ):
             scene = numbered(reading.script, named).number
-        mine = await held(self._sessions, request, question)
+        mine = await session_for(self._sessions, request, question)
         past = (
             await self._sessions.last_exchanges(asked.space, mine.id, max(config.memory, 1)) if mine else []
         )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bot.commands import TABLE
 from bot.events import Choice, Choices, Elsewhere, Event, Place, Request, Run, Sorry, Stage, Text
-from bot.holding import TITLE_CHARS, titled
+from bot.place_session import TITLE_CHARS, title_of
 from bot.words import Words, words
 
 if TYPE_CHECKING:
@@ -135,11 +135,11 @@ class SessionsWork:
     async def _last(self, space: str, session: str) -> str:
         """The last question of a session and its answer, as Markdown; "" of an empty one."""
         past = await self._sessions.last_exchanges(space, session, 1)
-        return "".join(f"> {titled(one.question)}\n\n{one.answer}" for one in past)
+        return "".join(f"> {title_of(one.question)}\n\n{one.answer}" for one in past)
 
     async def _rename(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        title = titled(request.text)
+        title = title_of(request.text)
         if not title:
             raise Sorry("sessions.no_title")
         found = await self._found(run, str(request.options.get("session") or ""))

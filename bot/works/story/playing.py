@@ -25,8 +25,8 @@ from bot.events import (
     Stage,
     Text,
 )
-from bot.holding import held, titled
 from bot.llm.base import Message, Prompt, room
+from bot.place_session import session_for, title_of
 from bot.words import Words, words
 from bot.works.story import cast, context, continuity, dice
 from bot.works.story.choices import Before, read_choices, taken_away, ways
@@ -141,8 +141,8 @@ class Playing:
         if len(premise) > limits.premise_chars:
             raise Sorry("story.long_premise", length=len(premise), limit=limits.premise_chars)
         options = {name: str(value) for name, value in request.options.items() if isinstance(value, str)}
-        title = titled(options.get("title") or premise)
-        await held(self._sessions, request, title)
+        title = title_of(options.get("title") or premise)
+        await session_for(self._sessions, request, title)
         await self._logs.stories.create(spot(request.place), request.id, title, request.author.id)
         row = await self._logs.stories.story(space, request.id)
         assert row is not None, "it was made just now"

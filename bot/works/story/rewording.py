@@ -132,8 +132,8 @@ class Rewording:
         Raises Sorry where they were taken back, or somebody has decided already.
         """
         space = request.place.space
-        asking = await self._runs.past(space, request.answers)
-        message = await self._runs.past(space, asking.answers) if asking is not None else None
+        asking = await self._runs.request_of(space, request.answers)
+        message = await self._runs.request_of(space, asking.answers) if asking is not None else None
         found = await self._found(space, asking.answers, branch=branch) if asking is not None else None
         if found is None or message is None or not message.text:
             raise Sorry("story.edit_gone")

@@ -29,7 +29,7 @@ from bot.events import (
     Status,
     Text,
 )
-from bot.holding import held
+from bot.place_session import session_for
 from bot.words import Words, words
 from bot.works.story import cast
 from bot.works.story.cast import CAST, NAME_CHARS
@@ -290,7 +290,7 @@ class Table:
         request, say = run.request, words(run.request.locale)
 
         async def doing() -> Done:
-            run.apart(APART, "…")  # it has to be possible
+            run.new_thread(APART, "…")  # it has to be possible
             played, at, name = await self._leaving(request, say)
             await self._leave(request, played, at, name)
             return Done("story.forked_apart", {"n": at, "name": name, "story": played.row.id})
@@ -299,9 +299,9 @@ class Table:
         name = str(done.values["name"])
         yield Stage("fork", "")
         yield Text(say(done.key, **done.values))
-        yield Elsewhere(run.apart(APART, name), name)
+        yield Elsewhere(run.new_thread(APART, name), name)
         yield Answered()  # and is shown: what begins now will say here where it is
-        await run.begin(APART, "opened", options={"story": done.values["story"]}, apart=name)
+        await run.begin(APART, "opened", options={"story": done.values["story"]}, thread_title=name)
 
     async def opened(self, run: Run) -> AsyncGenerator[Event, None]:
         """The thread that a branch has of its own: its last scene, and where it comes from."""
@@ -314,7 +314,7 @@ class Table:
             name = next((one.name for one in rows if one.id == branch), "")
             if row is None or not name:
                 raise Sorry("story.none_here")
-            await held(self._sessions, request, name, over=True)
+            await session_for(self._sessions, request, name, over=True)
             await self._play(request, story, branch)
             played = await self._logs.played(request)
             turn = played.story.head
@@ -596,7 +596,7 @@ class Table:
         found = found or [row for row in rows if wanted in row.title.casefold()]
         if not found:
             raise Sorry("story.no_story", name=request.text.strip())
-        await held(self._sessions, request, _title(found[0], say), over=True)
+        await session_for(self._sessions, request, _title(found[0], say), over=True)
         row = found[0]
         taken_from = await self._play(request, row.id, row.id)
         return Done("story.nothing_yet", title=_title(row, say), taken_from=taken_from)

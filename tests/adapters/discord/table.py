@@ -105,7 +105,7 @@ class Table:
 
     async def asked(self) -> list[str]:
         """What runs were asked, in their order."""
-        past = [await self.app.past(self.space, run) for run in self.recorder.events]
+        past = [await self.app.request_of(self.space, run) for run in self.recorder.events]
         return [f"/{one.work} {one.verb} {one.text}" for one in past if one is not None]
 
     def said(self, where: ChannelHandle | None = None) -> list[str]:

@@ -131,7 +131,7 @@ async def test_retry_asks_the_words_as_they_stand_now(at: Table) -> None:
     await at.ana.click(answer, label="retry")
     (anew,) = set(at.recorder.events) - {past.id}
     await at.recorder.until(anew, Text("hello"))
-    request = await at.app.past(at.space, anew)
+    request = await at.app.request_of(at.space, anew)
     assert request is not None
     assert (request.text, request.author.id) == ("hello", str(at.ana.id))
 
@@ -144,7 +144,7 @@ async def test_a_choice_does_what_its_line_says_as_whoever_pressed_it(at: Table)
     await at.restart()
     await at.ana.click(answer, label="choice")
     (made,) = at.recorder.events
-    request = await at.app.past(space, made)
+    request = await at.app.request_of(space, made)
     assert request is not None
     assert (request.work, request.verb, request.text, request.author.id) == (
         "rules",

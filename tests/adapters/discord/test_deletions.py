@@ -50,7 +50,7 @@ async def test_a_deleted_message_stops_its_run_and_is_forgotten(at: Table) -> No
     run, goes_on = await live(at, message.id), await live(at, other.id, thread="elsewhere")
     await at.ana.delete(message)
     assert await at.app.ended(run) == "stopped"
-    past = await at.app.past(at.space, run)
+    past = await at.app.request_of(at.space, run)
     assert past is not None
     assert past.text == ""
     assert at.app.live(at.space, goes_on)
@@ -73,7 +73,7 @@ async def test_a_message_deleted_in_a_dm_is_forgotten_after_a_restart_too(at: Ta
     assert run == run_of(space, message.id)
     await at.restart()
     await at.ana.user.delete(message)
-    past = await at.app.past(space, run)
+    past = await at.app.request_of(space, run)
     assert past is not None
     assert past.text == ""
 
@@ -91,11 +91,11 @@ async def test_an_edited_message_is_kept_as_it_reads_now(at: Table) -> None:
     message = await at.ana.send(at.channel, f"{me} what is prome?")
     (run,) = at.recorder.events
     await at.ana.edit(message, f"{me} what is prone?")
-    past = await at.app.past(at.space, run)
+    past = await at.app.request_of(at.space, run)
     assert past is not None
     assert past.text == "what is prone?"
     await at.ana.edit(message, f"{me} /rules ask what is blinded? --shelf rules")
-    past = await at.app.past(at.space, run)
+    past = await at.app.request_of(at.space, run)
     assert past is not None
     assert past.text == "what is blinded?"
     assert list(at.recorder.events) == [run]
@@ -108,7 +108,7 @@ async def test_an_edit_that_leaves_nothing_or_cannot_be_read_changes_nothing(at:
     (run,) = at.recorder.events
     for text in (me, f"{me} /no such thing"):
         await at.ana.edit(message, text)
-    past = await at.app.past(at.space, run)
+    past = await at.app.request_of(at.space, run)
     assert past is not None
     assert past.text == "what is prone?"
 
@@ -139,6 +139,6 @@ async def test_a_server_that_puts_the_bot_out_stops_its_runs_alone_and_keeps_its
     await at.env.settle()
     assert await at.app.ended(run) == "stopped"
     assert at.app.live("another server", other)
-    past = await at.app.past(at.space, run)
+    past = await at.app.request_of(at.space, run)
     assert past is not None
     assert past.text == "endless"

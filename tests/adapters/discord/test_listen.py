@@ -73,7 +73,7 @@ async def test_other_people_are_asked_about_by_name(at: Table) -> None:
 async def test_a_direct_message_is_always_for_the_bot(at: Table) -> None:
     await at.ana.user.send_dm("what is prone?")
     (run,) = at.recorder.events
-    request = await at.app.past(f"user:{at.ana.id}", run)
+    request = await at.app.request_of(f"user:{at.ana.id}", run)
     assert request is not None
     assert request.text == "what is prone?"
 
@@ -127,7 +127,7 @@ async def test_in_a_thread_with_free_chat_every_message_is_for_the_bot_that_is_n
     await chatty.ana.send(thread, "I thought so", reply_to=hers)
     await chatty.ana.send(thread, "and prone?")
     assert await chatty.asked() == ["/rules ask can a grappled creature cast?", "/rules ask and prone?"]
-    requests = [await chatty.app.past(chatty.space, run) for run in chatty.recorder.events]
+    requests = [await chatty.app.request_of(chatty.space, run) for run in chatty.recorder.events]
     assert {(one.place.channel, one.place.thread) for one in requests if one} == {
         (str(chatty.channel.id), "talk")
     }
@@ -180,7 +180,7 @@ async def test_a_mention_in_a_held_thread_goes_on_with_its_conversation(at: Tabl
     thread = await at.thread()
     await at.ana.send(thread, f"{me(at)} and prone?")
     (run,) = at.recorder.events
-    request = await at.app.past(at.space, run)
+    request = await at.app.request_of(at.space, run)
     assert request is not None
     assert (request.place.channel, request.place.thread) == (str(at.channel.id), "talk")
 
@@ -195,7 +195,7 @@ async def test_a_book_beside_a_mention_is_shown_the_way_to_the_shelf(at: Table) 
 async def test_a_book_beside_a_question_goes_with_it(at: Table) -> None:
     await at.ana.send(at.channel, f"{me(at)} what is prone?", attachments=[("srd.md", b"# Grappled")])
     (run,) = at.recorder.events
-    request = await at.app.past(at.space, run)
+    request = await at.app.request_of(at.space, run)
     assert request is not None
     assert [one.name for one in request.files] == ["srd.md"]
     assert at.said()[1:] == []
@@ -210,7 +210,7 @@ async def test_a_picture_comes_with_a_question_and_is_none_by_itself(at: Table) 
         assert "example" in at.said()[-1]
     await at.ana.send(at.channel, f"{me(at)} what does it do?", attachments=[("rune.png", png())])
     (run,) = at.recorder.events
-    request = await at.app.past(at.space, run)
+    request = await at.app.request_of(at.space, run)
     assert request is not None
     assert (request.text, [one.name for one in request.files]) == ("what does it do?", ["rune.png"])
 
@@ -221,7 +221,7 @@ async def test_a_book_beside_a_line_that_adds_it_is_passed_on(at: Table) -> None
     line = f"{me(at)} /library add --shelf rules"
     await bia.send(at.channel, line, attachments=[("srd.md", b"# Grappled")])
     (run,) = at.recorder.events
-    request = await at.app.past(at.space, run)
+    request = await at.app.request_of(at.space, run)
     assert request is not None
     assert (request.verb, [one.name for one in request.files]) == ("add", ["srd.md"])
     assert not any("answer from srd.md" in one for one in at.said())

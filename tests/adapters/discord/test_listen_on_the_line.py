@@ -129,7 +129,7 @@ async def test_a_question_that_is_deleted_at_once_is_not_answered(on: Line) -> N
     await on.discord.delete(message)
     await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
     await seen(on, "Its speed is zero.")
-    past = await on.app.past(str(on.guild.id), event_id("discord", str(on.guild.id), str(message.id)))
+    past = await on.app.request_of(str(on.guild.id), event_id("discord", str(on.guild.id), str(message.id)))
     assert past is not None
     assert past.text == ""
 
@@ -239,7 +239,7 @@ async def test_in_free_chat_people_may_reply_to_each_other_without_a_ping(tmp_pa
         await on.discord.until(lambda: len(answers(thread)) == 2)
         for said in (hers, *[one for one in thread.messages if one.text == "you did not"]):
             space = str(on.guild.id)
-            assert await on.app.past(space, event_id("discord", space, str(said.id))) is None
+            assert await on.app.request_of(space, event_id("discord", space, str(said.id))) is None
 
 
 async def test_a_server_that_invites_the_bot_is_welcomed_in_its_language(on: Line) -> None:

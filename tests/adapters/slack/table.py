@@ -22,7 +22,7 @@ from typing import Any
 from bot.adapters.offered import Counts
 from bot.adapters.slack.installed.credentials import Credentials
 from bot.adapters.slack.placing import PLATFORM, Origin, origin_of, real
-from bot.adapters.slack.received.fetched import Earlier, Files
+from bot.adapters.slack.received.fetched import Files, ThreadReader
 from bot.adapters.slack.service import Slack, register
 from bot.adapters.slack.shown.home import view_of
 from bot.adapters.writer import Pace, Writers
@@ -126,7 +126,9 @@ class Bot(Slack):
         await self.workspaces.learn()
         register(self.bolt, self.intake, self.store)
         files = Files(self.workspaces, self.settings)
-        self.app.attach(Platform(PLATFORM, self.view, files.fetch, Earlier(self.workspaces, self.people)))
+        self.app.attach(
+            Platform(PLATFORM, self.view, files.fetch, ThreadReader(self.workspaces, self.people))
+        )
 
 
 class Table:

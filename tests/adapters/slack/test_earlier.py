@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bot.adapters.slack.placing import Spot, event_of
-from bot.adapters.slack.received.fetched import MESSAGES, NAMES, Earlier
+from bot.adapters.slack.received.fetched import MESSAGES, NAMES, ThreadReader
 from bot.events import Request
 from tests.adapters.slack.table import Table
 from tests.fakes.slack import Message
@@ -21,8 +21,8 @@ async def called_in(at: Table, root: Message, text: str = "Who won?") -> Request
     return at.asked
 
 
-def earlier(at: Table) -> Earlier:
-    return Earlier(at.bot.workspaces, at.bot.people)
+def earlier(at: Table) -> ThreadReader:
+    return ThreadReader(at.bot.workspaces, at.bot.people)
 
 
 def reads(at: Table) -> int:

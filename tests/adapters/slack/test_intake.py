@@ -165,7 +165,7 @@ async def test_what_was_asked_in_private_is_nobody_elses_to_ask_again(at: Table)
     _, second = await at.ended(2)
     assert second.options == {"private": True}
     elsewhere = Spot(at.ana.id, "T_OTHER", at.channel.id)
-    assert await at.app.past(elsewhere.space, first.id) is None
+    assert await at.app.request_of(elsewhere.space, first.id) is None
 
 
 async def test_a_choice_is_the_line_that_it_stands_for(at: Table) -> None:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from bot.config import Config, load
-from bot.earlier import EarlierWords
 from bot.events import Choices, Event, Notice, OptionValue, Stage, Status, Text
 from bot.llm.registry import Models
 from bot.prompts import PromptFile, Prompts
 from bot.settings import Settings as PlaceSettings
+from bot.thread_history import ThreadHistory
 from bot.works.council.config import CouncilConfig
 from bot.works.council.keeping import Keeping
 from bot.works.council.settings import Settings
@@ -87,7 +87,7 @@ class Table:
         self.councils, self.ledger = Councils(db), Ledger(db)
         self.settings_store = KeptSettings(db)
         self.sessions = Sessions(db)
-        self.earlier = EarlierWords()
+        self.earlier = ThreadHistory()
         self.models = Models(config, self.ledger)
         store = Settings(self.settings_store, self.models, config)
         prompts = Prompts(PromptFile(), self.settings_store)

@@ -329,7 +329,7 @@ async def reworded(talk: Talk, run: str, text: str, edit: str) -> Events:
     assert talk.app is not None
     start = len(talk.events)
     assert await talk.app.reword("local", run, text, edit)
-    past = await talk.app.past("local", run)
+    past = await talk.app.request_of("local", run)
     assert past is not None
     await talk.app.ended(child_id(past, f"edit/{edit}"))
     return talk.events[start:]

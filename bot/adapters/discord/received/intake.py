@@ -192,7 +192,9 @@ class Intake(intake.Intake):
             if asked is None:
                 sent = event_id(PLATFORM, here.space, _sent(window))
                 raise Sorry(
-                    "edge.sent_before" if await self.app.past(here.space, sent) is not None else "edge.gone"
+                    "edge.sent_before"
+                    if await self.app.request_of(here.space, sent) is not None
+                    else "edge.gone"
                 )
             typed = _entered(interaction)
             await self._take(interaction, asked.asked(typed.get(TYPED, ""), _filled(typed)), window=window)

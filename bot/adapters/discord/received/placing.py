@@ -133,7 +133,7 @@ def origin_at(place: Place) -> str:
     ).kept()
 
 
-def apart(request: Request, id: str, title: str) -> tuple[Place, str] | None:
+def new_thread(request: Request, id: str, title: str) -> tuple[Place, str] | None:
     """Where a thread of its own stands in the request's channel, and the origin of what begins it.
 
     None in direct messages, which have no threads, in private, and where the bot is a guest.

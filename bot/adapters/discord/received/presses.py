@@ -83,7 +83,7 @@ class Press:
         here = self.here
         if await self.intake.hidden(here, run):
             return True
-        return not here.installed and await self.intake.app.past(here.space, run) is None
+        return not here.installed and await self.intake.app.request_of(here.space, run) is None
 
     async def begin(self, chosen: KeptChoice, run: str) -> None:
         await self.intake.choose(self.interaction, chosen, run)

@@ -102,7 +102,7 @@ def _refusal(answer: ClientResponse, name: str) -> str:
     return _UNREACHABLE if status >= 500 or status == 429 else "slack_files.gone"
 
 
-class Earlier:
+class ThreadReader:
     """One per process."""
 
     def __init__(self, workspaces: Workspaces, people: People) -> None:

@@ -186,7 +186,7 @@ class Deletions:
             return
         run, app = _run(here, ts), self._intake.app
         async with self._turn(here, message):
-            past = await app.past(here.space, run)
+            past = await app.request_of(here.space, run)
             if past is None or not past.origin:  # taken back: its words stay away
                 return
             me = await self._intake.workspaces.me(here.team, here.enterprise)

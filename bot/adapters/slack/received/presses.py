@@ -194,7 +194,7 @@ async def judge(press: Press, run: str) -> None:
 async def share(press: Press, run: str) -> None:
     """The private answer, for everybody in the channel where it was asked for."""
     await press.acknowledge()
-    past = await press.intake.app.past(press.here.space, run)
+    past = await press.intake.app.request_of(press.here.space, run)
     if (
         past is None
         or not past.origin  # taken back since

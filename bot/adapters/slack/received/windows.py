@@ -135,7 +135,7 @@ async def finish(intake: Intake, body: Body, ack: AsyncAck, here: Spot) -> None:
     say = await intake.words(here)
     lacking = await intake.kept(here, found["run"]) if found else None
     if lacking is None or found is None:
-        if await intake.app.past(here.space, event_id(PLATFORM, here.space, _event(body))) is not None:
+        if await intake.app.request_of(here.space, event_id(PLATFORM, here.space, _event(body))) is not None:
             await ack()  # sent twice, and taken in the first time
         else:
             await wrong(ack, say("slack_window.gone"))

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, TypeVar
 from weakref import ref
 
 from bot.events import Sorry
-from bot.patience import aside
 from bot.retrieval.language import detect, may_vote
 from bot.retrieval.lexical import content_terms, terms
+from bot.waiting import in_own_thread
 from bot.works.story import state
 from bot.works.story.memory.components import distinctive, too_old
 from bot.works.story.memory.index import Pieces, Reason, Told
@@ -392,7 +392,7 @@ class Memory:
             return None
         try:
             async with asyncio.timeout(self._waits):
-                vector = await aside(partial(copy_context().run, embedder.query, text))
+                vector = await in_own_thread(partial(copy_context().run, embedder.query, text))
         except (Sorry, TimeoutError) as fault:
             _log.warning("stories are searched by their words alone: %s", str(fault) or "its model is late")
             self._paused = loop.time() + PAUSE

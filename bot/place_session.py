@@ -1,4 +1,4 @@
-"""Which session holds a place: the active one, or a new one of the work that is asked there; and what it is called."""
+"""The session of a place: the active one, or a new one of the requested work; and its title."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ TITLE_CHARS = 100
 """The longest title: the most that a platform gives a thread's name (Discord's documentation, "Channel")."""
 
 
-async def held(
+async def session_for(
     sessions: Sessions, request: Request, question: str, *, over: bool = False
 ) -> SessionRow | None:
-    """The place's session, opened if need be and called by the question.
+    """The place's session, opened if there is none and titled after the question.
 
-    None in another work's thread, where the request is a one-shot, unless it takes the place `over`: then the other
-    work's session is closed.
+    None in another work's thread, where the request is answered without a session. With `over` it closes the other
+    work's session and opens one of its own.
     """
     place = request.place
     session = await sessions.active(place.space, place.platform, place.channel, place.thread)
@@ -30,12 +30,12 @@ async def held(
             place.thread,
             request.work,
             author_id=request.author.id,
-            title=titled(question),
+            title=title_of(question),
         )
     return session if session.work == request.work else None
 
 
-def titled(text: str) -> str:
+def title_of(text: str) -> str:
     """A title of what somebody typed: one line, at most TITLE_CHARS."""
     line = " ".join(text.split())
     return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"

@@ -1,6 +1,6 @@
-"""Waiting for somebody else's code, but neither for ever nor for it to be well.
+"""Waiting for code that may hang or fail: a view, an acknowledgement, a file system.
 
-Knows no platform: what is waited for is a view, an acknowledgement, a file system.
+Knows no platform.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-async def wait_a_while(waited: Awaitable[object], seconds: float, what: str) -> bool:
-    """Whether it came to a good end in time; else the log says `what` did not."""
+async def wait_at_most(waited: Awaitable[object], seconds: float, what: str) -> bool:
+    """Whether it ended without a fault in time; else the log says that `what`."""
     task = asyncio.ensure_future(waited)
     try:
-        # Not a timeout around it: what does not let itself be cancelled must not hold anybody up either.
+        # Not asyncio.timeout: that would wait for a task which ignores its cancellation.
         await asyncio.wait({task}, timeout=seconds)
     finally:
         task.cancel()
@@ -34,18 +34,18 @@ async def wait_a_while(waited: Awaitable[object], seconds: float, what: str) -> 
     return True
 
 
-def aside(call: Callable[[], T]) -> asyncio.Future[T]:
-    """The call in a thread that leaving does not wait for."""
+def in_own_thread(call: Callable[[], T]) -> asyncio.Future[T]:
+    """Run the call in a thread that the end of the process does not wait for."""
     loop = asyncio.get_running_loop()
-    found: asyncio.Future[T] = loop.create_future()
+    result: asyncio.Future[T] = loop.create_future()
 
     def hand(value: T | None, error: BaseException | None) -> None:
-        if found.done():
+        if result.done():
             return
         if error is not None:
-            found.set_exception(error)
+            result.set_exception(error)
         else:
-            found.set_result(value)  # type: ignore[arg-type]
+            result.set_result(value)  # type: ignore[arg-type]
 
     def work() -> None:
         value, error = None, None
@@ -53,8 +53,8 @@ def aside(call: Callable[[], T]) -> asyncio.Future[T]:
             value = call()
         except BaseException as fault:
             error = fault
-        with suppress(RuntimeError):  # the loop has ended meanwhile
+        with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(hand, value, error)
 
     threading.Thread(target=work, name="aside", daemon=True).start()
-    return found
+    return result
