@@ -145,6 +145,8 @@ class App:
             self.house.incoming.attach(platform.name, platform.fetch)
         if platform.read_thread is not None:
             self.house.thread_history.attach(platform.name, platform.read_thread)
+        if platform.read_whole_thread is not None:
+            self.house.whole_threads[platform.name] = platform.read_whole_thread
 
     @property
     def platforms(self) -> Collection[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bot.events import Sorry
 from bot.incoming import Incoming
 from bot.llm.registry import Models
+from bot.platforms import ReadWholeThread
 from bot.prompts import PromptFile, Prompts
 from bot.retrieval.cleanup import DamagedVectors
 from bot.retrieval.embedding import Embedding
@@ -75,6 +76,7 @@ class House:
     prompts: Prompts
     incoming: Incoming
     thread_history: ThreadHistory
+    whole_threads: dict[str, ReadWholeThread]
     tracing: Tracing
 
     @classmethod
@@ -136,6 +138,7 @@ class House:
             prompts=Prompts(prompts, kept_settings),
             incoming=Incoming(config.data_dir / "incoming"),
             thread_history=ThreadHistory(),
+            whole_threads={},
             tracing=Tracing(config),
         )
 

@@ -6,8 +6,9 @@ Attached before the start, so that interrupted runs can be shown.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -29,13 +30,38 @@ ReadThread: TypeAlias = Callable[[Request], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadMessage:
+    """A message of a thread; `author` is the id of whoever wrote it, "" for a program."""
+
+    id: str
+    author: str
+    name: str
+    text: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class WholeThread:
+    """A whole thread, without what the bot has said: who began it (by id), and its messages, oldest first."""
+
+    starter: str
+    title: str
+    pages: AsyncGenerator[list[ThreadMessage], None]
+
+
+ReadWholeThread: TypeAlias = Callable[[Request], Awaitable[WholeThread | None]]
+"""The thread that the request comes from, up to it; None where it comes from none. It and its pages raise Sorry."""
+
+
+@dataclass(frozen=True, slots=True)
 class Platform:
     """`name` is that of its places.
 
-    `fetch` downloads a request's files, `read_thread` reads a thread's messages before the bot was called into it.
-    `origin` gives the origin (`Request.origin`) of an answer to no message in a place, so that a schedule can begin a
-    run there. `new_thread` gives the place and the origin of a new conversation, by its id and title, in the channel
-    of a request; None where there can be none. `speak` says words aloud in the request's place.
+    `fetch` downloads a request's files, `read_thread` reads a thread's messages before the bot was called into it,
+    `read_whole_thread` all of them, one by one. `origin` gives the origin (`Request.origin`) of an answer to no message
+    in a place, so that a schedule can begin a run there. `new_thread` gives the place and the origin of a new
+    conversation, by its id and title, in the channel of a request; None where there can be none. `speak` says words
+    aloud in the request's place.
     """
 
     name: str
@@ -45,6 +71,7 @@ class Platform:
     origin: Callable[[Place], str] | None = None
     new_thread: Callable[[Request, str, str], tuple[Place, str] | None] | None = None
     speak: Callable[[Request, Speak], Awaitable[None]] | None = None
+    read_whole_thread: ReadWholeThread | None = None
 
 
 class LogView:

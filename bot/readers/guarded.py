@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -54,14 +54,18 @@ class Patience:
 
 
 class Guarded:
-    """One per process: at most `at_once` files are parsed side by side. `readers`: modules by suffix."""
+    """One per process: at most `at_once` files are parsed side by side. `readers`: modules by suffix. `check` looks at
+    a file first, here, and raises Sorry.
+    """
 
     def __init__(
         self,
         patience: Patience = Patience(),
         at_once: int = 2,
         readers: Mapping[str, str] = PARSED,
+        check: Callable[[str, bytes], None] = sniff.check,
     ) -> None:
+        self._check = check
         self._patience = patience
         self._room = asyncio.Semaphore(at_once)
         self._readers = readers
@@ -77,7 +81,7 @@ class Guarded:
             from bot.readers import read
 
             return await asyncio.to_thread(read, name, data)
-        await asyncio.to_thread(sniff.check, name, data)
+        await asyncio.to_thread(self._check, name, data)
         async with self._room:
             document = await self._parsed(module, name, data, progress or _nobody)
         return document if document.language else await asyncio.to_thread(_judged, document)

@@ -17,6 +17,7 @@ from bot.adapters.discord.received.commands import Translator
 from bot.adapters.discord.received.intake import Intake
 from bot.adapters.discord.received.messages import Listener
 from bot.adapters.discord.received.placing import PLATFORM, new_thread, origin_at
+from bot.adapters.discord.received.whole_thread import whole_thread
 from bot.adapters.discord.shown.home import view_of
 from bot.adapters.download import Downloads
 from bot.events import File, Request, Sorry
@@ -40,7 +41,14 @@ class Sutradhar(Client):
         """Logged in, and not yet connected: everything that answers events is put in its place."""
         fetch = Attachments(self.settings).fetch
         self.app.attach(
-            Platform(PLATFORM, partial(view_of, self), fetch, origin=origin_at, new_thread=new_thread)
+            Platform(
+                PLATFORM,
+                partial(view_of, self),
+                fetch,
+                origin=origin_at,
+                new_thread=new_thread,
+                read_whole_thread=partial(whole_thread, self),
+            )
         )
         await self.furnish()
         await self.intake.sweep()

@@ -98,14 +98,16 @@ class Slack:
         register(self.bolt, self.intake, self.store)
         await self.intake.sweep()
         files = Files(self.workspaces, self.settings)
+        reader = ThreadReader(self.workspaces, self.people)
         self.app.attach(
             Platform(
                 PLATFORM,
                 partial(view_of, self.app.records, self.workspaces, self.writers),
                 files.fetch,
-                ThreadReader(self.workspaces, self.people),
+                reader,
                 origin_at,
                 new_thread,
+                read_whole_thread=reader.whole,
             )
         )
 

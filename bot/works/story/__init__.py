@@ -293,11 +293,23 @@ VERBS: tuple[Verb, ...] = (
         ),
         group="world",
     ),
+    Verb(
+        "story",
+        "import",
+        "verbs.story_import",
+        "/story import mira.png",
+        background=True,
+        argument=Argument("paths", "verbs.arg_story_files", many=True, completes="path"),
+        group="exchange",
+    ),
+    Verb("story", "history", "verbs.story_history", "/story history", background=True, group="exchange"),
 )
 
 
 def make(house: House, runs: Runs) -> Work:
+    from bot.works.library.config import LibraryConfig
     from bot.works.story.asking import Asking
+    from bot.works.story.bringing import Bringing
     from bot.works.story.extracting import Extracting
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
@@ -349,6 +361,9 @@ def make(house: House, runs: Runs) -> Work:
         Asking(logs, playing),
         PromptFiles(logs, playing, extracting),
         Outlining(logs, playing),
+        Bringing(
+            logs, memory, house.incoming, house.whole_threads, house.config.section(LibraryConfig).max_bytes
+        ),
     )
 
 

@@ -32,7 +32,7 @@ def is_chat_log(data: bytes) -> bool:
     """Whether the first line that can be read is one of a chat log, and the file no whole story."""
     for line in data[:BEGINNING].removeprefix(BOM_UTF8).split(b"\n", FIRST_LINES)[:FIRST_LINES]:
         try:
-            given = json.loads(_decoded(line))
+            given = json.loads(decoded(line))
         except (ValueError, RecursionError):
             continue
         if isinstance(given, dict) and {"speaker", "format"} & given.keys():
@@ -40,8 +40,9 @@ def is_chat_log(data: bytes) -> bool:
     return False
 
 
-def read_chat_log(data: bytes, file: str, space: str) -> Imported:
-    """The story of a log's lines; the same log is the same story, so that an import that was killed goes on.
+def read_chat_log(data: bytes, file: str, space: str, id: str = "") -> Imported:
+    """The story of a log's lines; without an `id` the same log is the same story, so that an import that was killed
+    goes on.
 
     Raises Sorry ("story.import_…"), which names `file`, where none can be taken in.
     """
@@ -50,9 +51,9 @@ def read_chat_log(data: bytes, file: str, space: str) -> Imported:
     lines = data.removeprefix(BOM_UTF8).split(b"\n")
     if len(lines) > TURNS + 1:
         raise Sorry("story.import_long", file=file, limit=TURNS)
-    id, now = str(uuid5(NAMESPACE_OID, f"{space}/{sha256(data).hexdigest()}")), datetime.now(UTC)
+    id, now = id or story_id(space, data), datetime.now(UTC)
     nodes, bad, labels = list[NodeRow](), list[BadLine](), set[str]()
-    for number, line in enumerate(map(_decoded, lines), 1):
+    for number, line in enumerate(map(decoded, lines), 1):
         if not line.strip():
             continue
         body, key = _body(line)
@@ -73,7 +74,12 @@ def read_chat_log(data: bytes, file: str, space: str) -> Imported:
     return Imported(story, [branch], nodes, {}, len(nodes), bad)
 
 
-def _decoded(line: bytes) -> str:
+def story_id(space: str, data: bytes) -> str:
+    """What the story of a log with these contents is called in the space."""
+    return str(uuid5(NAMESPACE_OID, f"{space}/{sha256(data).hexdigest()}"))
+
+
+def decoded(line: bytes) -> str:
     """Each by itself: where a file is cut in the middle of a character, the lines before are what they were."""
     try:
         return line.decode()

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 
 from bot.events import Sorry
 from bot.house import House
-from bot.works.story.chat_log import is_chat_log, read_chat_log
+from bot.works.story.exchange.card import Card
+from bot.works.story.exchange.lorebook import Lorebook
+from bot.works.story.exchange.reading import Whose, found_in, story_of
 from bot.works.story.exporting import exported
-from bot.works.story.importing import LARGEST_MB, Imported, imported
+from bot.works.story.importing import LARGEST_MB, Imported
 from bot.works.story.logs import Logs
 from bot.works.story.memory.config import COMPONENTS, RecallConfig
 from bot.works.story.memory.evaluate import evaluate_memory, read_queries
@@ -47,7 +49,8 @@ async def write(config: Config, space: str, name: str, file: Path) -> StoryRow:
 async def take_in(
     config: Config, space: str, file: Path, progress: Callable[[int, int], None] | None = None
 ) -> Imported:
-    """Take the story of a file, or a chat log as a new story, into the space, and remember it: `progress` is told.
+    """Take the story of a file, a chat log or a character card as a new story into the space, and remember it:
+    `progress` is told.
 
     All is taken in or, with a Sorry, nothing; but of a chat log bad lines are left out. A log that is there already is
     not taken in once more: what its memory lacks is made.
@@ -56,8 +59,11 @@ async def take_in(
         data = await asyncio.to_thread(_beginning, file)
     except OSError as error:
         raise Sorry("story.import_gone", file=file, reason=error.strerror or error) from error
-    read = read_chat_log if is_chat_log(data) else imported
-    found = await asyncio.to_thread(read, data, file.name, space)
+    found = await asyncio.to_thread(found_in, data, file.name, Whose(space))
+    if isinstance(found, Lorebook):
+        raise Sorry("story.import_lore_where", file=file.name)
+    if isinstance(found, Card):
+        found = story_of(found, Whose(space))
     async with _house(config) as house:
         id = found.story.id
         if await house.stories.story(space, id) is None:

@@ -215,7 +215,7 @@ def _sheet(name: str, sheet: dict[str, object]) -> str:
     shown = [
         f"{key}: {value}"
         for key, value in sheet.items()
-        if value and key not in ("style", "player", "picture", "muted")
+        if value and key not in ("style", "player", "picture", "muted", "card")
     ]
     lines = "\n".join(fence.data(str(line)) for line in shown)
     return f'<character name="{_name(name)}">\n{lines}\n</character>'

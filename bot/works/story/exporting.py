@@ -114,6 +114,7 @@ WITHIN: Final[Mapping[str, Mapping[str, str]]] = {
         "position": "position?",
         "probability": "whole number?",
         "group": "text?",
+        "source": "text?",
     },
     "seen": {
         "name": "text",

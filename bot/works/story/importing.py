@@ -60,21 +60,25 @@ class Imported:
         return {id: _json({**body, "at": seqs[place]}) for id, (body, place) in self.scenes.items()}
 
 
-def imported(data: bytes, file: str, space: str) -> Imported:
-    """The story of a file's contents, as one of this space's. Raises Sorry ("story.import_…"), which names `file`."""
+def imported(data: bytes, file: str, space: str, id: str = "") -> Imported:
+    """The story of a file's contents, as one of this space's, with this id or a new one.
+
+    Raises Sorry ("story.import_…"), which names `file`.
+    """
     if len(data) > LARGEST_MB * 1_000_000:
         raise Sorry("story.import_large", file=file, limit=LARGEST_MB)
-    tree = _tree(data, file)
+    tree = tree_of(data, file)
     if not isinstance(tree, dict) or tree.get("format") != FORMAT:
         raise Sorry("story.import_other", file=file)
     version = tree.get("version")
     if type(version) is not int or version != VERSION:
         named = version if type(version) is int else "?"
         raise Sorry("story.import_version", file=file, version=named, known=VERSION)
-    return _Reader(file, space).story(tree)
+    return _Reader(file, space, id or new_id()).story(tree)
 
 
-def _tree(data: bytes, file: str) -> Any:
+def tree_of(data: bytes, file: str) -> Any:
+    """What a JSON file says. Raises Sorry."""
     try:
         text = data.decode("utf-8-sig")
         return json.loads(text, parse_constant=_refused, parse_float=_finite)
@@ -97,7 +101,7 @@ def _finite(digits: str) -> float:
 class _Reader:
     file: str
     space: str
-    id: str = field(default_factory=new_id)
+    id: str
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     acts: set[int] = field(default_factory=set)
     begun: set[int] = field(default_factory=set)

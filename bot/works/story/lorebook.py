@@ -20,6 +20,10 @@ from typing import Literal, NamedTuple, TypeAlias
 Logic: TypeAlias = Literal["and any", "not all", "not any", "and all"]
 """What the secondary keys are for, in the order of SillyTavern's numbers (`selectiveLogic` 0 to 3)."""
 
+LORE = 10_000
+"""Entries of a story."""
+LORE_CHARS = 8_000
+"""Of an entry."""
 SWEEPS = 10
 """How often entries may call up others: SillyTavern's "Max Recursion Steps"."""
 SCANNED_CHARS = 60_000
@@ -57,7 +61,8 @@ class LoreEntry:
     `name` is for people. A `constant` entry needs no key. With `whole_words` a key of one word is not found inside of
     another word. `depth` is how many messages are looked through for this entry, where not as many as for all.
     Of those that fit into the budget the highest `order` stands last, and `position` is where they go: before or after
-    what the cast is told to be. `probability` (percent) and `group` are kept for others.
+    what the cast is told to be. `probability` (percent) and `group` are kept for others, and so is `source`: the other
+    fields of an entry that came from elsewhere, as JSON.
     """
 
     id: str
@@ -75,6 +80,7 @@ class LoreEntry:
     position: Literal["before", "after"] = "before"
     probability: int = 100
     group: str = ""
+    source: str = ""
 
 
 def triggered(

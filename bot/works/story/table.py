@@ -36,6 +36,7 @@ from bot.works.story.cast import CAST, NAME_CHARS
 from bot.works.story.choices import flagged, taken_away, ways
 from bot.works.story.log import MODES, SCENE, Story, Turn
 from bot.works.story.logs import WRITTEN, Away, Logs, Played, TakenAway, node, spot
+from bot.works.story.lorebook import LORE, LORE_CHARS
 from bot.works.story.order import last_taken, mode_of, passed, whose
 from bot.works.story.tree import Branches, lines
 from storage.stories import Spot
@@ -49,8 +50,6 @@ if TYPE_CHECKING:
 
 MEMORY_CHARS = 1_000
 MEMORIES = 50
-LORE = 10_000
-LORE_CHARS = 8_000
 LISTED = 40
 IDEAS_SHOWN = 10
 APART = "thread"

@@ -15,6 +15,7 @@ from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.works.story.asking import Asking
+    from bot.works.story.bringing import Bringing
     from bot.works.story.extracting import Extracting
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
@@ -52,7 +53,9 @@ class Stories:
         asking: Asking,
         prompt_files: PromptFiles,
         outlining: Outlining,
+        bringing: Bringing,
     ) -> None:
+        self._bringing = bringing
         self._outlining = outlining
         self._asking = asking
         self._prompt_files = prompt_files
@@ -85,6 +88,8 @@ class Stories:
             "nudge": self._remembering.nudge,
             **dict.fromkeys(("state", "correct", "keep", "characters", "plot", "chapter"), self._world.show),
             "extracted": self._extracting.run,
+            "import": self._bringing.files,
+            "history": self._bringing.history,
             "edited": self._rewording.edited,
             "reword": self._rewording.answered,
             **({"fork": self._table.apart} if run.request.options.get("thread") else {}),
@@ -103,7 +108,7 @@ class Stories:
             yield Answered()
             await self._extracting.begin(run)
             await self._learn(run.request)
-        elif verb == "lore":
+        elif verb in ("lore", "import"):
             yield Answered()
             await self._learn(run.request)
         elif verb in MOVED:

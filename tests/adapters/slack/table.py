@@ -126,9 +126,8 @@ class Bot(Slack):
         await self.workspaces.learn()
         register(self.bolt, self.intake, self.store)
         files = Files(self.workspaces, self.settings)
-        self.app.attach(
-            Platform(PLATFORM, self.view, files.fetch, ThreadReader(self.workspaces, self.people))
-        )
+        reader = ThreadReader(self.workspaces, self.people)
+        self.app.attach(Platform(PLATFORM, self.view, files.fetch, reader, read_whole_thread=reader.whole))
 
 
 class Table:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +22,7 @@ from bot.adapters.slack.placing import Origin, Spot, origin_of, text_of
 from bot.adapters.slack.received.line import Name, heard
 from bot.adapters.surface import PlaceClosed, SurfaceFault
 from bot.events import File, Request, Sorry
+from bot.platforms import ThreadMessage, WholeThread
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -39,6 +42,9 @@ MESSAGES: Final = 50
 """The newest; the core cuts what they say to what a question has room for."""
 NAMES: Final = 30
 """People of all messages who are called by their names, lest one thread use up what Slack lets us ask in a minute."""
+PAGE: Final = 200
+"""Messages of one call, where all of a thread is read: as many as Slack recommends at most."""
+TITLE_CHARS: Final = 100
 READ: Final = 999
 """Messages of one call, the most there are (Slack's documentation, "conversations.replies"), oldest first."""
 
@@ -150,8 +156,58 @@ class ThreadReader:
         return name
 
     async def _line(self, message: Mapping[str, Any], name: Name) -> str:
-        profile = message.get("bot_profile") or {}
-        shown = str(profile.get("name") or message.get("username") or "")
-        user = text_of(message, "user")
-        who = shown or (await name(user) if user else "?")
-        return f"{who}: {await heard(text_of(message, 'text'), '', name)}"
+        return f"{await _who(message, name)}: {await heard(text_of(message, 'text'), '', name)}"
+
+    async def whole(self, request: Request) -> WholeThread | None:
+        """All of the request's thread before its own message."""
+        origin = origin_of(request.origin)
+        if not origin.thread or origin.private:
+            return None
+        here = Spot(
+            origin.user, origin.team, origin.channel, origin.enterprise, origin.thread, origin.message
+        )
+        pages = self._pages(here, self._named(here))
+        root = await anext(pages, None)
+        if not root:
+            return None
+        return WholeThread(root[0].author, root[0].text.partition("\n")[0][:TITLE_CHARS], _again(root, pages))
+
+    async def _pages(self, here: Spot, name: Name) -> AsyncGenerator[list[ThreadMessage], None]:
+        cursor, me = "", await self._workspaces.me(here.team, here.enterprise)
+        while True:
+            try:
+                async with self._workspaces.calling(here.team, here.enterprise) as client:
+                    answer: Any = await client.conversations_replies(
+                        channel=here.channel, ts=here.thread, limit=PAGE, cursor=cursor or None
+                    )
+            except SurfaceFault as fault:
+                raise Sorry("slack_files.thread_closed") from fault
+            page = []
+            for one in answer.get("messages") or ():
+                ts, text = text_of(one, "ts"), text_of(one, "text")
+                ours = text_of(one, "user") == me.user or text_of(one, "bot_id") == me.bot != ""
+                if not text or one.get("hidden") or ours or (here.message and ts >= here.message):
+                    continue
+                user = "" if text_of(one, "bot_id") else text_of(one, "user")
+                at = datetime.fromtimestamp(float(ts), UTC)
+                page.append(ThreadMessage(ts, user, await _who(one, name), await heard(text, "", name), at))
+            yield page
+            cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")
+            if not cursor:
+                return
+
+
+async def _again(
+    first: list[ThreadMessage], pages: AsyncGenerator[list[ThreadMessage], None]
+) -> AsyncGenerator[list[ThreadMessage], None]:
+    async with aclosing(pages):
+        yield first
+        async for page in pages:
+            yield page
+
+
+async def _who(message: Mapping[str, Any], name: Name) -> str:
+    profile = message.get("bot_profile") or {}
+    shown = str(profile.get("name") or message.get("username") or "")
+    user = text_of(message, "user")
+    return shown or (await name(user) if user else "?")

@@ -1,0 +1,73 @@
+"""What was said in a thread, all of it, when a work asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from datetime import UTC
+from typing import TYPE_CHECKING, Final
+
+import discord
+
+from bot.adapters.discord.installed.client import in_words
+from bot.adapters.discord.received.placing import Origin, heard, missing, origin_of
+from bot.adapters.markdown import clean
+from bot.events import Request, Sorry
+from bot.platforms import ThreadMessage, WholeThread
+
+if TYPE_CHECKING:
+    from bot.adapters.discord.installed.client import Client
+
+PAGE: Final = 100
+"""Messages of one call: the most there are (Discord's documentation, "Get Channel Messages")."""
+_SAID: Final = (discord.MessageType.default, discord.MessageType.reply)
+
+
+async def whole_thread(client: Client, request: Request) -> WholeThread | None:
+    """The thread's messages. Discord tells what they say only to bots with the message content intent."""
+    origin = origin_of(request.origin)
+    if not origin.member or origin.private:
+        return None
+    async with in_words(client.settings):
+        thread = client.get_channel(origin.channel) or await client.fetch_channel(origin.channel)
+    if not isinstance(thread, discord.Thread):
+        return None
+    if missing(client, thread.id, "view_channel", "read_message_history"):
+        raise Sorry("discord.history_closed")
+    return WholeThread(str(thread.owner_id), clean(thread.name), _pages(client, thread, origin))
+
+
+async def _pages(
+    client: Client, thread: discord.Thread, origin: Origin
+) -> AsyncGenerator[list[ThreadMessage], None]:
+    me, seen = client.user.id if client.user is not None else 0, False
+    blank = False
+    after: discord.abc.Snowflake = discord.Object(0)
+    while True:
+        async with in_words(client.settings):
+            page = [one async for one in thread.history(limit=PAGE, after=after, oldest_first=True)]
+        counts = [one for one in page if _counts(one, me, origin)]
+        seen = seen or any(one.content for one in counts)
+        blank = blank or any(not (one.content or one.attachments or one.stickers) for one in counts)
+        yield [_said(one, me) for one in counts if one.content]
+        if len(page) < PAGE:
+            break
+        after = page[-1]
+    if blank and not seen:
+        raise Sorry("discord.history_unseen")
+
+
+def _counts(message: discord.Message, me: int, origin: Origin) -> bool:
+    if message.type not in _SAID or message.author.id == me:
+        return False
+    return origin.message is None or message.id < origin.message
+
+
+def _said(message: discord.Message, me: int) -> ThreadMessage:
+    program = message.webhook_id is not None or message.author.bot
+    return ThreadMessage(
+        str(message.id),
+        "" if program else str(message.author.id),
+        clean(message.author.display_name),
+        heard(message, me),
+        message.created_at.astimezone(UTC),
+    )

@@ -1,0 +1,281 @@
+"""What players bring along: files of stories, characters and lore, and what was said in a thread before there was one.
+
+A file becomes a story of its own, which whoever brought it can open; a character or a lorebook goes into the story
+that is played here. Each is taken in by one step, which a crash has repeated: it finds what it has done already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final
+from uuid import NAMESPACE_OID, uuid5
+
+from bot.events import Choice, Choices, Event, File, Notice, Run, Sorry, Stage, Status, Text
+from bot.markdown import harmless
+from bot.retrieval.files import Refused, read_whole
+from bot.words import Words, words
+from bot.works.library.intake_job import Pump, failures, named_paths
+from bot.works.story import cast
+from bot.works.story.exchange.card import Card
+from bot.works.story.exchange.chat import Rows
+from bot.works.story.exchange.lorebook import Lorebook
+from bot.works.story.exchange.reading import KINDS, Strangers, Whose, story_of
+from bot.works.story.importing import Imported
+from bot.works.story.logs import Logs, Played, node
+from bot.works.story.lorebook import LORE
+from storage.faults import StorageFault
+
+if TYPE_CHECKING:
+    from bot.incoming import Incoming
+    from bot.platforms import ReadWholeThread
+    from bot.retrieval.files import Candidate
+    from bot.works.story.memory.memory import Memory
+    from storage.stories import Node
+
+NAMED: Final = 20
+"""Bad lines that are told of."""
+AT_ONCE: Final = 200
+"""Entries of a lorebook that are appended together: others write in between."""
+SAID: Final = 10_000
+"""Messages of a thread."""
+
+Put = Callable[[tuple[int, int]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of a file: the key of a sentence about it, and the story that it made, if any.
+
+    `bad` are lines or entries that were left out, the first of them: a number and a key each.
+    """
+
+    key: str
+    values: dict[str, str | int] = field(default_factory=dict)
+    story: str = ""
+    alias: str = ""
+    bad: list[tuple[int, str]] = field(default_factory=list)
+    bad_count: int = 0
+    refused: Refused | None = None
+
+
+class Bringing:
+    """The verbs import and history."""
+
+    def __init__(
+        self,
+        logs: Logs,
+        memory: Memory,
+        incoming: Incoming,
+        whole_threads: Mapping[str, ReadWholeThread],
+        max_bytes: int,
+    ) -> None:
+        """`whole_threads`: how they are read, by platform."""
+        self._logs = logs
+        self._memory = memory
+        self._incoming = incoming
+        self._whole_threads = whole_threads
+        self._max_bytes = max_bytes
+        self._strangers = Strangers()
+
+    async def files(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        named = [File(PurePath(path).name, path, 0) for path in named_paths(request)]
+        if not named and not request.files:
+            raise Sorry("story.no_files", kinds=", ".join(KINDS))
+        brought, refused = await self._incoming.bring(
+            run, KINDS, self._max_bytes, files=[*request.files, *named]
+        )
+        count = len(brought) + len(refused)
+        yield Stage("import", say("story.importing", n=count))
+        for n, file in enumerate(brought):
+            taking = partial(self._file, run, n, file)
+            async with aclosing(self._taken(run, f"take:{n}", file.name, taking, refused)) as events:
+                async for event in events:
+                    yield event
+        for event in failures(refused, count, say):
+            yield event
+
+    async def _taken(
+        self,
+        run: Run,
+        step: str,
+        name: str,
+        taking: Callable[[Put], Any],
+        refused: list[Refused],
+    ) -> AsyncGenerator[Event, None]:
+        """One step, and what came of it."""
+        say, pump = words(run.request.locale), Pump[tuple[int, int], Taken]()
+        reading = say("story.import_reading", name=name)
+        yield Status(reading)
+        async with aclosing(pump.news(run.step(step, partial(taking, pump.put), Taken))) as news:
+            async for done, total in news:
+                yield Status(reading, done, total)
+        taken = pump.value
+        if taken.refused is not None:
+            refused.append(taken.refused)
+            return
+        yield Text(say(taken.key, **taken.values) + "\n\n")
+        for number, key in taken.bad:
+            yield Notice(say("story.import_line", line=number, reason=say(key)))
+        if taken.bad_count > len(taken.bad):
+            yield Notice(say("story.import_lines_more", n=taken.bad_count - len(taken.bad)))
+        if taken.story:
+            async with aclosing(self._remembered(run, taken.story, say)) as events:
+                async for event in events:
+                    yield event
+            yield Choices("", (Choice(say("story.button_open"), f"/story open {taken.alias}"),))
+
+    async def _remembered(self, run: Run, id: str, say: Words) -> AsyncGenerator[Event, None]:
+        """Make the vectors of a new story: what a crash leaves out the next turn makes."""
+        space, pump = run.request.place.space, Pump[tuple[int, int], int]()
+        story = await self._logs.story(space, id, id)
+
+        async def learning() -> int:
+            try:
+                return await self._memory.learn(space, id, id, story, lambda done, of: pump.put((done, of)))
+            except (Sorry, StorageFault):  # words do
+                return 0
+
+        async with aclosing(pump.news(learning())) as news:
+            async for done, total in news:
+                yield Status(say("story.import_remembering"), done, total)
+
+    async def _file(self, run: Run, n: int, file: Candidate, put: Put) -> Taken:
+        try:
+            return await self._take(run, n, file, put)
+        except Sorry as sorry:
+            return _refused(file.name, sorry)
+
+    async def _take(self, run: Run, n: int, file: Candidate, put: Put) -> Taken:
+        request = run.request
+        id = str(uuid5(NAMESPACE_OID, f"{run.id}/{n}"))
+        data = await asyncio.to_thread(read_whole, file.path, self._max_bytes)
+        whose = Whose(request.place.space, id, request.author.name)
+        found = await self._strangers.found(data, file.name, whose, lambda done, total: put((done, total)))
+        if isinstance(found, Imported):
+            return await self._story(run, found)
+        # As it stands: earlier files of this run count, too.
+        if (played := await self._logs.here(request.place)) is not None:
+            await self._logs.going_on(request)
+        if isinstance(found, Lorebook):
+            if played is None:
+                raise Sorry("story.import_lore_where", file=file.name)
+            count = await self._lore(run, n, played, found, put)
+            return _told("story.import_lore", {"n": count, "name": file.name}, found)
+        if played is None:
+            return await self._story_of_card(run, id, found)
+        return await self._card(run, n, played, found, put)
+
+    async def _story(self, run: Run, found: Imported) -> Taken:
+        """Keep it, unless it is kept already; to whoever brought it alone, until they play it with others."""
+        space = run.request.place.space
+        row = replace(found.story, author_id=run.request.author.id, offered=False)
+        if await self._logs.stories.story(space, row.id) is None:
+            await self._logs.stories.take_in(row, found.branches, found.nodes, found.bodies)
+        bad = [(line.number, line.key) for line in found.left_out[:NAMED]]
+        values: dict[str, str | int] = {"title": harmless(row.title), "n": found.turns, "code": row.alias}
+        return Taken("story.imported", values, row.id, row.alias, bad, len(found.left_out))
+
+    async def _story_of_card(self, run: Run, id: str, card: Card) -> Taken:
+        whose = Whose(run.request.place.space, id, run.request.author.name)
+        taken = await self._story(run, story_of(card, whose, run.request.author.id))
+        key = "story.import_greeted" if len(card.greetings) > 1 else "story.import_card_story"
+        values = {**taken.values, "n": len(card.greetings), "lore": len(card.book.entries)}
+        return replace(_told(key, values, card.book), story=taken.story, alias=taken.alias)
+
+    async def _card(self, run: Run, n: int, played: Played, card: Card, put: Put) -> Taken:
+        story, author = played.story, run.request.author
+        known = cast.called(story, card.name) or card.name
+        if known not in story.cast and len(story.cast) >= cast.CAST:
+            raise Sorry("story.many_characters", limit=cast.CAST)
+        sheet = {
+            **{
+                key: value for key, value in story.cast.get(known, {}).items() if key in ("player", "picture")
+            },
+            **card.sheet,
+        }
+        nodes = [node(run.id, f"cast-{n}", "cast", {"name": known, "sheet": sheet}, author=author.id)]
+        act = node(run.id, f"greeting-{n}", "act", {"mode": "open", "text": "", "name": author.name})
+        if greeted := bool(card.greetings) and story.path in ([], [act.id]):
+            scenes = [
+                node(run.id, f"greeting-{n}-{at}", "scene", {"text": text}, turn=act.id)
+                for at, text in enumerate(card.greetings)
+            ]
+            flip = node(run.id, f"flip-{n}", "flip", {"scene": scenes[0].id}, turn=act.id)
+            nodes += [act, *scenes, flip]
+        await self._logs.append(played, *nodes)
+        lore = await self._lore(run, n, played, card.book, put)
+        key = "story.import_card_greets" if greeted else "story.import_card"
+        values: dict[str, str | int] = {"name": harmless(known), "lore": lore, "n": len(card.greetings)}
+        return _told(key, values, card.book)
+
+    async def _lore(self, run: Run, n: int, played: Played, book: Lorebook, put: Put) -> int:
+        """Append the entries that the story has room for: how many."""
+        known = {id for id in played.story.lore if not id.startswith(f"{run.id}/lore-{n}-")}
+        there = {_words(played.story.lore[id]) for id in known}
+        new = [entry for entry in book.entries if _words(entry) not in there]
+        if len(known) + len(new) > LORE:
+            raise Sorry("story.many_lore", limit=LORE)
+        nodes: list[Node] = []
+        for at, entry in enumerate(new):
+            id = f"{run.id}/lore-{n}-{at}"
+            nodes.append(
+                node(
+                    run.id, f"lore-{n}-{at}", "lore", {"id": id, "entry": entry}, author=run.request.author.id
+                )
+            )
+        for first in range(0, len(nodes), AT_ONCE):
+            await self._logs.append(played, *nodes[first : first + AT_ONCE])
+            put((min(first + AT_ONCE, len(nodes)), len(nodes)))
+        return len(new)
+
+    async def history(self, run: Run) -> AsyncGenerator[Event, None]:
+        """A story of what was said in this thread, for whoever began it or an admin."""
+        yield Stage("history", "")
+        name = words(run.request.locale)("story.this_thread")
+        async with aclosing(self._taken(run, "thread", name, partial(self._thread, run), [])) as events:
+            async for event in events:
+                yield event
+
+    async def _thread(self, run: Run, put: Put) -> Taken:
+        request, say = run.request, words(run.request.locale)
+        read = self._whole_threads.get(request.place.platform)
+        thread = await read(request) if read is not None else None
+        if thread is None:
+            raise Sorry("story.history_where")
+        if not request.author.admin and request.author.id != thread.starter:
+            raise Sorry("story.history_whose")
+        id = str(uuid5(NAMESPACE_OID, f"{run.id}/thread"))
+        rows = Rows(id, request.place.space, thread.title or say("story.untitled"))
+        async with aclosing(thread.pages) as pages:
+            async for page in pages:
+                for said in page:
+                    body = {"mode": "say", "text": said.text, "name": said.name, "label": said.id}
+                    body["when"] = said.at.isoformat(timespec="seconds")
+                    rows.add("act", body, author=said.author, at=said.at)
+                put((rows.turns, max(SAID, rows.turns)))
+                if rows.turns > SAID:
+                    raise Sorry("story.history_long", limit=SAID)
+        if not rows.turns:
+            raise Sorry("story.history_empty")
+        return await self._story(run, rows.imported())
+
+
+def _refused(name: str, sorry: Sorry) -> Taken:
+    values = {key: value if isinstance(value, int) else str(value) for key, value in sorry.values.items()}
+    return Taken("", refused=Refused(name, sorry.key, {"name": name, **values}))
+
+
+def _told(key: str, values: dict[str, Any], book: Lorebook) -> Taken:
+    bad = [(entry.number, entry.key) for entry in book.left_out[:NAMED]]
+    return Taken(key, values, bad=bad, bad_count=len(book.left_out))
+
+
+def _words(entry: dict[str, Any]) -> tuple[Sequence[str], str]:
+    """What makes two entries the same."""
+    return tuple(entry["keys"]), str(entry["content"])

@@ -1,0 +1,152 @@
+"""Character cards (V1, V2 and V3 specifications), as a sheet of the cast, and a sheet as a card.
+
+What means nothing here stays in the card as it came, which lies in the sheet: `system_prompt` and the like are a
+stranger's words to a model, and nobody is told to follow them. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from bot.events import Sorry
+from bot.works.story.cast import NAME_CHARS, STYLE_CHARS
+from bot.works.story.exchange.lorebook import Lorebook, lorebook_of
+
+ABOUT_CHARS: Final = 8_000
+"""Of who somebody is, as the writer is told it; the card has all of it."""
+CARD_CHARS: Final = 2_000_000
+GREETINGS: Final = 30
+GREETING_CHARS: Final = 20_000
+V2, V3 = "chara_card_v2", "chara_card_v3"
+_TEXTS: Final = ("name", "description", "personality", "scenario", "first_mes", "mes_example", "nickname")
+_MARKS: Final = ("first_mes", "mes_example", "personality", "description", "scenario")
+"""A V1 card has no mark but its fields."""
+_MACRO = re.compile(r"\{\{\s*(char|user)\s*\}\}|<(BOT|USER)>", re.IGNORECASE)
+PLAYER: Final = "the player"
+"""Who `{{user}}` is in a sheet: it is told to the writer alone, and of whom is not known there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """`sheet` is that of the cast, the card itself (JSON) among it; `greetings` begin with the first message."""
+
+    name: str
+    sheet: dict[str, str]
+    scenario: str
+    greetings: list[str]
+    book: Lorebook = field(default_factory=lambda: Lorebook("", []))
+
+
+def is_card(tree: dict[str, Any]) -> bool:
+    spec = tree.get("spec")
+    if isinstance(spec, str) and spec.startswith("chara_card"):
+        return True
+    return isinstance(tree.get("name"), str) and sum(name in tree for name in _MARKS) > 1
+
+
+def card_of(tree: dict[str, Any], file: str, player: str) -> Card:
+    """`player` is who `{{user}}` is in a greeting. Raises Sorry ("story.import_card_…"), which names `file`."""
+    data = _data(tree)
+    for name in _TEXTS:
+        if not isinstance(data.get(name) or "", str):
+            raise Sorry("story.import_card_field", file=file, where=name)
+    name = name_of(tree)
+    if not name:
+        raise Sorry("story.import_card_field", file=file, where="name")
+    kept = json.dumps(tree, ensure_ascii=False)
+    if len(kept) > CARD_CHARS:
+        raise Sorry("story.import_card_large", file=file, limit=CARD_CHARS)
+    others = data.get("alternate_greetings") or []
+    if not isinstance(others, list):
+        raise Sorry("story.import_card_field", file=file, where="alternate_greetings")
+    called = str(data.get("nickname") or "").strip() or name
+    greetings = [
+        said(text, called, player)[:GREETING_CHARS]
+        for text in (data.get("first_mes"), *others)
+        if isinstance(text, str) and text.strip()
+    ]
+    book = data.get("character_book")
+    return Card(
+        name,
+        {key: text for key, text in {**told(tree), "card": kept}.items() if text},
+        said(str(data.get("scenario") or ""), called, player).strip()[:ABOUT_CHARS],
+        greetings[:GREETINGS],
+        lorebook_of(book) if isinstance(book, dict) else Lorebook("", []),
+    )
+
+
+def name_of(tree: dict[str, Any]) -> str:
+    """The character's name as the cast has it."""
+    return " ".join(str(_data(tree).get("name") or "").replace(":", " ").replace("\0", "").split())[
+        :NAME_CHARS
+    ]
+
+
+def told(tree: dict[str, Any]) -> dict[str, str]:
+    """What the writer is told of a card's character: who that is, and how it talks."""
+    data, name = _data(tree), name_of(tree)
+    called = str(data.get("nickname") or "").strip() or name
+    parts = [said(str(data.get(key) or ""), called, PLAYER).strip() for key in ("description", "personality")]
+    style = said(str(data.get("mes_example") or ""), called, PLAYER).replace("<START>", "").strip()
+    return {"about": "\n".join(filter(None, parts))[:ABOUT_CHARS], "style": style[:STYLE_CHARS]}
+
+
+def said(text: str, name: str, player: str) -> str:
+    """A card's text with the names that its macros stand for."""
+    return _MACRO.sub(
+        lambda macro: name if (macro[1] or macro[2]).lower() in ("char", "bot") else player, text
+    )
+
+
+def card(name: str, sheet: Mapping[str, Any], scenario: str, greeting: str) -> dict[str, Any]:
+    """The card of a character of the cast: the one that it came by, with what has changed; else one of V3.
+
+    `scenario` and `greeting` are a new card's.
+    """
+    if kept := str(sheet.get("card") or ""):
+        tree: dict[str, Any] = json.loads(kept)
+        data, before = _data(tree), told(tree)
+        if (about := str(sheet.get("about") or "")) != before["about"]:
+            data |= {"description": about, "personality": ""}
+        if (style := str(sheet.get("style") or "")) != before["style"]:
+            data["mes_example"] = style
+        return tree
+    return {
+        "spec": V3,
+        "spec_version": "3.0",
+        "data": {
+            "name": name,
+            "description": str(sheet.get("about") or ""),
+            "personality": "",
+            "scenario": scenario,
+            "first_mes": greeting,
+            "mes_example": str(sheet.get("style") or ""),
+            "creator_notes": "",
+            "system_prompt": "",
+            "post_history_instructions": "",
+            "alternate_greetings": [],
+            "group_only_greetings": [],
+            "tags": [],
+            "creator": "",
+            "character_version": "",
+            "extensions": {},
+        },
+    }
+
+
+def chunks(tree: dict[str, Any]) -> dict[str, str]:
+    """The texts of a PNG that hold the card: V3 has one of its own, beside which older programs look for V2."""
+    if tree.get("spec") != V3:
+        return {"chara": json.dumps(tree, ensure_ascii=False)}
+    older = {**tree, "spec": V2, "spec_version": "2.0"}
+    return {"chara": json.dumps(older, ensure_ascii=False), "ccv3": json.dumps(tree, ensure_ascii=False)}
+
+
+def _data(tree: dict[str, Any]) -> dict[str, Any]:
+    """A card's fields: V1 has them at once."""
+    data = tree.get("data")
+    return data if isinstance(data, dict) and "spec" in tree else tree

@@ -1,0 +1,160 @@
+"""Lorebooks of other programs, as entries of ours, and ours as SillyTavern's World Info.
+
+SillyTavern's file has `entries` by number, with `key`, `keysecondary`, `comment`, `disable`, `selectiveLogic`; the book
+of a character card (V2 and V3 specifications, "character_book") a list, with `keys`, `secondary_keys`, `enabled`,
+`insertion_order`, and what SillyTavern adds in `extensions`. Fields that mean nothing here are kept as they came
+(`source`). Pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, get_args
+
+from bot.works.story.lorebook import LORE, LORE_CHARS, Logic, LoreEntry
+
+KEYS: Final = 50
+SOURCE_CHARS: Final = 20_000
+"""Of an entry's other fields; more are dropped."""
+_LOGIC: Final = get_args(Logic)
+
+
+@dataclass(frozen=True, slots=True)
+class BadEntry:
+    """One that was left out: its number in the book, from 1, and the key of a sentence that says why."""
+
+    number: int
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lorebook:
+    """`entries` are bodies as a log keeps them (`log.Kind`, "lore")."""
+
+    name: str
+    entries: list[dict[str, Any]]
+    left_out: list[BadEntry] = field(default_factory=list)
+
+
+def is_lorebook(tree: Mapping[str, Any]) -> bool:
+    return isinstance(_book(tree).get("entries"), list | dict)
+
+
+def lorebook_of(tree: Mapping[str, Any]) -> Lorebook:
+    """The entries of a book in whichever form; what is none is left out."""
+    book = _book(tree)
+    given = book.get("entries")
+    rows = list(given.values() if isinstance(given, dict) else given if isinstance(given, list) else ())
+    entries, bad = list[dict[str, Any]](), list[BadEntry]()
+    for number, row in enumerate(rows, 1):
+        entry, why = _entry(row) if len(entries) < LORE else (None, "story.import_entries_many")
+        if entry is None:
+            bad.append(BadEntry(number, why))
+        else:
+            entries.append(entry)
+    name = book.get("name")
+    return Lorebook(name if isinstance(name, str) else "", entries, bad)
+
+
+def _book(tree: Mapping[str, Any]) -> Mapping[str, Any]:
+    data = tree.get("data")  # V3 parts a book of its own from its name ("lorebook_v3")
+    return data if isinstance(data, dict) and "entries" in data else tree
+
+
+def _entry(row: Any) -> tuple[dict[str, Any] | None, str]:
+    """An entry's body, or why there is none."""
+    if not isinstance(row, dict):
+        return None, "story.import_entry_unreadable"
+    more = row.get("extensions")
+    given = {**(more if isinstance(more, dict) else {}), **row}
+    content = next(
+        (given[name] for name in ("content", "text", "entry") if isinstance(given.get(name), str)), ""
+    )
+    keys = _texts(next((given[name] for name in ("key", "keys", "keywords") if name in given), []))
+    constant = given.get("constant") is True
+    if not content.strip() or not (keys or constant):
+        return None, "story.import_entry_lacking"
+    if len(content) > LORE_CHARS:
+        return None, "story.import_entry_long"
+    entry: dict[str, Any] = {"keys": keys, "content": content}
+    secondary = _texts(given.get("keysecondary") or given.get("secondary_keys") or [])
+    if secondary and given.get("selective", True) is not False:
+        entry["secondary_keys"] = secondary
+        logic = _number(given, "selectiveLogic")
+        if logic is not None and 0 < logic < len(_LOGIC):
+            entry["logic"] = _LOGIC[logic]
+    name = next((given[key] for key in ("name", "comment", "displayName") if _is_text(given.get(key))), "")
+    entry |= {"name": name[:200]} if name else {}
+    entry |= {"constant": True} if constant else {}
+    if given.get("disable") is True or given.get("enabled") is False:
+        entry["enabled"] = False
+    for ours, names in (
+        ("case_sensitive", ("caseSensitive", "case_sensitive")),
+        ("whole_words", ("matchWholeWords", "match_whole_words")),
+    ):
+        said = next((given[one] for one in names if isinstance(given.get(one), bool)), None)
+        entry |= {ours: said} if said is not None else {}
+    depth = next((n for one in ("scanDepth", "scan_depth") if (n := _number(given, one)) is not None), None)
+    entry |= {"depth": depth} if depth is not None else {}
+    order = next((n for one in ("order", "insertion_order") if (n := _number(given, one)) is not None), None)
+    entry |= {"order": order} if order is not None else {}
+    if row.get("position") not in (None, 0, "before_char"):
+        entry["position"] = "after"
+    chance = _number(given, "probability")
+    if chance is not None and given.get("useProbability") is not False:
+        entry["probability"] = chance
+    entry |= {"group": given["group"]} if _is_text(given.get("group")) else {}
+    rest = {key: value for key, value in row.items() if key not in ("content", "text", "entry")}
+    source = json.dumps(rest, ensure_ascii=False)
+    return entry | ({"source": source} if len(source) <= SOURCE_CHARS else {}), ""
+
+
+def world_info(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """SillyTavern's file of these entries (bodies of a log); one that came from such a file as it came."""
+    return {"entries": {str(n): _row(n, entry) for n, entry in enumerate(entries)}}
+
+
+def _row(n: int, given: Mapping[str, Any]) -> dict[str, Any]:
+    source = json.loads(given["source"]) if given.get("source") else {}
+    if "key" in source:
+        return {**source, "content": given["content"]}
+    entry = LoreEntry("", **{name: value for name, value in given.items() if name != "source"})
+    more = {"extensions": source["extensions"]} if "extensions" in source else {}
+    return {
+        "uid": n,
+        "key": list(entry.keys),
+        "keysecondary": list(entry.secondary_keys),
+        "comment": entry.name,
+        "content": entry.content,
+        "constant": entry.constant,
+        "selective": bool(entry.secondary_keys),
+        "selectiveLogic": _LOGIC.index(entry.logic),
+        "order": entry.order,
+        "position": 0 if entry.position == "before" else 1,
+        "disable": not entry.enabled,
+        "probability": entry.probability,
+        "useProbability": True,
+        "group": entry.group,
+        "scanDepth": entry.depth,
+        "caseSensitive": entry.case_sensitive,
+        "matchWholeWords": entry.whole_words,
+        **more,
+    }
+
+
+def _texts(value: Any) -> list[str]:
+    """A list of keys, or keys in one text, parted by commas."""
+    given = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
+    found = [" ".join(key.split()) for key in given if isinstance(key, str)]
+    return [key for key in found if key][:KEYS]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value.strip() != ""
+
+
+def _number(given: Mapping[str, Any], name: str) -> int | None:
+    value = given.get(name)
+    return value if type(value) is int and abs(value) < 1_000_000_000 else None

@@ -1,0 +1,94 @@
+"""The texts beside the pixels of a PNG, where other programs keep a character: read and written without a decoder.
+
+Chunks are those of the PNG specification, third edition (5.3; tEXt, zTXt and iTXt: 11.3.3). Pixels are never looked
+at, so that a picture that would unpack to gigabytes costs nothing.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Final
+
+from bot.drawing import COLOURS
+
+SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
+CHUNKS: Final = 20_000
+"""Of a picture; a camera's have a few hundred."""
+TEXT_BYTES: Final = 16_000_000
+"""Of one text, unpacked."""
+WIDTH, HEIGHT = 400, 600
+"""Of a card's picture, as card editors make them."""
+
+
+class BombError(ValueError):
+    """A text that unpacks to more than anybody has written, or chunks without end."""
+
+
+def texts(png: bytes, wanted: Sequence[str]) -> dict[str, bytes]:
+    """The picture's texts by keyword, of those wanted; of several the last. Raises ValueError for no PNG, BombError."""
+    if not png.startswith(SIGNATURE):
+        raise ValueError("no PNG")
+    found = {}
+    for kind, body in _chunks(png):
+        keyword, _, rest = body.partition(b"\0")
+        name = keyword.decode("latin-1").lower()
+        if kind in (b"tEXt", b"zTXt", b"iTXt") and name in wanted:
+            found[name] = _text(kind, rest)
+    return found
+
+
+def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Kind and contents of each; what is cut off at the end of the file is left out."""
+    at = len(SIGNATURE)
+    for _ in range(CHUNKS):
+        if at + 12 > len(png):
+            return
+        length, kind = struct.unpack_from(">I4s", png, at)
+        if at + 12 + length > len(png):
+            return
+        # Only what is small is worth a copy: the pixels are not looked at.
+        yield kind, png[at + 8 : at + 8 + length] if kind in (b"tEXt", b"zTXt", b"iTXt") else b""
+        at += 12 + length
+    raise BombError("too many chunks")
+
+
+def _text(kind: bytes, rest: bytes) -> bytes:
+    """What stands behind the keyword's NUL."""
+    packed = kind == b"zTXt"
+    if kind == b"zTXt":
+        rest = rest[1:]
+    elif kind == b"iTXt":
+        packed, rest = rest[:1] == b"\1", rest[2:]
+        _, _, rest = rest.partition(b"\0")  # the language
+        _, _, rest = rest.partition(b"\0")  # the keyword in it
+    if not packed:
+        return rest
+    unpacking = zlib.decompressobj()
+    try:
+        unpacked = unpacking.decompress(rest, TEXT_BYTES)
+    except zlib.error as fault:
+        raise ValueError("a broken text") from fault
+    if unpacking.unconsumed_tail:
+        raise BombError("a text too long")
+    return unpacked
+
+
+def portrait(name: str, of: Mapping[str, bytes]) -> bytes:
+    """A PNG with these texts: a plain ground in a colour of the name's own."""
+    colour = COLOURS[sha256(name.encode()).digest()[0] % len(COLOURS)]
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    rows = bytearray()
+    for y in range(HEIGHT):
+        light = 1 - y / (2 * HEIGHT)
+        rows += b"\0" + bytes(int(part * light) for part in (red, green, blue)) * WIDTH
+    header = struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 2, 0, 0, 0)
+    parts = [(b"IHDR", header), *((b"tEXt", f"{key}\0".encode() + text) for key, text in of.items())]
+    parts += [(b"IDAT", zlib.compress(bytes(rows), 6)), (b"IEND", b"")]
+    return SIGNATURE + b"".join(_chunk(kind, body) for kind, body in parts)
+
+
+def _chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

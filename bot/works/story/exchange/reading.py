@@ -1,0 +1,220 @@
+"""What a file that somebody brings holds: a story, a character, a lorebook.
+
+A stranger's file is read in a process of its own (`bot.readers.child` runs `read`), which answers in lines of JSON, as
+the text of a Document: so nothing of it is parsed at once in the process that serves everybody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from pathlib import PurePath
+from typing import Any, Final, TypeAlias
+
+from bot.events import Sorry
+from bot.readers.archive import Archive
+from bot.readers.document import Document, Progress, sectioned
+from bot.readers.guarded import Guarded
+from bot.works.story.chat_log import is_chat_log, read_chat_log
+from bot.works.story.exchange import png
+from bot.works.story.exchange.card import Card, card_of, is_card
+from bot.works.story.exchange.chat import Rows, is_sillytavern, read_plain, read_sillytavern
+from bot.works.story.exchange.lorebook import Lorebook, is_lorebook, lorebook_of
+from bot.works.story.importing import LARGEST_MB, BadLine, Imported, imported, tree_of
+from storage.db import new_id
+from storage.stories import BranchRow, NodeRow, StoryRow
+
+KINDS: Final = (".json", ".jsonl", ".png", ".charx", ".txt", ".md")
+Found: TypeAlias = Imported | Card | Lorebook
+NO_LANGUAGE: Final = "zxx"
+"""ISO 639-2's code of what is in none, so that nobody looks for it."""
+_TOLD: Final = 2_000
+"""Nodes between two words about how far it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """What a story gets that is read: its space and its id, "" for what its contents say; `player` is who a card's
+    greeting speaks to.
+    """
+
+    space: str
+    id: str = ""
+    player: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What of a story is no node."""
+
+    story: StoryRow
+    branches: list[BranchRow]
+    scenes: dict[str, tuple[dict[str, Any], int]]
+    turns: int
+    left_out: list[tuple[int, str]]
+
+
+def found_in(data: bytes, file: str, whose: Whose) -> Found:
+    """What the file holds, by its name and its contents. Raises Sorry, which names `file`."""
+    if len(data) > LARGEST_MB * 1_000_000:
+        raise Sorry("story.import_large", file=file, limit=LARGEST_MB)
+    match PurePath(file).suffix.lower():
+        case ".png":
+            return card_of(_card_of_png(data, file), file, whose.player)
+        case ".charx":
+            return card_of(_card_of_zip(data, file), file, whose.player)
+        case ".txt" | ".md":
+            return read_plain(data, file, whose.space, whose.id)
+        case ".jsonl":
+            if is_sillytavern(data):
+                return read_sillytavern(data, file, whose.space, whose.id)
+            if is_chat_log(data):
+                return read_chat_log(data, file, whose.space, whose.id)
+            raise Sorry("story.import_header", file=file)
+        case _:
+            if is_chat_log(data):
+                return read_chat_log(data, file, whose.space, whose.id)
+            tree = tree_of(data, file)
+            if isinstance(tree, dict) and is_card(tree):
+                return card_of(_sound(tree, file), file, whose.player)
+            if isinstance(tree, dict) and "format" not in tree and is_lorebook(tree):
+                return lorebook_of(_sound(tree, file))
+            return imported(data, file, whose.space, whose.id)
+
+
+def story_of(card: Card, whose: Whose, author: str = "") -> Imported:
+    """A story that begins with the character's greetings, each a version of the first scene."""
+    rows = Rows(whose.id or new_id(), whose.space, card.name)
+    rows.add("set", {"title": card.name, **({"premise": card.scenario} if card.scenario else {})})
+    rows.add("cast", {"name": card.name, "sheet": card.sheet}, author=author)
+    for n, entry in enumerate(card.book.entries):
+        rows.add("lore", {"id": f"lore-{n}", "entry": entry})
+    if card.greetings:
+        turn = rows.add("act", {"mode": "open", "text": "", "name": whose.player})
+        rows.versions(turn, card.greetings, 0)
+    return rows.imported()
+
+
+def _sound(tree: dict[str, Any], file: str) -> dict[str, Any]:
+    """Half a pair of surrogates may stand in it as an escape, and no database takes it."""
+    try:
+        json.dumps(tree, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, RecursionError) as fault:
+        raise Sorry("story.import_unreadable", file=file) from fault
+    return tree
+
+
+def _card_of_png(data: bytes, file: str) -> dict[str, Any]:
+    try:
+        texts = png.texts(data, ("ccv3", "chara"))
+    except png.BombError as fault:
+        raise Sorry("library.file_bomb", name=file) from fault
+    except ValueError as fault:
+        raise Sorry("story.import_no_png", file=file) from fault
+    text = texts.get("ccv3") or texts.get("chara")
+    if not text:
+        raise Sorry("story.import_no_card", file=file)
+    try:
+        return _card(base64.b64decode(text), file)
+    except binascii.Error as fault:
+        raise Sorry("story.import_broken_card", file=file) from fault
+
+
+def _card_of_zip(data: bytes, file: str) -> dict[str, Any]:
+    archive = Archive(file, data)
+    # Nothing of it is ever written anywhere; who packs such a name means harm all the same.
+    if any(
+        name.startswith(("/", "\\")) or ".." in name.replace("\\", "/").split("/") for name in archive.names
+    ):
+        raise Sorry("story.import_paths", file=file)
+    if "card.json" not in archive:
+        raise Sorry("story.import_no_card", file=file)
+    return _card(archive.read("card.json"), file)
+
+
+def _card(text: bytes, file: str) -> dict[str, Any]:
+    try:
+        tree = tree_of(text, file)
+    except Sorry as sorry:
+        raise Sorry("story.import_broken_card", file=file) from sorry
+    if not isinstance(tree, dict) or not is_card(tree):
+        raise Sorry("story.import_broken_card", file=file)
+    return _sound(tree, file)
+
+
+class Strangers:
+    """Reads files in processes of their own, one at a time."""
+
+    def __init__(self) -> None:
+        readers = dict.fromkeys(KINDS, __name__)
+        self._guarded = Guarded(at_once=1, readers=readers, check=lambda name, data: None)
+
+    async def found(self, data: bytes, file: str, whose: Whose, progress: Progress) -> Found:
+        """What `found_in` says. Raises Sorry, also as `Guarded.read` does."""
+        head = json.dumps(asdict(whose)).encode()
+        document = await self._guarded.read(file, head + b"\n" + data, progress)
+        return await asyncio.to_thread(heard, document.text)
+
+
+def read(name: str, data: bytes, progress: Progress) -> Document:
+    """For `bot.readers.child`: `data` is a Whose as JSON, a line end, and the file."""
+    head, _, contents = data.partition(b"\n")
+    try:
+        found = found_in(contents, name, Whose(**json.loads(head)))
+        lines = [
+            json.dumps(one, ensure_ascii=False, default=datetime.isoformat) for one in _told(found, progress)
+        ]
+    except Sorry as sorry:
+        lines = [
+            json.dumps(
+                {"kind": "sorry", "key": sorry.key, "values": {k: str(v) for k, v in sorry.values.items()}}
+            )
+        ]
+    text = "\n".join(lines)
+    return Document(name, text, NO_LANGUAGE, sectioned(text, []))
+
+
+def _told(found: Found, progress: Progress) -> Iterator[Any]:
+    if isinstance(found, Card):
+        yield {"kind": "card", "found": asdict(replace(found, book=replace(found.book, entries=[])))}
+        yield from found.book.entries
+        return
+    if isinstance(found, Lorebook):
+        yield {"kind": "lore", "found": asdict(replace(found, entries=[]))}
+        yield from found.entries
+        return
+    left_out = [(one.number, one.key) for one in found.left_out]
+    yield {
+        "kind": "story",
+        "head": asdict(_Head(found.story, found.branches, found.scenes, found.turns, left_out)),
+    }
+    for n, node in enumerate(found.nodes):
+        if n % _TOLD == 0:
+            progress(n, len(found.nodes))
+        yield asdict(node)
+
+
+def heard(text: str) -> Found:
+    from pydantic import TypeAdapter
+
+    first, *rest = text.split("\n")
+    said = json.loads(first)
+    match said["kind"]:
+        case "sorry":
+            raise Sorry(str(said["key"]), **said["values"])
+        case "card":
+            card = TypeAdapter(Card).validate_python(said["found"])
+            return replace(card, book=replace(card.book, entries=[json.loads(line) for line in rest]))
+        case "lore":
+            book = TypeAdapter(Lorebook).validate_python(said["found"])
+            return replace(book, entries=[json.loads(line) for line in rest])
+    head = TypeAdapter(_Head).validate_python(said["head"])
+    one = TypeAdapter(NodeRow)
+    nodes = [one.validate_json(line) for line in rest]
+    bad = [BadLine(number, key) for number, key in head.left_out]
+    return Imported(head.story, head.branches, nodes, head.scenes, head.turns, bad)

@@ -1,0 +1,171 @@
+"""Chats of other programs: what was said by whom, every swipe as a version, and each bad line by its number."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from bot.events import Sorry
+from bot.works.story.exchange.chat import sillytavern
+from bot.works.story.exchange.reading import Whose, found_in
+from bot.works.story.importing import Imported
+from bot.works.story.log import Part, Story, folded
+
+WHOSE = Whose("local", "story", "Ana")
+HEADER = {
+    "user_name": "Ana",
+    "character_name": "Mira",
+    "create_date": "2026-03-04 @05h 06m 07s 008ms",
+    "chat_metadata": {"note": "x"},
+}
+CHAT: list[dict[str, Any]] = [
+    HEADER,
+    {
+        "name": "Mira",
+        "is_user": False,
+        "send_date": "March 4, 2026 5:06am",
+        "mes": "You are late.",
+        "swipes": ["You are early.", "You are late."],
+        "swipe_id": 1,
+    },
+    {"name": "Ana", "is_user": True, "send_date": "2026-03-04T05:07:00+00:00", "mes": "The storm."},
+    {"name": "Mira", "is_user": False, "send_date": 1_772_600_880_000, "mes": "It has a name."},
+    {"name": "Bo", "is_user": False, "mes": "Soup?", "swipes": ["Soup?", "Bread?", ""], "swipe_id": 0},
+    {"name": "Ana", "is_user": True, "mes": "Both."},
+]
+
+
+def lines(*rows: Any) -> bytes:
+    return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+
+
+def story_in(data: bytes, file: str) -> tuple[Story, Imported]:
+    found = found_in(data, file, WHOSE)
+    assert isinstance(found, Imported)
+    return folded([Part("story")], found.nodes), found
+
+
+def told(story: Story) -> list[tuple[str, str, str, list[str]]]:
+    return [
+        (
+            turn.act.name,
+            turn.act.text,
+            turn.act.speaker,
+            [one.text for one in turn.versions if turn.scene]
+            and [turn.scene.text if turn.scene else "", *(one.text for one in turn.versions)],
+        )
+        for turn in story.told
+    ]
+
+
+def test_swipes_become_versions_and_the_shown_one_counts() -> None:
+    story, found = story_in(lines(*CHAT), "storm.jsonl")
+    assert told(story) == [
+        ("", "", "", ["You are late.", "You are early.", "You are late."]),
+        ("Ana", "The storm.", "", ["It has a name.", "It has a name."]),
+        ("", "", "Bo", ["Soup?", "Soup?", "Bread?"]),
+        ("Ana", "Both.", "", []),
+    ]
+    assert found.story.title == "storm"
+    assert found.turns == 4
+    assert set(story.cast) == {"Mira", "Bo"}
+    assert [f"{turn.made:%Y-%m-%d %H:%M}" for turn in story.told[:2]] == [
+        "2026-03-04 05:06",
+        "2026-03-04 05:07",
+    ]
+    assert not found.left_out
+
+
+def test_a_chat_that_went_out_comes_in_as_the_same_story() -> None:
+    story, _ = story_in(lines(*CHAT), "storm.jsonl")
+    out = sillytavern(story, "?", "Mira")
+    again, found = story_in(out.encode(), "storm.jsonl")
+    assert told(again) == told(story)
+    assert not found.left_out
+    assert sillytavern(again, "?", "Mira") == out
+    given, written = CHAT[1:], [json.loads(line) for line in out.splitlines()][1:]
+    for one, other in zip(given, written, strict=True):
+        assert (one["name"], one["is_user"], one["mes"]) == (other["name"], other["is_user"], other["mes"])
+        assert [text for text in one.get("swipes", [one["mes"]]) if text] == other.get("swipes", [one["mes"]])
+        assert one.get("swipe_id", 0) == other.get("swipe_id", 0)
+
+
+def test_each_bad_line_is_named_and_the_others_come_in() -> None:
+    data = lines(
+        HEADER,
+        CHAT[1],
+        {"name": "Ana"},
+        {"name": "Ana", "is_user": True, "mes": " "},
+        {"name": "System", "is_system": True, "mes": "hidden"},
+    )
+    data += b'{"name": "Ana", "mes": "\\ud800"}\n[1]\n{"broken\n' + b"\xff\xfe\n" + lines(CHAT[2])
+    story, found = story_in(data, "storm.jsonl")
+    assert [(bad.number, bad.key.rpartition("import_")[2]) for bad in found.left_out] == [
+        (3, "message_lacking"),
+        (4, "message_lacking"),
+        (5, "message_hidden"),
+        (6, "line_unreadable"),
+        (7, "line_unreadable"),
+        (8, "line_unreadable"),
+        (9, "line_unreadable"),
+    ]
+    assert story.length == 2
+
+
+def test_a_number_that_names_no_swipe_does_not_change_what_is_shown() -> None:
+    row = {"name": "Mira", "mes": "Shown.", "swipes": ["One.", 2, None], "swipe_id": 7}
+    story, _ = story_in(lines(HEADER, row), "a.jsonl")
+    assert told(story) == [("", "", "", ["Shown.", "One.", "Shown."])]
+
+
+@pytest.mark.parametrize(
+    ("rows", "key"),
+    [
+        ([{"user": "Ana"}, *CHAT[1:]], "import_header"),
+        (CHAT[1:], "import_header"),
+        ([HEADER], "import_no_messages"),
+        ([HEADER, {"name": "Ana"}], "import_no_messages"),
+    ],
+)
+def test_a_chat_without_a_header_or_without_a_message_is_refused(rows: list[Any], key: str) -> None:
+    with pytest.raises(Sorry) as refused:
+        story_in(lines(*rows), "a.jsonl")
+    assert refused.value.key == f"story.{key}"
+
+
+PLAIN = """\ufeffFound on a beach.
+
+Ana: I knock.
+Again, and louder.
+
+**Mira:** Go away: I am busy.
+Bo Two-Hats:
+https://example.org is no name
+MIRA : No.
+"""
+
+
+def test_a_text_says_who_says_what() -> None:
+    story, found = story_in(PLAIN.encode(), "beach.txt")
+    assert [(turn.act.name, turn.act.text, turn.act.label) for turn in story.told] == [
+        ("Ana", "I knock.\nAgain, and louder.", "3"),
+        ("Mira", "Go away: I am busy.", "6"),
+        ("Bo Two-Hats", "https://example.org is no name", "7"),
+        ("MIRA", "No.", "9"),
+    ]
+    assert [(bad.number, bad.key) for bad in found.left_out] == [(1, "story.import_line_nobody")]
+
+
+def test_a_text_in_which_nobody_speaks_is_no_story() -> None:
+    for text in (b"Once upon a time.\n", b"\n", b"Ana:\n"):
+        with pytest.raises(Sorry) as refused:
+            story_in(text, "a.txt")
+        assert refused.value.key == "story.import_nobody"
+
+
+def test_a_long_line_takes_no_time() -> None:
+    story, found = story_in(b"a" * 99_000 + b"\nAna: hi\n" + b" " * 99_000 + b"x\n", "a.txt")
+    assert story.length == 1
+    assert [bad.number for bad in found.left_out] == [1]

@@ -1,0 +1,99 @@
+"""Files that players bring: into a story that is played, or as one of their own, once, whatever a crash repeats."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.promises.talk import Talk
+from tests.works.story.exchange.test_card import BAD, V2, V3, WORLD, a_png, b64
+from tests.works.story.exchange.test_chat import CHAT, lines
+from tests.works.story.test_exchange import SMALL
+from tests.works.story.test_playing import START, Writer, choices, last, playing, texts
+
+
+def put(folder: Path, name: str, data: bytes | object) -> Path:
+    file = folder / name
+    file.write_bytes(data if isinstance(data, bytes) else json.dumps(data).encode())
+    return file
+
+
+async def brought(talk: Talk, *files: Path) -> str:
+    return texts(await talk.say(f"/story import {' '.join(map(str, files))}"))
+
+
+async def test_a_card_begins_a_story_with_its_greetings_as_versions(tmp_path: Path) -> None:
+    writer, card = Writer(), put(tmp_path, "mira.png", a_png((b"tEXt", b"ccv3\0" + b64(V3))))
+    async with playing(tmp_path, writer) as talk:
+        events = await talk.say(f"/story import {card}")
+        assert "3 greetings as versions of its first scene and 1 entry of lore" in texts(events)
+        [way] = choices(events)
+        assert "You are late." in texts(await talk.say(way["command"]))
+        await talk.say("/story flip next")
+        await talk.say("I light the lamp with oil.")
+        told = str(writer.scenes[-1])
+        assert "is a diver who fears the dark" in told
+        assert "The door is open" in told
+        assert "The lamp burns whale oil." in told
+        assert "You are late." not in told
+        assert "Ignore all rules" not in told
+        assert "chara_card" not in told
+
+
+async def test_a_character_and_lore_come_into_the_story_that_is_played(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        world = put(tmp_path, "world.json", WORLD)
+        assert "no story is played here" in str(await talk.say(f"/story import {world}"))
+        await talk.say(START)
+        card = put(tmp_path, "mira.json", V2)
+        assert "Mira has joined the cast, with 1 entry of lore" in await brought(talk, card)
+        events = await talk.say(f"/story import {world} {world} {card}")
+        assert "2 entries of world.json came into the lorebook." in texts(events)
+        assert "0 entries of world.json came into the lorebook." in texts(events)
+        assert "Line 3 was left out: the entry has no content, or no keys." in str(events)
+        assert "with 0 entries of lore" in texts(events)
+        await talk.say("I say no more.")
+        assert "is a diver who fears the dark" in str(writer.scenes[-1])
+        assert "This is what was written as number 1." in last(writer.scenes[-1]) + str(writer.scenes[-1])
+
+
+async def test_a_chat_and_a_story_become_stories_of_their_own(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        chat = put(tmp_path, "storm.jsonl", lines(*CHAT, {"name": "x"}))
+        plain = put(tmp_path, "beach.txt", b"Ana: I knock.\nBo: Who?\n")
+        whole = put(tmp_path, "door.json", SMALL)
+        events = await talk.say(f"/story import {chat} {plain} {whole}")
+        for title, n in (("storm", "4 turns"), ("beach", "2 turns"), ("The door in the sea", "2 turns")):
+            assert f"“{title}” is taken in, with {n}." in texts(events)
+        assert "Line 7 was left out: it lacks a name or a text." in str(events)
+        assert len(choices(events)) == 3
+        await talk.say("/story open storm")
+        await talk.say("/story continue")
+        assert "It has a name." in str(writer.scenes[-1])
+        assert talk.app is not None
+        stories = await talk.app.house.stories.all("local")
+        assert {row.offered for row in stories} == {False}
+
+
+async def test_bad_files_are_named_and_the_good_ones_come_in(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        bad = [
+            put(tmp_path, f"{n}{Path(BAD[name][0]).suffix}", BAD[name][1])
+            for n, name in enumerate(list(BAD)[2:5])
+        ]
+        good = put(tmp_path, "beach.txt", b"Ana: I knock.\n")
+        events = await talk.say(
+            f"/story import {' '.join(map(str, bad))} {good} {tmp_path}/none.png {tmp_path}/a.exe"
+        )
+        shown = str(events)
+        for name in ("0.png", "1.png", "2.png", "none.png", "a.exe"):
+            assert name in shown
+        assert "“beach” is taken in" in texts(events)
+        assert "5 of 6 files" in shown
+
+
+async def test_a_terminal_has_no_thread_to_make_a_story_of(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        assert "This is no thread whose messages I can read." in str(await talk.say("/story history"))
