@@ -10,12 +10,12 @@ import json
 import math
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from bot.events import Completion, Run, Sorry, Usage
+from bot.events import Completion, Request, Run, Sorry, Usage
 from bot.llm.base import Meter, Prompt
 from storage.faults import StorageFault
 from storage.ledger import Caps, OverCap
@@ -133,7 +133,9 @@ class Budget:
         Raises Sorry ("budget.run", "budget.space") instead of calling where it could cost more than is left.
         """
         space = run.request.place.space
-        entry = await self._reserve(run, step, model, Usage(prompt_tokens(prompt), prompt.max_tokens), price)
+        entry = await self._reserve(
+            run.request, step, model, Usage(prompt_tokens(prompt), prompt.max_tokens), price
+        )
         meter = Meter()
         state: Settled = "failed"
         try:
@@ -148,21 +150,46 @@ class Budget:
         finally:
             await self._settle(space, entry, meter.usage, price, state)
 
+    @asynccontextmanager
+    async def spending(
+        self,
+        request: Request,
+        step: str,
+        model: str,
+        most: Usage,
+        price: Callable[[Usage], Awaitable[Decimal | None]] = unknown,
+    ) -> AsyncGenerator[Meter, None]:
+        """Around a call that is no prompt and may cost as much as `most`; the meter is to show what it did cost.
+
+        Raises Sorry as `paid` does.
+        """
+        entry = await self._reserve(request, step, model, most, price)
+        meter = Meter()
+        state: Settled = "failed"
+        try:
+            yield meter
+            state = "settled"
+        except asyncio.CancelledError:
+            state = "stopped"
+            raise
+        finally:
+            await self._settle(request.place.space, entry, meter.usage, price, state)
+
     async def _reserve(
         self,
-        run: Run,
+        request: Request,
         step: str,
         model: str,
         most: Usage,
         price: Callable[[Usage], Awaitable[Decimal | None]],
     ) -> str:
-        space, settings = run.request.place.space, self._settings
+        space, settings = request.place.space, self._settings
         reserving = asyncio.ensure_future(
             self._ledger.reserve(
                 space,
-                run.id,
+                request.id,
                 step,
-                run.request.author.id,
+                request.author.id,
                 model,
                 most.input_tokens + most.output_tokens,
                 await price(most),

@@ -42,6 +42,7 @@ LAYERS = (
         "bot.llm",
         "bot.retrieval",
         "bot.readers",
+        "bot.speech",
         "bot.budget",
         "bot.prompts",
         "bot.settings",
@@ -53,7 +54,7 @@ LAYERS = (
     ("bot.runs.order", "bot.waiting", "storage"),
     ("bot.config", "bot.models"),
     ("bot.verb", "bot.config.settings", "bot.config.members", "bot.config.text"),
-    ("bot.words", "bot.events", "bot.dates", "bot.markdown", "bot.speech", "bot.drawing"),
+    ("bot.words", "bot.events", "bot.dates", "bot.markdown", "bot.drawing"),
     ("bot.works.ALL",),
 )
 HOMES = {
@@ -67,6 +68,7 @@ HOMES = {
         "bot.llm.openai_chat",
         "bot.llm.openai_responses",
         "bot.retrieval.embed_openai",
+        "bot.speech.engines.service",
     ),
     "genai_prices": ("bot.llm.prices",),
     "dbos": ("bot.runs.engine",),
@@ -79,6 +81,12 @@ HOMES = {
     "matplotlib": ("bot.works.council.chart", "bot.works.story.tree", "bot.works.script.picture"),
     "onnxruntime": ("bot.retrieval",),
     "tokenizers": ("bot.retrieval",),
+    "hibari": ("bot.speech.engines.child",),
+    "piper": ("bot.speech.engines.child",),
+    "soundfile": ("bot.speech",),
+    "soxr": ("bot.speech",),
+    "unicode_rbnf": ("bot.speech",),
+    "markdown_it": ("bot.speech",),
     "xllamacpp": ("bot.llm.demo_process",),
     "lxml": (
         "bot.readers.xml",

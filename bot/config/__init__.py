@@ -29,6 +29,7 @@ from bot.config.settings import (
     Secrets,
     SlackConfig,
     TracingConfig,
+    VoiceConfig,
 )
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "Secrets",
     "SlackConfig",
     "TracingConfig",
+    "VoiceConfig",
     "load",
 ]
 

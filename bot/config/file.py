@@ -27,6 +27,7 @@ from bot.config.settings import (
     SlackConfig,
     StorageConfig,
     TracingConfig,
+    VoiceConfig,
 )
 from bot.config.text import (
     VARIABLES,
@@ -49,6 +50,7 @@ TABLES: Final[Mapping[str, type]] = {
     "retrieval": RetrievalConfig,
     "storage": StorageConfig,
     "tracing": TracingConfig,
+    "voice": VoiceConfig,
     "discord": DiscordConfig,
     "slack": SlackConfig,
 }

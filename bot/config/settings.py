@@ -150,6 +150,22 @@ class TracingConfig:
     endpoint: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class VoiceConfig:
+    """What is heard where nobody says otherwise: by the first of `voices` that reads the text's language.
+
+    Each is "ENGINE:VOICE" or an engine's name alone (see `bot.speech.voices`). `piper` is a folder of Piper's voices.
+    `cache_mb` of what was said last is kept in memory.
+    """
+
+    voices: tuple[str, ...] = like(
+        ("hibari", "espeak"), r"[a-z][a-z0-9_-]{0,39}(:[A-Za-z0-9_.+/@-]{1,120})?", "config.voice"
+    )
+    speed: float = within(1.0, 0.5, 2.0)
+    piper: Path | None = None
+    cache_mb: int = within(32, 0, 4_096)
+
+
 SNOWFLAKES: Final = (1, 2**63 - 1)
 """What Discord numbers its things with (its documentation, "Snowflakes")."""
 
@@ -245,6 +261,7 @@ class Config:
     retrieval: RetrievalConfig = RetrievalConfig()
     storage: StorageConfig = StorageConfig()
     tracing: TracingConfig = TracingConfig()
+    voice: VoiceConfig = VoiceConfig()
     discord: DiscordConfig = DiscordConfig()
     slack: SlackConfig = SlackConfig()
     sections: Mapping[type, Any] = field(default_factory=dict)

@@ -1,0 +1,26 @@
+"""What was said before, by its words and its voice: in memory, so that nothing of it outlives the process."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+
+class Cache:
+    """At most `most_bytes`; what was not asked for the longest goes first."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._made: OrderedDict[tuple[object, ...], bytes] = OrderedDict()
+        self.bytes = 0
+
+    def get(self, key: tuple[object, ...]) -> bytes | None:
+        if (made := self._made.get(key)) is not None:
+            self._made.move_to_end(key)
+        return made
+
+    def put(self, key: tuple[object, ...], made: bytes) -> None:
+        self.bytes += len(made) - len(self._made.pop(key, b""))
+        self._made[key] = made
+        while self.bytes > self._most_bytes and self._made:
+            _, gone = self._made.popitem(last=False)
+            self.bytes -= len(gone)

@@ -1,0 +1,112 @@
+"""The process that an embedded engine runs in: `python -m bot.speech.engines.child hibari` or `… piper FILE`.
+
+JSON lines in: {"id", "text", "speed"}. Out: for each a JSON line {"id", "rate", "bytes"} and that many bytes of float32
+samples, or {"id", "fault"}; {"ready": true} once at first. One is said at a time. It leaves at once when the
+input ends, whatever it is doing, and takes no more memory than MEMORY_BYTES.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Say = Callable[[str, float], tuple[NDArray[np.float32], float]]
+
+MEMORY_BYTES: Final = 1_500_000_000
+"""Of data, held by the kernel; hibari takes 0.2 GB, threads' stacks counted."""
+
+
+def hibari() -> Say:
+    from hibari import Hibari
+
+    voice = Hibari(threads=1)
+    voice("Ready.", seed=0)  # the tables of pronunciation load with the first word
+
+    def say(text: str, speed: float) -> tuple[NDArray[np.float32], float]:
+        return voice(text, speed=speed, seed=0), float(voice.sample_rate)
+
+    return say
+
+
+def piper(file: str) -> Say:
+    import numpy as np
+    from piper import PiperVoice, SynthesisConfig
+
+    voice = PiperVoice.load(file)
+
+    def say(text: str, speed: float) -> tuple[NDArray[np.float32], float]:
+        chunks = list(voice.synthesize(text, SynthesisConfig(length_scale=1 / speed)))
+        samples = [chunk.audio_float_array for chunk in chunks]
+        rate = float(voice.config.sample_rate)
+        return (np.concatenate(samples) if samples else np.zeros(0, np.float32)).astype(np.float32), rate
+
+    return say
+
+
+ENGINES: Final[dict[str, Callable[..., Any]]] = {"hibari": hibari, "piper": piper}
+
+
+def main(engine: str, *given: str) -> None:
+    """Load the engine, then say what comes until the input ends."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints is no answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the terminal is the parent's business
+    asked: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(asked,), daemon=True).start()
+    _limit()
+
+    def tell(said: dict[str, object], samples: bytes = b"") -> None:
+        out.write(json.dumps(said).encode() + b"\n" + samples)
+        out.flush()
+
+    try:
+        say = ENGINES[engine](*given)
+    except Exception as fault:
+        tell({"fault": f"{type(fault).__name__}: {fault}"[:300]})
+        return
+    tell({"ready": True})
+    while True:
+        one = asked.get()
+        try:
+            samples, rate = say(one["text"], one["speed"])
+            data = samples.astype("<f4").tobytes()
+        except Exception as fault:  # of this sentence; the next one may be better
+            tell({"id": one["id"], "fault": type(fault).__name__})
+        else:
+            tell({"id": one["id"], "rate": rate, "bytes": len(data)}, data)
+
+
+def _listen(asked: queue.SimpleQueue[dict[str, Any]]) -> None:
+    for line in sys.stdin.buffer:
+        asked.put(json.loads(line))
+    os._exit(0)
+
+
+def _limit() -> None:
+    try:
+        import resource
+    except ImportError:  # Windows has no limits of this kind
+        return
+    for name, most in (("RLIMIT_DATA", MEMORY_BYTES), ("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0)):
+        if (which := getattr(resource, name, None)) is None:
+            continue
+        hard = resource.getrlimit(which)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        try:
+            resource.setrlimit(which, (most, most))
+        except (OSError, ValueError):  # macOS does not know all that it names
+            continue
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

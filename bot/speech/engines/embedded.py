@@ -1,0 +1,265 @@
+"""Engines that come as a Python package, each in a process of its own (`child`), started when it is first needed.
+
+A process that hangs, crashes or eats memory costs the sentence it was at; the next one starts another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from bot.speech.engines.base import Sound, Unspoken
+
+ROOT: Final = Path(__file__).resolve().parents[3]
+PATIENCE_S: Final = 30.0
+"""For a sentence, and for the start: several hundred times as long as it takes."""
+IDLE_S: Final = 300.0
+"""After so long without a sentence the process is let go, and its 200 MB with it."""
+LONGEST_S: Final = 120
+"""Of a sentence, which is not longer than `sentences.LONGEST` characters; more is taken from no engine."""
+MOST_RATE: Final = 192_000
+
+_KEPT: Final = frozenset({
+    "PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "HOME", "LANG", "LC_ALL",
+    "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT",
+})  # fmt: skip
+"""What a Python with libraries needs to start, and nothing that might be a key."""
+
+
+class Spawned:
+    """One process, asked one sentence at a time. `command` is what comes behind Python's own."""
+
+    def __init__(self, engine: str, command: Sequence[str], patience_s: float, idle_s: float) -> None:
+        self._engine = engine
+        self._command = command
+        self._patience_s = patience_s
+        self._idle_s = idle_s
+        self._process: Process | None = None
+        self._turn = asyncio.Lock()
+        self._asked = 0
+        self._letting_go: asyncio.TimerHandle | None = None
+        self._saying: set[asyncio.Task[Sound]] = set()
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
+    async def say(self, text: str, speed: float) -> Sound:
+        """Raises Unspoken."""
+        # To its end though nobody may want it any more: half an answer in the pipe would be the next one's.
+        saying = asyncio.create_task(self._in_turn(text, speed))
+        self._saying.add(saying)
+        saying.add_done_callback(self._said)
+        return await asyncio.shield(saying)
+
+    def _said(self, saying: asyncio.Task[Sound]) -> None:
+        self._saying.discard(saying)
+        if not saying.cancelled():
+            saying.exception()  # nobody may be there to ask for it
+
+    async def _in_turn(self, text: str, speed: float) -> Sound:
+        async with self._turn:
+            if self._letting_go is not None:
+                self._letting_go.cancel()
+            try:
+                async with asyncio.timeout(self._patience_s):
+                    sound = await self._exchange(text, speed)
+            except TimeoutError:
+                await self._end()
+                raise Unspoken("hangs", self._engine, f"no word for {self._patience_s:g} s") from None
+            except (asyncio.IncompleteReadError, BrokenPipeError, ConnectionResetError):
+                raise Unspoken("crashed", self._engine, await self._end()) from None
+            except (asyncio.LimitOverrunError, ValueError, KeyError, TypeError):
+                await self._end()
+                raise Unspoken(
+                    "noise", self._engine, "its process said something that is no answer"
+                ) from None
+            except asyncio.CancelledError:
+                await self._end()
+                raise
+            loop = asyncio.get_running_loop()
+            self._letting_go = loop.call_later(self._idle_s, self._let_go)
+            return sound
+
+    async def _exchange(self, text: str, speed: float) -> Sound:
+        process = self._process or await self._started()
+        assert process.stdin is not None
+        self._asked += 1
+        asked = {"id": self._asked, "text": text, "speed": speed}
+        process.stdin.write(json.dumps(asked).encode() + b"\n")
+        await process.stdin.drain()
+        said = await self._heard(process)
+        if said["id"] != self._asked:
+            raise ValueError("an answer to something else")
+        if "fault" in said:
+            raise Unspoken("refused", self._engine, str(said["fault"])[:100])
+        size, rate = said["bytes"], float(said["rate"])
+        if type(size) is not int or not 8_000 <= rate <= MOST_RATE or not 0 <= size <= 4 * rate * LONGEST_S:
+            raise ValueError("no length of a sound")
+        assert process.stdout is not None
+        data = await process.stdout.readexactly(size)
+        import numpy as np
+
+        return Sound(np.frombuffer(data, "<f4"), rate)
+
+    async def _started(self) -> Process:
+        try:
+            self._process = process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *self._command,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=DEVNULL,
+                cwd=ROOT,
+                env={key: value for key, value in os.environ.items() if key.upper() in _KEPT},
+            )
+        except OSError as fault:
+            reason = os.strerror(fault.errno) if fault.errno else type(fault).__name__
+            raise Unspoken("crashed", self._engine, f"its process could not be started: {reason}") from None
+        said = await self._heard(process)
+        if "ready" not in said:
+            detail = str(said.get("fault", "?"))
+            await self._end()
+            raise Unspoken("absent", self._engine, detail)
+        return process
+
+    async def _heard(self, process: Process) -> dict[str, Any]:
+        assert process.stdout is not None
+        line = await process.stdout.readuntil(b"\n")
+        said = json.loads(line)
+        if not isinstance(said, dict):
+            raise ValueError("not an answer")  # noqa: TRY004  (what the other end says, not a mistake of ours)
+        return said
+
+    def _let_go(self) -> None:
+        if self._process is not None and not self._turn.locked():
+            assert self._process.stdin is not None
+            self._process.stdin.close()  # it leaves by itself
+            self._process = None
+
+    async def _end(self) -> str:
+        """Kill the process: how it had ended, if it had."""
+        process, self._process = self._process, None
+        if process is None:
+            return ""
+        assert process.stdout is not None
+        with suppress(ProcessLookupError):
+            process.kill()
+        while await process.stdout.read(65_536):
+            pass
+        code = await process.wait()
+        try:
+            return f"its process was ended by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"its process ended with code {code}"
+
+    async def close(self) -> None:
+        if self._letting_go is not None:
+            self._letting_go.cancel()
+        for saying in list(self._saying):
+            saying.cancel()
+        if self._saying:
+            await asyncio.wait(self._saying)
+        await self._end()
+
+
+CHILD: Final = ("-m", "bot.speech.engines.child")
+
+
+class Hibari:
+    """English. One voice, and two that are made of it: played slower, and so deeper, after it was said faster."""
+
+    name = "hibari"
+    voices = ("heart", "low", "deep")
+    _PITCH: Final[Mapping[str, float]] = {"": 1.0, "heart": 1.0, "low": 0.92, "deep": 0.85}
+    """Higher ones cannot be understood; of these `pocketsphinx` still takes 94 of 100 words rightly."""
+
+    def __init__(
+        self,
+        command: Sequence[str] = (*CHILD, "hibari"),
+        patience_s: float = PATIENCE_S,
+        idle_s: float = IDLE_S,
+    ) -> None:
+        self._process = Spawned(self.name, command, patience_s, idle_s)
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid
+
+    def reads(self, language: str, voice: str) -> bool:
+        return language == "en"
+
+    def absent(self) -> str:
+        return "" if importlib.util.find_spec("hibari") else "the package hibari-tts is not installed"
+
+    async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:
+        if (pitch := self._PITCH.get(voice)) is None:
+            raise Unspoken("voice", self.name)
+        sound = await self._process.say(text, speed / pitch)
+        return Sound(sound.samples, sound.rate * pitch)
+
+    async def close(self) -> None:
+        await self._process.close()
+
+
+class Piper:
+    """Voices of Piper's, each two files in a folder: NAME.onnx and NAME.onnx.json. A process for each that is used."""
+
+    name = "piper"
+
+    def __init__(self, folder: Path | None, patience_s: float = PATIENCE_S, idle_s: float = IDLE_S) -> None:
+        self._folder = folder
+        self._patience_s = patience_s
+        self._idle_s = idle_s
+        self._processes: dict[str, Spawned] = {}
+
+    @property
+    def voices(self) -> tuple[str, ...]:
+        """By their files' names, those with a description alone."""
+        if self._folder is None or not self._folder.is_dir():
+            return ()
+        files = sorted(self._folder.glob("*.onnx"))
+        return tuple(one.stem for one in files if one.with_name(f"{one.name}.json").is_file())
+
+    def reads(self, language: str, voice: str) -> bool:
+        """What its file says; else what its name begins with, as "pt_BR-faber-medium" does."""
+        named = voice or next(iter(self.voices), "")
+        return bool(named) and self._language(named) == language
+
+    def _language(self, voice: str) -> str:
+        assert self._folder is not None, "it has a voice"
+        try:
+            about = json.loads((self._folder / f"{voice}.onnx.json").read_text(encoding="utf-8"))
+            code = about.get("language", {}).get("code") or about["espeak"]["voice"]
+        except (OSError, ValueError, KeyError, AttributeError, TypeError):
+            code = voice
+        return str(code)[:2].lower()
+
+    def absent(self) -> str:
+        if importlib.util.find_spec("piper") is None:
+            return "the package piper-tts is not installed"
+        return "" if self.voices else "its folder of voices ([voice] piper) has none"
+
+    async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:
+        voices = self.voices
+        named = voice or next(iter(voices), "")
+        if named not in voices:
+            raise Unspoken("voice", self.name)
+        assert self._folder is not None, "it has a voice"
+        if named not in self._processes:
+            command = (*CHILD, self.name, str(self._folder / f"{named}.onnx"))
+            self._processes[named] = Spawned(self.name, command, self._patience_s, self._idle_s)
+        return await self._processes[named].say(text, speed)
+
+    async def close(self) -> None:
+        for process in self._processes.values():
+            await process.close()

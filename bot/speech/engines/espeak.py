@@ -1,0 +1,124 @@
+"""espeak-ng, where the program is installed: some hundred languages, robotic, at once.
+
+It is under the GPL, and so a program that is called, never a part of what is installed here. Its text goes in by
+standard input and its arguments never through a shell.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+from asyncio.subprocess import DEVNULL, PIPE
+from contextlib import suppress
+from typing import Final
+
+from bot.speech.engines import wav
+from bot.speech.engines.base import Sound, Unspoken
+
+PROGRAMS: Final = ("espeak-ng", "espeak")
+WORDS_A_MINUTE: Final = 165
+PATIENCE_S: Final = 20.0
+MOST_BYTES: Final = 120 * 22_050 * 2
+DIALECTS: Final = {"pt": "pt-br", "en": "en-us"}
+"""What a language without more is taken for."""
+_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,15}(?:\+[mf][1-8])?|[mf][1-8]")
+
+
+class Espeak:
+    """`program` is where it is; None for wherever the system has it. A voice is one of its languages ("pt-br"), one of
+    its variants ("f2"), or both ("pt-br+f2")."""
+
+    name = "espeak"
+    voices = ("m1", "m3", "m7", "f1", "f2", "f4")
+
+    def __init__(self, program: str | None = None, patience_s: float = PATIENCE_S) -> None:
+        self._program = program
+        self._patience_s = patience_s
+        self._room = asyncio.Semaphore(2)
+
+    def _found(self) -> str | None:
+        return self._program or next(filter(None, map(shutil.which, PROGRAMS)), None)
+
+    def reads(self, language: str, voice: str) -> bool:
+        """All that it has a voice for; that of one language only its own."""
+        own = voice.partition("+")[0]
+        return not own or _is_variant(own) or own[:2] == language
+
+    def absent(self) -> str:
+        return "" if self._found() else "the program espeak-ng is not installed"
+
+    async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:
+        program = self._found()
+        if program is None:
+            raise Unspoken("absent", self.name)
+        if voice and not _NAME.fullmatch(voice):
+            raise Unspoken("voice", self.name)
+        own = DIALECTS.get(language, language)
+        spoken = f"{own}+{voice}" if voice and _is_variant(voice) else voice or own
+        arguments = ("-v", spoken, "-s", str(round(WORDS_A_MINUTE * speed)), "-b", "1", "--stdin", "--stdout")
+        async with self._room:
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    program, *arguments, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=_environment()
+                )
+            except OSError as fault:
+                raise Unspoken("crashed", self.name, type(fault).__name__) from None
+            try:
+                async with asyncio.timeout(self._patience_s):
+                    data = await _heard(process, text)
+                    code = await process.wait()
+            except TimeoutError:
+                raise Unspoken("hangs", self.name) from None
+            finally:
+                if process.returncode is None:
+                    with suppress(ProcessLookupError):
+                        process.kill()
+                    assert process.stdout is not None
+                    while await process.stdout.read(65_536):
+                        pass
+                    await process.wait()
+        if code != 0:
+            raise Unspoken("crashed" if code < 0 else "refused", self.name, f"exit code {code}")
+        if not data:
+            raise Unspoken("silent", self.name)
+        try:
+            return wav.sound_of(data)
+        except ValueError as fault:
+            raise Unspoken("noise", self.name, str(fault)) from None
+
+    async def close(self) -> None:
+        return
+
+
+async def _heard(process: asyncio.subprocess.Process, text: str) -> bytes:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with suppress(BrokenPipeError, ConnectionResetError):  # it may have died
+        process.stdin.write(text.encode("utf-8", "replace") + b"\n")
+        await process.stdin.drain()
+        process.stdin.close()
+    data = bytearray()
+    while len(data) < MOST_BYTES and (more := await process.stdout.read(65_536)):
+        data += more
+    if len(data) >= MOST_BYTES:
+        raise Unspoken("noise", "espeak", "it does not stop")
+    return bytes(data)
+
+
+def _is_variant(voice: str) -> bool:
+    return re.fullmatch(r"[mf][1-8]", voice) is not None
+
+
+def _environment() -> dict[str, str]:
+    kept = (
+        "PATH",
+        "LD_LIBRARY_PATH",
+        "DYLD_LIBRARY_PATH",
+        "LANG",
+        "LC_ALL",
+        "ESPEAK_DATA_PATH",
+        "SYSTEMROOT",
+    )
+    return {key: os.environ[key] for key in kept if key in os.environ}

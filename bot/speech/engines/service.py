@@ -1,0 +1,122 @@
+"""OpenAI's speech, and any service that speaks the same way.
+
+Takes nothing from the environment but what the caller hands over. The answer is asked for as WAV, which is read here,
+and not by a library that knows many formats.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from bot.speech.engines import wav
+from bot.speech.engines.base import Sound, Unspoken
+
+_ADDRESS: Final = "https://api.openai.com/v1"
+VOICES: Final = ("alloy", "ash", "coral", "nova", "onyx", "sage", "shimmer")
+PATIENCE_S: Final = 30.0
+MOST_BYTES: Final = 20_000_000
+"""Two minutes of 48 kHz, 16 bits, two channels; a sentence is shorter."""
+DEFAULT_MODEL: Final = "gpt-4o-mini-tts"
+
+
+class Service:
+    """A voice is "MODEL/VOICE", or a voice of `DEFAULT_MODEL`'s. Without a key none is sent."""
+
+    def __init__(
+        self,
+        provider: str,
+        base_url: str | None,
+        key: str | None,
+        missing: str = "",
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        """`missing` is the name of the variable that should hold the key, where it does not."""
+        self.name = provider
+        self.voices = VOICES if base_url is None else ()
+        self._base_url = base_url
+        self._key = key
+        self._missing = missing
+        self._patience_s = patience_s
+        self._client: Any = None
+        self._headers: dict[str, Any] = {}
+        self._sdk: Any = None
+        self._connecting = asyncio.Lock()
+        self._room = asyncio.Semaphore(2)
+
+    def reads(self, language: str, voice: str) -> bool:
+        """Those who are asked read what they are given, in any language."""
+        return True
+
+    def absent(self) -> str:
+        return f"{self._missing} is not set" if self._missing else ""
+
+    def model(self, voice: str) -> str:
+        """The model that says it."""
+        return voice.rpartition("/")[0] or DEFAULT_MODEL
+
+    async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:
+        if self._missing:
+            raise Unspoken("absent", self.name)
+        async with self._room:
+            data = await self._asked(text, self.model(voice), voice.rpartition("/")[2] or VOICES[0], speed)
+        if not data:
+            raise Unspoken("silent", self.name)
+        try:
+            return wav.sound_of(data)
+        except ValueError as fault:
+            raise Unspoken("noise", self.name, str(fault)) from None
+
+    async def _asked(self, text: str, model: str, voice: str, speed: float) -> bytes:
+        async with self._connecting:
+            if self._client is None:
+                await asyncio.to_thread(self._connect)
+        sdk, data = self._sdk, bytearray()
+        try:
+            async with (
+                asyncio.timeout(self._patience_s),
+                self._client.audio.speech.with_streaming_response.create(
+                    model=model,
+                    voice=voice,
+                    input=text,
+                    response_format="wav",
+                    speed=speed,
+                    extra_headers=self._headers,
+                ) as answer,
+            ):
+                async for some in answer.iter_bytes():
+                    data += some
+                    if len(data) > MOST_BYTES:
+                        reason = "it does not stop"
+                        break
+                else:
+                    return bytes(data)
+        except TimeoutError:
+            reason = "timeout"
+        except sdk.APIStatusError as error:
+            reason = f"HTTP {error.status_code}" + (f" {error.code}" if error.code else "")
+        except sdk.APITimeoutError:
+            reason = "timeout"
+        except sdk.APIConnectionError:
+            reason = "connection"
+        except sdk.OpenAIError as error:
+            reason = type(error).__name__
+        # Outside of the handlers: the SDK's exceptions hold the request, and it the key.
+        raise Unspoken("hangs" if reason == "timeout" else "refused", self.name, reason[:80])
+
+    def _connect(self) -> None:
+        import openai
+
+        from bot.llm.openai_client import client_of
+
+        # What is asked goes to the address in the config, and to no other that this one may name.
+        http = openai.DefaultAsyncHttpxClient(
+            timeout=openai.Timeout(self._patience_s), follow_redirects=False
+        )
+        self._sdk = openai
+        self._client, self._headers = client_of(openai, http, self._base_url or _ADDRESS, self._key)
+        _ = self._client.audio.speech  # imported on first use, so: here in the thread
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
