@@ -55,7 +55,8 @@ SECONDS = 30.0
 PEOPLE = 4_096
 """How many people's counts are kept before those that no longer hold anybody up are dropped."""
 
-_READS_FILES = re.compile(r"/\s*((library\s+)?add|(rules\s+)?ask)\b", re.IGNORECASE)
+_TAKES_FILES = "|".join(path.replace(" ", r"\s+") for path in sorted(NAME_FILES))
+_READS_FILES = re.compile(rf"/\s*(?:{_TAKES_FILES}|add|(?:rules\s+)?ask)\b", re.IGNORECASE)
 _UNSAFE = re.compile(r"[^\w.-]")
 
 _log = logging.getLogger(__name__)
@@ -384,7 +385,7 @@ def parsed_of(line: str, files: Sequence[File]) -> Parsed:
 
 
 def reads_files(line: str) -> bool:
-    """Whether it is a question, which the files with it may answer, or the command that puts them on a shelf."""
+    """Whether it is a question, which the files with it may answer, or a command that takes them in."""
     return bool(line) and (not line.startswith("/") or _READS_FILES.match(line) is not None)
 
 

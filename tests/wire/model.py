@@ -34,6 +34,8 @@ class Answerer:
     """What is found in the next scenes that are looked into; nothing where the list is empty."""
     form: str = json.dumps({"question": ALONE, "translations": []})
     """What is written where JSON is asked for."""
+    written: Callable[[dict[str, Any]], Reply] | None = None
+    """What answers where JSON is asked for, in place of `form`."""
     prompts: list[str] = field(default_factory=list)
     """What each answer was asked by, the passages and the exchanges before it included."""
 
@@ -41,6 +43,8 @@ class Answerer:
         if "contradictions" in str(body.get("response_format")):
             return Reply(pieces=[json.dumps(self.findings.pop(0) if self.findings else {})])
         if "response_format" in body:
+            if self.written is not None:
+                return self.written(body)
             return Reply(pieces=[self.form])
         self.prompts.append("\n".join(str(one["content"]) for one in body["messages"]))
         if self.script is not None:

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from bot.adapters.intake import reads_files
 from bot.adapters.slack.received.line import calls_others, heard, mentions
 from bot.adapters.slack.text.help import as_typed
 
@@ -70,3 +71,21 @@ async def test_many_blanks_before_a_mention_take_no_time() -> None:
     began = time.process_time()
     assert await heard(f"a{' ' * 40_000}b <@U0BOT>  <@U0BOT> c", ME, name) == f"a{' ' * 40_000}b  c"
     assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("line", "reads"),
+    [
+        ("Who holds the mill?", True),
+        ("/rules ask Who?", True),
+        ("/Add --shelf rules", True),
+        ("/script add --visible me", True),
+        ("/script  replace", True),
+        ("/course add", True),
+        ("/script list", False),
+        ("/additional", False),
+        ("", False),
+    ],
+)
+def test_what_files_are_for_is_known_by_what_stands_beside_them(line: str, reads: bool) -> None:
+    assert reads_files(line) == reads

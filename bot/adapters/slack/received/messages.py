@@ -25,6 +25,7 @@ from bot.adapters.slack.received.line import (
     people_in,
 )
 from bot.adapters.slack.text.help import SETUP
+from bot.commands import NAME_FILES
 from bot.events import File, Place, Sorry
 from bot.faults import in_words
 from bot.readers.kinds import readable
@@ -151,7 +152,8 @@ async def _lacks_files(event: Body, me: Me) -> bool:
         return user
 
     line = command_of(await heard(text_of(event, "text"), me.user, as_it_is)) or ""
-    return line.lower().split()[:2] == ["/library", "add"] or line.lower().split()[:1] == ["/add"]
+    said = line.lower().removeprefix("/").split()
+    return " ".join(said[:2]) in NAME_FILES or said[:1] == ["add"]
 
 
 class Deletions:
