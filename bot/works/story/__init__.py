@@ -346,7 +346,7 @@ def make(house: House, runs: Runs) -> Work:
     if settings.presets:
         presets.read()  # a bot should not start with a broken file
     table = Table(logs, house.records.sessions, presets, own_names, settings, runs)
-    remembering = Remembering(logs, memory, playing, house.settings.zone)
+    remembering = Remembering(logs, memory, playing, house.settings.zone, recall)
     extracting = Extracting(logs, house.models, house.prompts, house.settings.roles, own_names, settings)
     return Stories(
         playing,

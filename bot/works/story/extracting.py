@@ -94,11 +94,11 @@ class Extracting:
         self._roles = roles
         self._settings = settings
 
-    async def begin(self, run: Run) -> None:
-        """After a turn: have its branch's scenes looked into, where a model is at hand for that."""
+    async def begin(self, run: Run) -> bool:
+        """After a turn: have its branch's scenes looked into, where a model is at hand for that; whether one is."""
         models = self._models.with_roles(await self._roles(run.request))
         if not self.able(models):
-            return
+            return False
 
         async def branch() -> list[str]:
             played = await self._logs.here(run.request.place)
@@ -109,10 +109,19 @@ class Extracting:
         found = await run.step("extracts", branch, list[str])
         if found:
             await _extract(run, *found)
+        return True
 
     def able(self, models: Models) -> bool:
         can = models.capabilities("extractor")
         return self._settings.extract and can is not None and not can.demo
+
+    def settled(self, story: Story, of_last: int) -> int:
+        """How many turns, from the first on, wait for no look into their scene: only the `of_last` may."""
+        last = story.told[-of_last:]
+        waiting = {one.turn for one in _scenes(last, TRIES)}
+        waiting |= {turn.id for turn in last if not turn.scenes and not is_line(turn)}  # it is being written
+        before = next((n for n, turn in enumerate(last) if turn.id in waiting), len(last))
+        return story.length - len(last) + before
 
     def missing(self, story: Story, *, again: bool = True) -> list[Version]:
         """What counts and nobody has looked into, the oldest first: scenes, and after these, for which somebody may be
@@ -120,21 +129,12 @@ class Extracting:
         was so TRIES times.
         """
         tries = TRIES if again else 1
-        scenes = [
-            Version(turn.id, scene.id)
-            for turn in story.told
-            if turn.scenes
-            and (scene := turn.scene) is not None
-            and scene.text
-            and scene.extracted is None
-            and scene.failed < tries
-        ]
         logged = [
             Version(stretch[-1].id, stretch[-1].act.id, len(stretch))
             for stretch in stretches(story, self._settings.extract_lines)
             if stretch[-1].failed < tries
         ]
-        return scenes + logged
+        return _scenes(story.told, tries) + logged
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """Look into the branch's scenes that nobody has looked into; what contradicts is said under the scene.
@@ -233,6 +233,19 @@ class Extracting:
 async def _extract(run: Run, story: str, branch: str, *, goes_on: bool = False) -> None:
     options: dict[str, OptionValue] = {"story": story, "branch": branch, "goes_on": goes_on}
     await run.begin("extract", "extracted", options=options, line=f"extract:{branch}")
+
+
+def _scenes(told: Sequence[Turn], tries: int) -> list[Version]:
+    """The scenes that count and nobody has looked into, unless no answer could be used so many times."""
+    return [
+        Version(turn.id, scene.id)
+        for turn in told
+        if turn.scenes
+        and (scene := turn.scene) is not None
+        and scene.text
+        and scene.extracted is None
+        and scene.failed < tries
+    ]
 
 
 def _failed(story: Story, wanted: Version) -> int:

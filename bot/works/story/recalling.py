@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from bot.works.story.memory.config import RecallConfig
     from bot.works.story.memory.memory import Memory, Recalled
 
-PIECES = 60
-"""Looked at for scenes; more come of the same ones."""
-LEAST = 0.35
-"""Of the best scene's score: what scores less has little to do with the turn."""
 AROUND = 2
 """Turns of a chat log that are told before and after the one that was found."""
 
@@ -44,10 +40,10 @@ async def excerpts(
 
     None of the turns `without`: the prompt tells these anyway.
     """
-    found = await memory.recall(space, id, branch, story, query, PIECES, without)
+    found = await memory.recall(space, id, branch, story, query, by.pieces, without)
     by_turn: defaultdict[str, list[Recalled]] = defaultdict(list)
     for piece in found:
-        if piece.score >= LEAST * found[0].score and piece.turn in story.turns:
+        if piece.score >= by.least * found[0].score and piece.turn in story.turns:
             by_turn[piece.turn].append(piece)
     path = story.path[: story.length]
     chosen: dict[int, Excerpt] = {}

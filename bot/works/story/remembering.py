@@ -18,7 +18,7 @@ from bot.budget import text_tokens
 from bot.events import Choice, Choices, Event, Link, Notice, Request, Run, Sorry, Stage, Text
 from bot.llm.base import Message, Prompt, room
 from bot.words import words
-from bot.works.story import cast
+from bot.works.story import cast, state
 from bot.works.story.choices import label
 from bot.works.story.logs import node
 from bot.works.story.memory.memory import Recalled
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
     from bot.works.story.log import Story, Turn
     from bot.works.story.logs import Logs
+    from bot.works.story.memory.config import RecallConfig
     from bot.works.story.memory.memory import Memory
     from bot.works.story.playing import Playing
 
 SHOWN = 5
 """Turns that are shown of what was found."""
-LOOKED_AT = 60
 QUOTED_CHARS = 300
 QUERY_CHARS = 2_000
 SHOWN_TIME = "%Y-%m-%d %H:%M"
@@ -83,8 +83,10 @@ class Remembering:
         memory: Memory,
         playing: Playing,
         zone: Callable[[Request], Awaitable[tzinfo]],
+        by: RecallConfig,
     ) -> None:
         self._zone = zone
+        self._by = by
         self._logs = logs
         self._memory = memory
         self._playing = playing
@@ -192,7 +194,8 @@ class Remembering:
         story, space = played.story, request.place.space
         if story.head is None:
             raise Sorry("story.nothing_yet")
-        query = Query(request.text.strip()[:QUERY_CHARS])
+        chapter = state.title_at(state.titles(story, story.path[: story.length]), story.length)
+        query = Query(request.text.strip()[:QUERY_CHARS], chapter=chapter)
         who = str(request.options.get("character") or "")
         unknown: set[str] = set()
         if who:
@@ -200,7 +203,7 @@ class Remembering:
                 raise Sorry("story.no_character", name=who[: cast.NAME_CHARS])
             unknown = unknown_to(story, known)
         found = await self._memory.recall(
-            space, played.row.id, played.branch, story, query, LOOKED_AT, unknown
+            space, played.row.id, played.branch, story, query, self._by.pieces, unknown
         )
         best: dict[str, Recalled] = {}
         for piece in found:

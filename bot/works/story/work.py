@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from bot.events import Answered, Event, Request, Run, Sorry, Stage, Text
+from bot.events import Answered, Event, Run, Sorry, Stage, Text
 from bot.words import words
 from bot.works.story import cast
 from bot.works.story.logs import WRITTEN
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bot.works.story.asking import Asking
     from bot.works.story.bringing import Bringing
     from bot.works.story.extracting import Extracting
+    from bot.works.story.log import Story
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
     from bot.works.story.outlining import Outlining
@@ -106,24 +107,39 @@ class Stories:
                 yield event
         if verb in WRITTEN or (verb == "cast" and "cast" in run_of):
             yield Answered()
-            await self._extracting.begin(run)
-            await self._learn(run.request)
+            looked_into = await self._extracting.begin(run)
+            if (played := await self._logs.here(run.request.place)) is not None:
+                await self._learn_lore(played.row.space, played.row.id, played.story)
+                id, branch = played.row.id, played.branch
+                await self._learn(played.row.space, id, branch, played.story, looked_into=looked_into)
         elif verb in ("lore", "import"):
             yield Answered()
-            await self._learn(run.request)
+            if (played := await self._logs.here(run.request.place)) is not None:
+                await self._learn_lore(played.row.space, played.row.id, played.story)
+        elif verb == "extracted":  # now that it is known where the scenes were
+            space, options = run.request.place.space, run.request.options
+            story, branch = str(options["story"]), str(options["branch"])
+            now = await self._logs.story(space, story, branch)
+            await self._learn(space, story, branch, now, looked_into=True)
         elif verb in MOVED:
             yield Answered()
             await self._extracting.begin(run)
 
-    async def _learn(self, request: Request) -> None:
-        """Remember what was told, and what earlier turns have left out. A crash leaves it to the next turn."""
-        if (played := await self._logs.here(request.place)) is None:
-            return
-        space, row, story = request.place.space, played.row, played.story
+    async def _learn(self, space: str, id: str, branch: str, story: Story, *, looked_into: bool) -> None:
+        """Remember what was told, and what earlier turns have left out. A crash leaves it to the next turn.
+
+        The last scenes wait until somebody has `looked_into` them: where they were goes into their vectors.
+        """
+        until = self._extracting.settled(story, SHORT) if looked_into else story.length
         try:
-            if story.lore and self._playing.settings.lore_near:
-                await self._memory.learn_lore(space, row.id, story)
             if story.length > SHORT:
-                await self._memory.learn(space, row.id, played.branch, story)
+                await self._memory.learn(space, id, branch, story, until=until)
         except (Sorry, StorageFault) as fault:
             _log.warning("a story has no vectors of its last turns yet: %s", fault)
+
+    async def _learn_lore(self, space: str, id: str, story: Story) -> None:
+        try:
+            if story.lore and self._playing.settings.lore_near:
+                await self._memory.learn_lore(space, id, story)
+        except (Sorry, StorageFault) as fault:
+            _log.warning("a story has no vectors of its lorebook yet: %s", fault)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Talk, settings, talking
 from tests.works.story.tale import prose
-from tests.works.story.test_playing import START, Writer, last
+from tests.works.story.test_playing import START, Writer, last, texts
 
 DRESS = "At the rooftop party Mira wears the red sundress, and everybody looks at her."
 WINDOW = 2_000
@@ -32,7 +32,7 @@ async def playing(
     strategy: str = "hybrid",
     *,
     extractor: str = "",
-    decomposition: float = STANDARD.decomposition,
+    recall: Mapping[str, float] | None = None,
 ) -> AsyncIterator[Talk]:
     """Where no more than some six scenes find room in a prompt."""
     async with WIRES["chat"].service(writer, models=("small", "tiny")) as service:
@@ -44,7 +44,7 @@ async def playing(
             RecallConfig: RecallConfig(
                 strategy=strategy,  # type: ignore[arg-type]
                 share=0.2,
-                decomposition=decomposition,
+                **(recall or {}),  # type: ignore[arg-type]
             ),
         }
         async with talking(replace(config, sections=sections)) as talk:
@@ -166,7 +166,7 @@ async def test_a_turn_that_asks_for_nothing_is_searched_by_how_the_story_stands(
 
 async def test_a_small_model_parts_a_turn_into_what_is_searched_for(tmp_path: Path) -> None:
     writer = Parting()
-    async with playing(tmp_path, writer, extractor="fake:tiny", decomposition=0.3) as talk:
+    async with playing(tmp_path, writer, extractor="fake:tiny", recall={"decomposition": 0.3}) as talk:
         await told(talk, writer)
         await talk.say("The garment of that evening hangs on her chair again.")
         assert DRESS in related(writer), "not one word of the turn stands in the scene"
@@ -199,3 +199,37 @@ async def test_other_stories_are_remembered_nowhere(tmp_path: Path, writer: Writ
             await talk.say(f"I go down to step number {number}.")
         await talk.say("I ask Mira about the sundress of the party.")
         assert DRESS not in str(writer.scenes[-1]["messages"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("recall", "scenes"), [({}, 2), ({"least": 0.99}, 1), ({"pieces": 1}, 1)])
+async def test_how_much_is_looked_at_is_configured(
+    tmp_path: Path, writer: Writer, recall: dict[str, float], scenes: int
+) -> None:
+    async with playing(tmp_path, writer, recall=recall) as talk:
+        await talk.say(START)
+        for text in (DRESS, "Mira hangs the red sundress of that party over a chair. " + prose(1, 60)):
+            writer.next.append(Reply(text))
+            await talk.say("We go on.")
+        for number in range(4, SCENES):
+            writer.next.append(Reply(prose(number, 60)))
+            await talk.say(f"I go down to step number {number}.")
+        await talk.say("I ask Mira about the red sundress of the party.")
+        assert related(writer).count("sundress") == scenes
+
+
+@pytest.mark.parametrize(("recall", "first"), [({}, 2), ({"chapter": 2.0}, 3)])
+async def test_players_recall_by_the_chapter_too(
+    tmp_path: Path, writer: Writer, recall: dict[str, float], first: int
+) -> None:
+    async with playing(tmp_path, writer, recall=recall) as talk:
+        await talk.say(START)
+        writer.next += [
+            Reply(DRESS),
+            Reply("A red curtain moves. Nobody is at home, and it rains on the roof."),
+        ]
+        await talk.say("We climb.")
+        await talk.say("/story chapter The house")
+        await talk.say("We wait.")
+        told = texts(await talk.say("/story recall the red sundress of the rooftop party"))
+        assert told.index(f"**Scene {first}**") < told.index(f"**Scene {5 - first}**")

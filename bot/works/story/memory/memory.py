@@ -248,8 +248,11 @@ class Memory:
         branch: str,
         story: Story,
         progress: Callable[[int, int], None] | None = None,
+        until: int | None = None,
     ) -> int:
         """Make the vectors that the branch's pieces lack: of so many nodes. `progress` is told how many of them all.
+
+        Of the first `until` turns, if that is given.
 
         None where no model is at hand, or it does not speak the story's language; and where somebody is at it, who
         then makes those of what has come meanwhile, too. Raises Sorry, StorageFault.
@@ -263,6 +266,8 @@ class Memory:
                 lived = await _live(indexed, branch, story)
                 await self._load(space, id, indexed, embedder.name, lived)
                 missing, places = await indexed.alone(partial(indexed.below, _THERE, lived))
+                if until is not None:
+                    missing, places = missing[places < until], places[places < until]
                 if not len(missing):
                     return learnt
                 most = learnt + len(missing)
