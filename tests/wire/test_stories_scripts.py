@@ -33,6 +33,8 @@ async def taken_in(d: Any, platform: str, folder: Path, text: str, visible: str)
         line, file = f"script add --visible {visible}", ("play.fountain", text.encode())
         await d.slack.say(d.people[ANA], d.channels[0], line, mention=True, files=[file])
     elif platform == "discord":
+        # A process that has just begun has registered no commands.
+        await d.until(lambda: bool(d.discord.commands.all(d.guilds[0].id)))
         await d.command(ANA, "script add", file=("play.fountain", text.encode()), visible=visible)
     else:
         (folder / "play.fountain").write_text(text, encoding="utf-8")
