@@ -34,7 +34,7 @@ STARTING := tests/kill tests/promises tests/wire tests/test_cli.py tests/test_en
   tests/test_suite.py tests/adapters/test_serving.py tests/adapters/test_models_command.py \
   tests/adapters/discord/test_listen_on_the_line.py tests/llm/test_demo.py tests/llm/test_provider_faults.py \
   tests/llm/test_providers.py tests/llm/test_hostile_services.py tests/llm/test_anthropic_messages.py \
-  tests/llm/test_openai_responses.py tests/readers/test_guarded.py tests/readers/test_hostile.py \
+  tests/llm/test_openai_responses.py tests/readers/test_sandbox.py tests/readers/test_hostile.py \
   tests/llm/test_asking.py tests/llm/test_chat_completions.py tests/llm/test_registry.py tests/llm/test_thinking.py \
   tests/retrieval/test_editions.py tests/works/council/test_asking.py tests/works/council/test_degrading.py \
   tests/storage/test_vectors.py tests/works/test_earlier.py tests/works/test_incoming.py tests/test_ends.py tests/test_app.py \

@@ -29,7 +29,7 @@ from benchmarks.figures import Figure, data, skipped
 from bot.config import load
 from bot.events import Sorry
 from bot.house import House
-from bot.readers.guarded import Guarded
+from bot.readers.sandbox import Sandbox
 from bot.retrieval.evaluate import Gold, Question, bare, read_questions, score, summary
 from bot.retrieval.evaluate import Passage as Judged
 from bot.retrieval.results import Passage
@@ -121,7 +121,7 @@ def truth(book: Path) -> list[str]:
 async def parsed(name: str, data: bytes) -> Parsed:
     """Seconds with the process's own start; memory is looked at every few hundredths of a second."""
     began = time.perf_counter()
-    reading = asyncio.create_task(Guarded().read(name, data))
+    reading = asyncio.create_task(Sandbox().read(name, data))
     cpu = peak = 0.0
     while not reading.done():
         await asyncio.wait([reading], timeout=0.03)

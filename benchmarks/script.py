@@ -17,7 +17,7 @@ from typing import Final
 
 from benchmarks.figures import Figure, data, skipped
 from benchmarks.times import ms, p95
-from bot.readers.guarded import Guarded
+from bot.readers.sandbox import Sandbox
 from bot.readers.screenplay import final_draft
 from bot.readers.screenplay.elements import Screenplay
 from bot.readers.screenplay.fountain import fountain
@@ -146,7 +146,7 @@ def _same(before: Script) -> bool:
 
 def parsing(text: str) -> Iterator[Figure]:
     began = _processor()
-    document = asyncio.run(Guarded().read("long.fountain", text.encode()))
+    document = asyncio.run(Sandbox().read("long.fountain", text.encode()))
     assert document.screenplay is not None
     script(document.screenplay)
     spent = _processor() - began

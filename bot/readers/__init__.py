@@ -1,6 +1,6 @@
-"""Files into Documents, by the kind that the file's name says.
+"""Reads files into Documents, by the suffix of the file's name.
 
-`read` is for text; what has to be parsed is read by `guarded.read`, in a process of its own. Knows no storage and no
+`read` is for text; what has to be parsed is read by `sandbox`, in a process of its own. Knows no storage and no
 library; it is given bytes.
 """
 

@@ -1,4 +1,4 @@
-"""The zip archive that a document is, unpacked in memory and with limits: no file of it ever reaches a disk.
+"""A zip archive (Word, EPUB), unpacked in memory and within limits: no member is ever written to disk.
 
 Knows no document format.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MEMBERS: Final = 10_000
 UNPACKED_BYTES: Final = 200_000_000
-"""Of all members together, by the archive's own word and as they are read. A 20 MB file of text alone unpacks to
+"""Of all members together, as declared and as read. A 20 MB file of text alone unpacks to
 about half of that."""
 MEMBER_BYTES: Final = 64_000_000
 RATIO: Final = 200
@@ -63,12 +63,12 @@ class Archive:
         except _FAULTS as fault:
             raise Sorry("library.file_damaged", name=name) from fault
         members = self._zip.infolist()
-        if any(one.flag_bits & _ENCRYPTED for one in members):
+        if any(member.flag_bits & _ENCRYPTED for member in members):
             raise Sorry("library.file_locked", name=name)
-        unpacked = sum(one.file_size for one in members)
+        unpacked = sum(member.file_size for member in members)
         if unpacked > min(UNPACKED_BYTES, max(SMALL_BYTES, RATIO * len(data))):
             raise Sorry("library.file_bomb", name=name)
-        self._members = {one.filename: one for one in members}
+        self._members = {member.filename: member for member in members}
         self._left = UNPACKED_BYTES
 
     def __contains__(self, member: str) -> bool:

@@ -5,7 +5,7 @@ may be given anything, so it may do little, and has no key in its environment. A
 It is gone soon after its parent, the process PARENT, is.
 
 The kernel and a thread see to what it may take of the machine. Where a system lacks one of them (Windows has no limits
-of this kind, only Linux has /proc), the others hold, and the clock of whoever waits for the process (see `guarded`).
+of this kind, only Linux has /proc), the others hold, and the clock of whoever waits for the process (see `sandbox`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bot.readers import frames
 from bot.readers.document import Document, Progress
 
 EVERY_S: Final = 0.2
-"""Between two words about how far it is."""
+"""Seconds between two reports of progress."""
 
 _WORDLESS: Final = "library.file_wordless"
 
@@ -40,11 +40,11 @@ WALL_BYTES: Final = 800_000_000
 CPU_S: Final = 240
 FILES: Final = 64
 WATCHED_S: Final = 0.05
-TOO_MUCH: Final = 77
-"""The exit code of a process that took more memory than it may."""
+OUT_OF_MEMORY: Final = 77
+"""Exit code: the process exceeded its memory limit."""
 
-ALONE: Final = 78
-"""The exit code of a process that nobody waits for any more."""
+ORPHANED: Final = 78
+"""Exit code: the parent process has ended."""
 
 
 def main(module: str, parent: int) -> None:
@@ -53,7 +53,7 @@ def main(module: str, parent: int) -> None:
     os.dup2(2, 1)  # whatever a library prints is no frame
     try:
         # Before the limits: so that what Python compiles of it is kept.
-        read: Read = importlib.import_module(module).read
+        read_document: Read = importlib.import_module(module).read
     except ImportError as fault:
         reason = f"{type(fault).__name__}: {fault.name}"
         out.write(
@@ -63,24 +63,25 @@ def main(module: str, parent: int) -> None:
     limit(parent)
     name = json.loads(sys.stdin.buffer.readline())
     try:
-        answer = frames.framed(*_answer(read, name, sys.stdin.buffer.read(), _Teller(out)))
+        answer = frames.framed(*_answer(read_document, name, sys.stdin.buffer.read(), _ProgressWriter(out)))
     except MemoryError:
-        os._exit(TOO_MUCH)
+        os._exit(OUT_OF_MEMORY)
     if len(answer) > frames.LONGEST:
-        os._exit(TOO_MUCH)
+        os._exit(OUT_OF_MEMORY)
     out.write(answer)
     out.flush()
-    # Without the goodbyes of libraries, which may take long and can only fail.
+    # Without the libraries' exit handlers, which may take long and can only fail.
     os._exit(0)
 
 
 def _answer(read: Read, name: str, data: bytes, progress: Progress) -> tuple[bytes, object]:
     try:
         document = read(name, data, progress)
-        said = frames.told(document)
+        body = frames.encode_document(document)
     except Sorry as sorry:
         values = {
-            key: one if isinstance(one, int | float) else str(one)[:200] for key, one in sorry.values.items()
+            key: value if isinstance(value, int | float) else str(value)[:200]
+            for key, value in sorry.values.items()
         }
         # A file without bytes has been refused before: what a reader calls empty has something in it, but no words.
         key = _WORDLESS if sorry.key == "library.file_empty" else sorry.key
@@ -88,14 +89,14 @@ def _answer(read: Read, name: str, data: bytes, progress: Progress) -> tuple[byt
     except MemoryError:
         raise
     except Exception as fault:
-        return frames.SORRY, {"key": "library.file_crashes", "values": {}, "at": place(fault)}
+        return frames.SORRY, {"key": "library.file_crashes", "values": {}, "at": fault_location(fault)}
     if document.text.strip():
-        return frames.DOCUMENT, said
+        return frames.DOCUMENT, body
     return frames.SORRY, {"key": _WORDLESS, "values": {}}
 
 
-def place(fault: BaseException) -> str:
-    """What was raised, and where in the house and below: nothing of what was read."""
+def fault_location(fault: BaseException) -> str:
+    """The exception's type and location, and nothing of the file's content."""
     import traceback  # a tenth of the start, and seldom needed
 
     steps = traceback.extract_tb(fault.__traceback__)
@@ -104,22 +105,22 @@ def place(fault: BaseException) -> str:
     return f"{type(fault).__name__} at {', '.join(where)}"
 
 
-class _Teller:
-    """Says how far it is, now and then."""
+class _ProgressWriter:
+    """Writes a progress frame at most every EVERY_S."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
         self._next = 0.0
 
-    def __call__(self, done: int, total: int) -> None:
+    def __call__(self, pages_done: int, total: int) -> None:
         if (now := time.monotonic()) >= self._next:
             self._next = now + EVERY_S
-            self._out.write(frames.framed(frames.PROGRESS, [done, total]))
+            self._out.write(frames.framed(frames.PROGRESS, [pages_done, total]))
             self._out.flush()
 
 
 def limit(parent: int) -> None:
-    """From now on: nothing written, no other process, not more than there is above, and not longer than `parent`
+    """From now on: no writing, no child processes, no more resources than above, and no life beyond that of `parent`
     (a process id) lives.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the terminal is the parent's business
@@ -152,9 +153,9 @@ def limit(parent: int) -> None:
 def _watch(parent: int) -> None:
     while True:
         if resident() > MEMORY_BYTES:
-            os._exit(TOO_MUCH)
+            os._exit(OUT_OF_MEMORY)
         if os.name == "posix" and os.getppid() != parent:  # elsewhere a launcher may stand between them
-            os._exit(ALONE)
+            os._exit(ORPHANED)
         time.sleep(WATCHED_S)
 
 

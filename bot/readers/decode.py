@@ -1,4 +1,4 @@
-"""Bytes of an unknown encoding into text, or a sentence saying why not.
+"""Decodes bytes of unknown encoding to text, or raises a sentence saying why not.
 
 Knows no file format; `sniff` has looked for those that a text could be mistaken for.
 """
@@ -84,11 +84,11 @@ def _utf16_without_mark(data: bytes) -> str | None:
     half = len(sample) // 2
     if half < 4:
         return None
-    for zeros, others, encoding in (
+    for zeros, other_bytes, encoding in (
         (sample[1::2], sample[0::2], "utf-16-le"),
         (sample[0::2], sample[1::2], "utf-16-be"),
     ):
-        if zeros.count(0) > 0.6 * half and others.count(0) < 0.05 * half:
+        if zeros.count(0) > 0.6 * half and other_bytes.count(0) < 0.05 * half:
             try:
                 return data.decode(encoding)
             except UnicodeDecodeError:

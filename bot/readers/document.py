@@ -1,4 +1,4 @@
-"""What every reader makes of a file: its text, its sections, its authors' own references.
+"""The result of every reader: a file's text, its sections, and its authors' own references.
 
 References ("see X", "ver X", "[text](#anchor)") are read as written: similarity finds fewer than half of them. Pure;
 knows no file format, no other document and no storage.
@@ -15,7 +15,7 @@ from typing import Final
 from bot.readers.screenplay.elements import Screenplay
 
 Progress = Callable[[int, int], None]
-"""Told how many of how many pages, or parts, have been read."""
+"""Called with the pages (or parts) read so far and their total."""
 
 TITLE_CHARS: Final = 300
 """Of a title. It stands before each passage that a model is shown, so a stranger's must not be a text of its own."""
@@ -125,23 +125,23 @@ def links(text: str, sections: tuple[Section, ...]) -> tuple[Link, ...]:
     are left out.
     """
     starts = [section.start for section in sections]
-    found: list[tuple[int, str]] = []
+    located: list[tuple[int, str]] = []
     for match in _MARKDOWN.finditer(text):
         target = match.group(1)
         if "://" not in target and not target.startswith(("mailto:", "/")):
-            found.append((match.start(), target))
-    found.extend((match.start(), match.group(1).strip()) for match in _WIKI.finditer(text))
+            located.append((match.start(), target))
+    located.extend((match.start(), match.group(1).strip()) for match in _WIKI.finditer(text))
     for match in _SEE.finditer(text):
         target = (match.group("quoted") or match.group("marked")).strip(" .,;:")
         if target:
-            found.append((match.start(), target))
+            located.append((match.start(), target))
     titles = {_plain(section.title): section.title for section in sections if section.title}
     for match in _SEE_BARE.finditer(text):
         articles = _ARTICLES["see" if match[0][0] in "Ss" else "ver"]
         named = (_named(part, titles, articles) for part in _BETWEEN.split(match["list"]))
-        found.extend((match.start(), title) for title in named if title)
-    found.sort()
-    places = ((max(0, bisect_right(starts, at) - 1), target) for at, target in found)
+        located.extend((match.start(), title) for title in named if title)
+    located.sort()
+    places = ((max(0, bisect_right(starts, at) - 1), target) for at, target in located)
     return tuple(Link(section, target) for section, target in dict.fromkeys(places))
 
 
@@ -149,8 +149,8 @@ def _named(part: str, titles: dict[str, str], articles: tuple[str, ...]) -> str 
     """The longest title that `part` begins with: words without quotation marks count only when a heading bears them."""
     words = _plain(part).split()[:_TITLE_WORDS]
     words = words[1:] if words and words[0] in articles else words
-    tried = (" ".join(words[:length]) for length in range(len(words), 0, -1))
-    return next((titles[name] for name in tried if name in titles), None)
+    prefixes = (" ".join(words[:length]) for length in range(len(words), 0, -1))
+    return next((titles[name] for name in prefixes if name in titles), None)
 
 
 def _plain(title: str) -> str:

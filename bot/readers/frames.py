@@ -1,4 +1,4 @@
-"""What the process that parses a file says to the one that asked: how far it is, and the Document or why there is none.
+"""The frames that a parser's process sends: progress, and the Document or the reason why there is none.
 
 A frame is a byte for its kind, four for its length (big-endian), and JSON: nothing in it can run. What is heard is
 looked at before it is believed, for whoever says it has read a stranger's file.
@@ -20,11 +20,11 @@ from bot.readers.screenplay.elements import KINDS, MOST_EIGHTHS, RIGHT, Element,
 HEAD: Final = struct.Struct(">cI")
 PROGRESS, DOCUMENT, SORRY = b"p", b"d", b"s"
 LONGEST: Final = 64 * 1024 * 1024
-"""Bytes of a frame; no book has as many letters."""
+"""Largest frame in bytes; no book is as long."""
 SHORT: Final = 4096
-"""Bytes of a frame that is no document."""
+"""Largest frame in bytes that is no document."""
 
-NONSENSE: Final = (ValueError, LookupError, TypeError, RecursionError)
+DECODE_ERRORS: Final = (ValueError, LookupError, TypeError, RecursionError)
 """What reading a frame may raise."""
 
 _KEY: Final = re.compile(r"library\.file_[a-z_]{1,40}")
@@ -32,69 +32,78 @@ _UNFIT: Final = re.compile("[\x00\ud800-\udfff]")
 """Characters that no database takes."""
 
 
-def framed(kind: bytes, said: Any) -> bytes:
-    """A whole frame; `said` is what its JSON says."""
-    body = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+def framed(kind: bytes, payload: Any) -> bytes:
+    """A whole frame; `payload` becomes its JSON."""
+    body = json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
     return HEAD.pack(kind, len(body)) + body
 
 
-def told(document: Document) -> dict[str, Any]:
+def encode_document(document: Document) -> dict[str, Any]:
     """The document as JSON has it."""
     return {
         "title": _fit(one_line(document.title)),
         "text": _fit(document.text),
         "language": document.language,
         "sections": [
-            [one.level, _fit(one.title), [_fit(step) for step in one.path], one.start, one.end, one.page]
-            for one in document.sections
+            [
+                section.level,
+                _fit(section.title),
+                [_fit(step) for step in section.path],
+                section.start,
+                section.end,
+                section.page,
+            ]
+            for section in document.sections
         ],
-        "links": [[one.section, _fit(one.target)] for one in document.links],
+        "links": [[link.section, _fit(link.target)] for link in document.links],
         "pages": document.pages,
-        "screenplay": document.screenplay and screenplay_told(document.screenplay),
+        "screenplay": document.screenplay and encode_screenplay(document.screenplay),
     }
 
 
-def screenplay_told(screenplay: Screenplay) -> dict[str, Any]:
+def encode_screenplay(screenplay: Screenplay) -> dict[str, Any]:
     """The screenplay as JSON has it."""
     return {
         "elements": [
             [
-                KINDS.index(one.kind),
-                _fit(one.text),
-                _fit(one.number),
-                one.eighths,
-                one.dual,
-                one.level,
-                one.revision,
+                KINDS.index(element.kind),
+                _fit(element.text),
+                _fit(element.number),
+                element.eighths,
+                element.dual,
+                element.level,
+                element.revision,
             ]
-            for one in screenplay.elements
+            for element in screenplay.elements
         ],
-        "title_page": [[_fit(key), _fit(said)] for key, said in screenplay.title_page],
+        "title_page": [[_fit(key), _fit(value)] for key, value in screenplay.title_page],
         "guessed": screenplay.guessed,
     }
 
 
-def heard(body: bytes) -> Document:
-    """The document in a frame's body. Raises one of NONSENSE for what is none."""
-    said = json.loads(body)
-    text = _text(said["text"])
-    sections = tuple(_section(ordinal, one, len(text)) for ordinal, one in enumerate(said["sections"]))
-    links = tuple(Link(_within(section, len(sections) - 1), _text(to)) for section, to in said["links"])
-    pages = tuple(_within(one, len(text)) for one in said["pages"])
-    if not sections or not _ascending([one.start for one in sections]) or not _ascending(pages):
+def decode_document(body: bytes) -> Document:
+    """The document in a frame's body. Raises one of DECODE_ERRORS for what is none."""
+    payload = json.loads(body)
+    text = _text(payload["text"])
+    sections = tuple(
+        _section(ordinal, section, len(text)) for ordinal, section in enumerate(payload["sections"])
+    )
+    links = tuple(Link(_within(section, len(sections) - 1), _text(to)) for section, to in payload["links"])
+    pages = tuple(_within(page, len(text)) for page in payload["pages"])
+    if not sections or not _ascending([section.start for section in sections]) or not _ascending(pages):
         raise ValueError("sections or pages out of order")
-    screenplay = screenplay_heard(said["screenplay"]) if said.get("screenplay") else None
+    screenplay = decode_screenplay(payload["screenplay"]) if payload.get("screenplay") else None
     return Document(
-        _text(said["title"]), text, _text(said["language"])[:8], sections, links, pages, screenplay
+        _text(payload["title"]), text, _text(payload["language"])[:8], sections, links, pages, screenplay
     )
 
 
-def screenplay_heard(said: Any) -> Screenplay:
-    """The screenplay that `screenplay_told` told of. Raises one of NONSENSE for what is none."""
+def decode_screenplay(payload: Any) -> Screenplay:
+    """The screenplay that `encode_screenplay` wrote. Raises one of DECODE_ERRORS for anything else."""
     return Screenplay(
-        tuple(_element(*one) for one in said["elements"]),
-        tuple((_text(key), _text(words)) for key, words in said["title_page"]),
-        bool(said["guessed"]),
+        tuple(_element(*element) for element in payload["elements"]),
+        tuple((_text(key), _text(words)) for key, words in payload["title_page"]),
+        bool(payload["guessed"]),
     )
 
 
@@ -112,23 +121,23 @@ def _element(
     )
 
 
-def sorry(body: bytes, name: str) -> tuple[Sorry, str]:
-    """Why there is no document; for a mistake, where it was made. Raises one of NONSENSE."""
-    said = json.loads(body)
-    key, values = _text(said["key"]), dict(said["values"])
-    if not _KEY.fullmatch(key) or not all(isinstance(one, str | int | float) for one in values.values()):
+def decode_refusal(body: bytes, name: str) -> tuple[Sorry, str]:
+    """Why there is no document; for a defect also its location. Raises one of DECODE_ERRORS."""
+    payload = json.loads(body)
+    key, values = _text(payload["key"]), dict(payload["values"])
+    if not _KEY.fullmatch(key) or not all(isinstance(value, str | int | float) for value in values.values()):
         raise ValueError("not a reason")
-    return Sorry(key, **{**values, "name": name}), _text(said.get("at", ""))
+    return Sorry(key, **{**values, "name": name}), _text(payload.get("at", ""))
 
 
-def steps(body: bytes) -> tuple[int, int]:
-    """How many of how many pages. Raises one of NONSENSE."""
-    done, total = json.loads(body)
-    return _within(done, 10**9), _within(total, 10**9)
+def decode_progress(body: bytes) -> tuple[int, int]:
+    """How many of how many pages. Raises one of DECODE_ERRORS."""
+    pages_done, total = json.loads(body)
+    return _within(pages_done, 10**9), _within(total, 10**9)
 
 
-def _section(ordinal: int, said: Any, length: int) -> Section:
-    level, title, path, start, end, page = said
+def _section(ordinal: int, payload: Any, length: int) -> Section:
+    level, title, path, start, end, page = payload
     return Section(
         ordinal,
         _within(level, 6),
@@ -157,4 +166,4 @@ def _fit(text: str) -> str:
 
 
 def _ascending(numbers: Sequence[int]) -> bool:
-    return all(one <= other for one, other in pairwise(numbers))
+    return all(left <= right for left, right in pairwise(numbers))

@@ -1,7 +1,7 @@
-"""A table of cells that reach over columns and rows, as rows of equal columns.
+"""Expands a table's column and row spans into rows of equal length.
 
-Pure. Spans follow the HTML standard's "forming a table" (4.9.12), but for its limits: what a cell says is repeated
-only while that costs no more than a few times the table itself.
+Pure. Spans follow the HTML standard's "forming a table" (4.9.12), but for its limits: a cell's text is repeated only
+while that costs no more than a few times the table itself.
 """
 
 from __future__ import annotations
@@ -51,39 +51,43 @@ class Grid:
         A cell over several rows says the same in each; one over several columns does so among column names, and
         stands in the first one elsewhere.
         """
-        made = self._spread()
+        rows = self._spread()
         heads = self._heads()
         if heads > 1:
-            width = max(len(line) for line in made[:heads])
-            padded = [[*line, *[""] * (width - len(line))] for line in made[:heads]]
-            made[:heads] = [[_joined(names) for names in zip(*padded, strict=True)]]
-        return _paged(made)
+            width = max(len(line) for line in rows[:heads])
+            padded = [[*line, *[""] * (width - len(line))] for line in rows[:heads]]
+            rows[:heads] = [[_joined(names) for names in zip(*padded, strict=True)]]
+        return _paged(rows)
 
     def _heads(self) -> int:
-        said = 0
-        while said < len(self._rows) and self._rows[said][0]:
-            said += 1
-        if said:
-            return said
-        while said < len(self._rows) and self._rows[said][1] and all(one.head for one in self._rows[said][1]):
-            said += 1
-        return said if said < len(self._rows) else min(said, 1)
+        count = 0
+        while count < len(self._rows) and self._rows[count][0]:
+            count += 1
+        if count:
+            return count
+        while (
+            count < len(self._rows)
+            and self._rows[count][1]
+            and all(cell.head for cell in self._rows[count][1])
+        ):
+            count += 1
+        return count if count < len(self._rows) else min(count, 1)
 
     def _spread(self) -> list[list[str]]:
         room = 10_000 + 4 * self._cells
         heads = self._heads()
         carried: dict[int, tuple[int, str]] = {}
-        made: list[list[str]] = []
+        lines: list[list[str]] = []
         for at, (_, cells) in enumerate(self._rows):
             line: list[str] = []
             for cell in cells:
                 _carry(line, carried)
-                again = cell.text.replace(PAGE, "") if len(cell.text) <= _REPEATED else ""
+                repeated = cell.text.replace(PAGE, "") if len(cell.text) <= _REPEATED else ""
                 columns = cell.columns if room > 0 else 1
                 for column in range(columns):
                     if cell.rows > 1 and room > 0:
-                        carried[len(line)] = (cell.rows - 1, "" if column and at >= heads else again)
-                    line.append((again if at < heads else "") if column else cell.text)
+                        carried[len(line)] = (cell.rows - 1, "" if column and at >= heads else repeated)
+                    line.append((repeated if at < heads else "") if column else cell.text)
                 room -= columns - 1
             if carried and max(carried) >= len(line):
                 for column in range(len(line), max(carried) + 1):
@@ -94,16 +98,16 @@ class Grid:
             room -= len(line) - len(cells)
             if room <= 0:
                 carried.clear()
-            made.append(line)
-        return made
+            lines.append(line)
+        return lines
 
 
 def _carry(line: list[str], carried: dict[int, tuple[int, str]]) -> None:
     """Put what reaches into this row from above to its place, as far as it stands next."""
-    while (held := carried.get(len(line))) is not None:
-        left, text = held
-        if left > 1:
-            carried[len(line)] = (left - 1, text)
+    while (cell := carried.get(len(line))) is not None:
+        rows_left, text = cell
+        if rows_left > 1:
+            carried[len(line)] = (rows_left - 1, text)
         else:
             del carried[len(line)]
         line.append(text)
@@ -114,15 +118,15 @@ def _joined(names: tuple[str, ...]) -> str:
 
 
 def _paged(lines: list[list[str]]) -> list[list[str]]:
-    """A row of nothing but page marks is no row: they go to the next cell with words, or the last."""
-    kept: list[list[str]] = []
-    held = ""
+    """Move page marks out of rows that hold nothing else: to the next cell with words, or the last."""
+    rows: list[list[str]] = []
+    pending = ""
     for line in lines:
         if any(cell.strip(PAGE) for cell in line):
-            kept.append([held + line[0], *line[1:]])
-            held = ""
+            rows.append([pending + line[0], *line[1:]])
+            pending = ""
         else:
-            held += PAGE * sum(cell.count(PAGE) for cell in line)
-    if held and kept:
-        kept[-1][-1] += held
-    return kept or ([[held]] if held else [])
+            pending += PAGE * sum(cell.count(PAGE) for cell in line)
+    if pending and rows:
+        rows[-1][-1] += pending
+    return rows or ([[pending]] if pending else [])

@@ -20,7 +20,7 @@ PARSED: Final = {
     ".fdx": "bot.readers.screenplay.final_draft",
     ".fountain": "bot.readers.screenplay.fountain",
 }
-"""Parsed in a process of its own (see `guarded`), by the `read` of this module."""
+"""Parsed in a process of its own (see `sandbox`), by the `read` of this module."""
 
 SUFFIXES: Final = (*PLAIN, *PARSED)
 """All, in the order in which people are told of them."""

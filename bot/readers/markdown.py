@@ -35,9 +35,9 @@ def read_markdown(name: str, text: str) -> Document:
         if block.kind == "matter":
             matter = min(lines[block.last - 1].end + 1, len(text))
             for line in lines[: block.last]:
-                found = _MATTER_TITLE.match(line.text)
-                if found:
-                    title = one_line(found.group(1))
+                match = _MATTER_TITLE.match(line.text)
+                if match:
+                    title = one_line(match.group(1))
     headings = _headings(lines, covered)
     sections = _sections(text, lines, headings, matter)
     tops = [section for section in sections if section.level == 1]
@@ -69,14 +69,14 @@ def plain(markup: str) -> str:
 
 def _headings(lines: list[Line], covered: bytearray) -> list[tuple[int, int, str, bool]]:
     """(line, level, title, quoted) of every heading."""
-    found = []
+    headings = []
     for at, line in enumerate(lines):
         if covered[at] or not line.text.strip():
             continue
         if "#" in line.text and (atx := _ATX.match(line.text)):
             words = plain(atx.group(3) or "")
             if words:
-                found.append((at, len(atx.group(2)), words, ">" in atx.group(1)))
+                headings.append((at, len(atx.group(2)), words, ">" in atx.group(1)))
         elif (
             at
             and not covered[at - 1]
@@ -88,8 +88,8 @@ def _headings(lines: list[Line], covered: bytearray) -> list[tuple[int, int, str
             if above.strip() and alone and not _NOT_A_PARAGRAPH.match(above) and len(above) <= 200:
                 words = plain(above)
                 if words and not _ATX.match(above):
-                    found.append((at - 1, 1 if rule.group(1)[0] == "=" else 2, words, False))
-    return found
+                    headings.append((at - 1, 1 if rule.group(1)[0] == "=" else 2, words, False))
+    return headings
 
 
 def _sections(

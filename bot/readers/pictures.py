@@ -26,18 +26,18 @@ class Picture(NamedTuple):
 
 def picture_of(data: bytes) -> Picture | None:
     """What picture `data` is; None for anything else, and for one that is cut off before its size."""
-    found: tuple[PictureKind, tuple[int, int] | None] | None = None
+    kind_and_size: tuple[PictureKind, tuple[int, int] | None] | None = None
     if data.startswith(_PNG):
-        found = "png", _png(data)
+        kind_and_size = "png", _png(data)
     elif data.startswith(b"\xff\xd8\xff"):
-        found = "jpeg", _jpeg(data)
+        kind_and_size = "jpeg", _jpeg(data)
     elif data.startswith((b"GIF87a", b"GIF89a")):
-        found = "gif", _little(data, 6, 2)
+        kind_and_size = "gif", _little(data, 6, 2)
     elif data.startswith(b"RIFF") and data.startswith(b"WEBP", 8):
-        found = "webp", _webp(data)
-    if found is None or found[1] is None or 0 in found[1]:
+        kind_and_size = "webp", _webp(data)
+    if kind_and_size is None or kind_and_size[1] is None or 0 in kind_and_size[1]:
         return None
-    return Picture(found[0], *found[1])
+    return Picture(kind_and_size[0], *kind_and_size[1])
 
 
 def _big(data: bytes, at: int, bytes_each: int) -> tuple[int, int] | None:

@@ -1,4 +1,4 @@
-"""What a file is by its first bytes, and a zip by the names inside, whatever its own name says.
+"""Detects a file's real kind by its first bytes (a zip's by the names inside), whatever its name says.
 
 Looks at bytes only and unpacks nothing, so it is safe for any file. It is unsure rather than wrong: what it does not
 know is left to the reader of the kind that the name says.

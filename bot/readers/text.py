@@ -53,7 +53,7 @@ def _title(lines: list[Line], at: int) -> str:
 
 
 def _headings(lines: list[Line], covered: bytearray, title_at: int) -> list[tuple[int, int, str]]:
-    found = []
+    headings = []
     for at, line in enumerate(lines):
         words = line.text.strip()
         if covered[at] or not words or at == title_at or len(words) > 120:
@@ -61,14 +61,14 @@ def _headings(lines: list[Line], covered: bytearray, title_at: int) -> list[tupl
         before = not at or not lines[at - 1].text.strip()
         after = at + 1 >= len(lines) or not lines[at + 1].text.strip()
         if atx := _ATX.match(line.text):
-            found.append((at, len(atx.group(1)), atx.group(2)))
+            headings.append((at, len(atx.group(1)), atx.group(2)))
         elif before and _NUMBERED.match(words) and not _PROSE_END.search(words) and len(words) <= 100:
-            found.append((at, 1, words))
+            headings.append((at, 1, words))
         elif before and at + 1 < len(lines) and _UNDERLINE.match(lines[at + 1].text) and not covered[at + 1]:
-            found.append((at, 1 if "=" in lines[at + 1].text else 2, words))
+            headings.append((at, 1 if "=" in lines[at + 1].text else 2, words))
         elif before and after and _shouted(words):
-            found.append((at, 2, words))
-    return found
+            headings.append((at, 2, words))
+    return headings
 
 
 def _shouted(words: str) -> bool:

@@ -78,28 +78,28 @@ class Writer:
         """Its blanks and line ends mean something."""
         if words := self._opened(text):
             indent = text[: len(text) - len(words)].replace(PAGE, "").rpartition("\n")[2]
-            kept = words.rstrip(f" \t\n\r\v\xa0{PAGE}")
-            fence = "`" * (1 + max((len(run) for run in _FENCES.findall(kept)), default=2))
-            self._block("code", f"{fence}\n{indent}{kept}\n{fence}")
-            self._turned += words.count(PAGE, len(kept))
+            stripped = words.rstrip(f" \t\n\r\v\xa0{PAGE}")
+            fence = "`" * (1 + max((len(run) for run in _FENCES.findall(stripped)), default=2))
+            self._block("code", f"{fence}\n{indent}{stripped}\n{fence}")
+            self._turned += words.count(PAGE, len(stripped))
 
     def table(self, rows: Sequence[Sequence[str]]) -> None:
         """By rows of cells; the first row is the heading."""
-        made: list[list[str]] = []
+        table_rows: list[list[str]] = []
         marks = ""  # of rows without words
         for row in rows:
             cells = [flow(cell) for cell in row]
             if any(cell.strip(PAGE) for cell in cells):
-                made.append([marks + cells[0], *cells[1:]])
+                table_rows.append([marks + cells[0], *cells[1:]])
                 marks = ""
             else:
                 marks += "".join(cells)
-        if made:
-            made[0][0] = self._opened(made[0][0])
-            width = max(map(len, made))
-            padded = width if width * len(made) <= _PADDED else 0
-            head, *rest = (_row([*row, *[""] * (padded - len(row))]) for row in made)
-            self._block("table", "\n".join([head, _row(["---"] * max(padded, len(made[0]))), *rest]))
+        if table_rows:
+            table_rows[0][0] = self._opened(table_rows[0][0])
+            width = max(map(len, table_rows))
+            padded = width if width * len(table_rows) <= _PADDED else 0
+            head, *rest = (_row([*row, *[""] * (padded - len(row))]) for row in table_rows)
+            self._block("table", "\n".join([head, _row(["---"] * max(padded, len(table_rows[0]))), *rest]))
         self._turned += len(marks)
 
     def see(self, target: str) -> None:
@@ -108,18 +108,18 @@ class Writer:
             self._links.append(Link(len(self._marks) - 1, target))
 
     def document(self, title: str, language: str = "") -> Document:
-        """What has been written; in which language is judged by `guarded` where the file does not say it."""
+        """What has been written; in which language is judged by `sandbox` where the file does not say it."""
         text = "".join(self._parts)
         pages = [*self._pages, *[len(text)] * self._turned]
-        made = sectioned(text, self._marks, pages=pages)
-        before = len(made) - len(self._marks)
+        sections = sectioned(text, self._marks, pages=pages)
+        before = len(sections) - len(self._marks)
         named = [Link(max(0, link.section + before), link.target) for link in self._links]
         return Document(
             title=title,
             text=text,
             language=language,
-            sections=made,
-            links=tuple(dict.fromkeys((*links(text, made), *named))),
+            sections=sections,
+            links=tuple(dict.fromkeys((*links(text, sections), *named))),
             pages=tuple(pages),
         )
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from bot.events import Sorry
-from bot.readers.guarded import Guarded
+from bot.readers.sandbox import Sandbox
 from bot.retrieval.cleanup import GRACE, Cleanup
 from bot.retrieval.files import read_whole
 from bot.retrieval.language import may_vote
@@ -110,7 +110,7 @@ class Intake:
         self._passages = passages
         self._vectors = vectors
         self._embedding = embedding
-        self._reading = Guarded()
+        self._reading = Sandbox()
         self._cleanup = Cleanup(documents, vectors, self._originals)
 
     async def take(

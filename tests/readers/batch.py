@@ -1,4 +1,4 @@
-"""A reader that reads many files in one guarded process, so that a broken one costs no process of its own.
+"""A reader that reads many files in one sandboxed process, so that a broken one costs no process of its own.
 
 Its file is "%PDF-" and JSON: which maker of files, or which file's mutations; its document says what became of each.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bot.events import Sorry
 from bot.readers import sniff
-from bot.readers.child import place
+from bot.readers.child import fault_location
 from bot.readers.document import Document, Progress, sectioned
 from bot.readers.kinds import PARSED, suffix_of
 from tests.readers import hostile
@@ -55,5 +55,5 @@ def _outcome(name: str, data: bytes, progress: Progress) -> list[str]:
     except MemoryError:
         return ["file_memory", ""]
     except Exception as fault:
-        return ["mistake", f"{place(fault)} {fault}"[:300]]
+        return ["mistake", f"{fault_location(fault)} {fault}"[:300]]
     return ["read", document.text[:2_000]]

@@ -1,6 +1,6 @@
 """Files that mean harm: what can be read of them is, for the rest there is one sentence, and the next file is read.
 
-They are read in guarded processes, many in one (see `batch`); those that could end one have a process of their own.
+They are read in sandboxed processes, many in one (see `batch`); those that could end one have a process of their own.
 A sample by default; make test-kill takes all.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bot.events import Sorry
-from bot.readers.guarded import Guarded, Patience
+from bot.readers.sandbox import Sandbox, Timeouts
 from bot.words import words
 from tests.readers.hostile import docx, epub, paragraph, swelling
 from tests.readers.hostile_pdfs import deflated, honest_pdf, pdf_of, pdf_of_pages, scanned_pdf
@@ -25,7 +25,7 @@ ALL = os.environ.get("SUTRADHAR_KILLS") == "all"
 # Then it is one of those that `make test-kill` runs.
 pytestmark = [pytest.mark.slow] if ALL else []
 FILES = Path(__file__).parent / "files"
-PATIENT = Patience(silent=60, whole=110)
+PATIENT = Timeouts(silent=60, whole=110)
 LONGEST_S = 20.0
 """Of one small file, on a machine with much else to do; most take a hundredth."""
 
@@ -34,7 +34,7 @@ Outcomes = dict[str, tuple[str, str, float]]
 
 async def batch(**asked: object) -> Outcomes:
     """What became of each: "read" and its text, or the reason; and the seconds."""
-    reading = Guarded(PATIENT, readers={".pdf": "tests.readers.batch"})
+    reading = Sandbox(PATIENT, readers={".pdf": "tests.readers.batch"})
     document = await reading.read("batch.pdf", b"%PDF-" + json.dumps(asked).encode())
     return {title: (what, text, s) for title, (what, text, s) in json.loads(document.text).items()}
 
@@ -170,7 +170,7 @@ MORE: dict[str, Bomb] = {
 async def test_bombs_go_off_in_their_own_room(bomb: str) -> None:
     name, make, reason = (BOMBS | MORE)[bomb]
     key = f"library.{reason}"
-    reading = Guarded(PATIENT)
+    reading = Sandbox(PATIENT)
     with pytest.raises(Sorry) as raised:
         await reading.read(name, make())
     assert raised.value.key == key
@@ -189,6 +189,6 @@ async def test_bombs_go_off_in_their_own_room(bomb: str) -> None:
 async def test_what_takes_long_ends(suffix: str) -> None:
     data = pdf_of(shown("word " * 400_000)) if suffix == ".pdf" else swelling(suffix)
     try:
-        await Guarded().read(f"a{suffix}", data)
+        await Sandbox().read(f"a{suffix}", data)
     except Sorry as sorry:
         assert sorry.key in ("library.file_hangs", "library.file_memory")  # noqa: PT017  (or it is read)

@@ -43,7 +43,7 @@ def test_what_nobody_sees_is_left_out() -> None:
         "<p style='color: red; DISPLAY : none'>s6</p><select><option>s7</select><noscript>s8</noscript>"
         "<span aria-hidden=true>s9</span><dialog>s10</dialog><!-- s11 --><iframe>s12</iframe>"
     )
-    assert text(f"<p>Seen.</p>{hidden}<dialog open>Also.</dialog>") == "Seen.\n\nAlso."
+    assert text(f"<p>Survey.</p>{hidden}<dialog open>Also.</dialog>") == "Survey.\n\nAlso."
 
 
 def test_the_sites_furniture_is_left_out_beside_a_main() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bot.readers import read
 from bot.readers.document import TITLE_CHARS
-from bot.readers.frames import told
+from bot.readers.frames import encode_document
 from bot.readers.writer import Writer
 
 ODD = "Rules\u2028 of\u202e the\x07\x85house"
@@ -25,4 +25,4 @@ def test_what_ends_lines_or_turns_them_round_is_left_out_of_titles() -> None:
     writer.paragraph("Words.")
     document = writer.document(ODD)
     assert document.sections[0].path == ("Rules of the house",)
-    assert told(document)["title"] == "Rules of the house"
+    assert encode_document(document)["title"] == "Rules of the house"

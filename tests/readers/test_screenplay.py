@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.events import Sorry
-from bot.readers.guarded import Guarded
+from bot.readers.sandbox import Sandbox
 from bot.readers.screenplay.elements import Element, literal, plain
 from bot.readers.screenplay.final_draft import eighths, read
 from bot.readers.screenplay.fountain import fountain
@@ -30,7 +30,7 @@ def final_draft(content: str, attributes: str = 'DocumentType="Script"') -> list
 
 
 async def test_a_fountain_script_has_its_scenes_as_sections() -> None:
-    document = await Guarded().read("ferry.fountain", (SCRIPTS / "ferry.fountain").read_bytes())
+    document = await Sandbox().read("ferry.fountain", (SCRIPTS / "ferry.fountain").read_bytes())
     assert document.title == "The Last Ferry"
     assert [one.path for one in document.sections if one.path] == [
         ("Act One",),
@@ -50,7 +50,7 @@ async def test_a_fountain_script_has_its_scenes_as_sections() -> None:
 
 
 async def test_final_drafts_script_comes_out_of_the_parsers_process_whole() -> None:
-    document = await Guarded().read("ferry.fdx", (SCRIPTS / "ferry.fdx").read_bytes())
+    document = await Sandbox().read("ferry.fdx", (SCRIPTS / "ferry.fdx").read_bytes())
     assert document.screenplay is not None
     assert document.screenplay.elements == (
         Element("action", "FADE IN:"),
@@ -193,7 +193,7 @@ def test_a_hostile_file_is_refused(data: bytes, key: str) -> None:
 )
 async def test_a_file_that_is_no_script_gets_a_sentence(name: str, data: bytes, key: str) -> None:
     with pytest.raises(Sorry) as raised:
-        await Guarded().read(name, data)
+        await Sandbox().read(name, data)
     assert raised.value.key == key
 
 

@@ -57,30 +57,30 @@ def blocks(parts: Parts, progress: Progress) -> list[Block]:
     """All of them, in order."""
     walk = _Walk(parts)
     total = len(parts.body)
-    for done, element in enumerate(parts.body):
-        if done % _EVERY == 0:
-            progress(done, total)
+    for position, element in enumerate(parts.body):
+        if position % _EVERY == 0:
+            progress(position, total)
         walk.block(element)
     walk.end()
     progress(total, total)
     return walk.blocks
 
 
-def lines(made: list[Block]) -> Iterator[str]:
-    """What the blocks say, one line each: for a place that has no room for blocks."""
-    for one in made:
-        if one.kind == "table":
-            yield "; ".join(" ".join(cell for cell in row if cell) for row in one.rows)
-        elif one.text:
-            mark = "" if one.kind != "item" else "- " if one.number is None else f"{one.number}. "
-            yield mark + one.text
+def lines(blocks: list[Block]) -> Iterator[str]:
+    """The blocks as one line of text each, for a place that takes no blocks."""
+    for block in blocks:
+        if block.kind == "table":
+            yield "; ".join(" ".join(cell for cell in row if cell) for row in block.rows)
+        elif block.text:
+            mark = "" if block.kind != "item" else "- " if block.number is None else f"{block.number}. "
+            yield mark + block.text
 
 
 class _Walk:
     def __init__(self, parts: Parts) -> None:
         self.blocks: list[Block] = []
         self._parts = parts
-        turns = [value(one, "fldCharType") for one in parts.body.iter() if kind(one) == "fldChar"]
+        turns = [value(element, "fldCharType") for element in parts.body.iter() if kind(element) == "fldChar"]
         self._reader = Reader(parts.styles, Fields(paired=turns.count("begin") == turns.count("end")))
         self._anchors: list[str] = []
         self._notes: list[tuple[str, int]] = []
@@ -103,30 +103,30 @@ class _Walk:
         elif name in THROUGH:
             self._all(element)
         elif name == "mc:AlternateContent":
-            self._all(next((one for one in element if len(one)), element))
+            self._all(next((inner for inner in element if len(inner)), element))
         if not self._within and name in ("p", "tbl"):
             self._tell_notes()
 
     def end(self) -> None:
-        """What was held for a paragraph that did not come."""
+        """Add the held line if no paragraph followed it."""
         self._tell(self._held, Block("paragraph", self._held.text))
         self._tell_notes()
 
     def _all(self, container: Element) -> None:
-        for one in container:
-            self.block(one)
+        for element in container:
+            self.block(element)
 
     def _inner(self, container: Element) -> list[Block]:
         """What is in a cell, a box or a note: read apart, so that it can be put elsewhere."""
         outer, self.blocks = self.blocks, []
-        held, self._held = self._held, Line()
+        line, self._held = self._held, Line()
         self._within += 1
         self._all(container)
         self._tell(self._held, Block("paragraph", self._held.text))
         self._within -= 1
-        made, self.blocks = self.blocks, outer
-        self._held = held
-        return made
+        inner, self.blocks = self.blocks, outer
+        self._held = line
+        return inner
 
     def _apart(self, container: Element) -> Block:
         """What is in a box or a note: a story of its own, as a quote."""
@@ -136,8 +136,8 @@ class _Walk:
         return Block(
             "quote",
             "\n".join(lines(inner)),
-            anchors=[one for block in inner for one in block.anchors],
-            targets=[one for block in inner for one in block.targets],
+            anchors=[anchor for block in inner for anchor in block.anchors],
+            targets=[target for block in inner for target in block.targets],
         )
 
     def _add(self, block: Block) -> None:
@@ -147,8 +147,8 @@ class _Walk:
     def _tell_notes(self) -> None:
         """Each once, behind what first refers to it; what a note refers to comes behind it."""
         while self._notes:
-            told, self._notes = self._notes, []
-            for which in told:
+            notes, self._notes = self._notes, []
+            for which in notes:
                 if which not in self._noted and (note := self._parts.notes.get(which)) is not None:
                     self._noted.add(which)
                     self._add(self._apart(note))
@@ -207,8 +207,8 @@ class _Walk:
             for block in inner:
                 self._add(block)
             return
-        anchors = [one for block in inner for one in block.anchors]
-        targets = [one for block in inner for one in block.targets]
+        anchors = [anchor for block in inner for anchor in block.anchors]
+        targets = [target for block in inner for target in block.targets]
         if len(cells) == 1:
             self._add(Block("quote", "\n".join(lines(inner)), anchors=anchors, targets=targets))
             return
@@ -216,8 +216,8 @@ class _Walk:
         while len(rows) > 1 and len(rows[0].cells) == 1 and rows[0].cells[0].columns > 1:
             for block in rows.pop(0).cells[0].content:
                 self._add(block)
-        said = grid(rows, lambda cell: " ".join(lines(cell)))
-        self._add(Block("table", rows=said, anchors=anchors, targets=targets))
+        table_rows = grid(rows, lambda cell: " ".join(lines(cell)))
+        self._add(Block("table", rows=table_rows, anchors=anchors, targets=targets))
 
 
 def _runs_on(properties: Element | None) -> bool:
@@ -280,23 +280,23 @@ def grid(rows: list[Row[Part]], say: Callable[[list[Part]], str]) -> list[list[s
     heights: dict[tuple[int, int], int] = {}
     above: dict[int, tuple[int, int]] = {}
     for at, row in enumerate(rows):
-        begun: dict[int, tuple[int, int]] = {}
+        starts: dict[int, tuple[int, int]] = {}
         column = 0
         for cell in row.cells:
             goes_on = cell.goes_on and not cell.content
-            begun[column] = above.get(column, (at, column)) if goes_on else (at, column)
-            heights[begun[column]] = heights.get(begun[column], 0) + 1
+            starts[column] = above.get(column, (at, column)) if goes_on else (at, column)
+            heights[starts[column]] = heights.get(starts[column], 0) + 1
             column += cell.columns
-        above = begun
-    made = Grid()
+        above = starts
+    table = Grid()
     for at, row in enumerate(rows):
-        made.row(head=row.head)
+        table.row(head=row.head)
         column = 0
         for cell in row.cells:
             if height := heights.get((at, column)):
-                made.cell(say(cell.content), columns=cell.columns, rows=height, head=row.head)
+                table.cell(say(cell.content), columns=cell.columns, rows=height, head=row.head)
             column += cell.columns
-    return made.lines()
+    return table.lines()
 
 
 def _cells(row: Element, read: Callable[[Element], list[Part]]) -> list[Cell[Part]]:
@@ -320,11 +320,11 @@ def _cells(row: Element, read: Callable[[Element], list[Part]]) -> list[Cell[Par
     return cells
 
 
-def _below(element: Element, wanted: str) -> Iterator[Element]:
+def _below(element: Element, kind_wanted: str) -> Iterator[Element]:
     """A table's rows or a row's cells, also those in content controls."""
-    for one in element:
-        name = kind(one)
-        if name == wanted:
-            yield one
-        elif name in THROUGH or name == "sdt":
-            yield from _below(one, wanted)
+    for element_inside in element:
+        child_name = kind(element_inside)
+        if child_name == kind_wanted:
+            yield element_inside
+        elif child_name in THROUGH or child_name == "sdt":
+            yield from _below(element_inside, kind_wanted)

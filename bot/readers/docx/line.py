@@ -1,4 +1,4 @@
-"""What one paragraph of a Word document says: its words as people see them, and what hangs on it.
+"""Reads one paragraph of a Word document: its visible words, and what is attached to it.
 
 Deleted and hidden text, a field's code, a table of contents and a control's "click here" are not seen; inserted text,
 a field's result, controls and equations are. Knows no styles of paragraphs and no blocks.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from bot.readers.docx.styles import Styles
-from bot.readers.docx.xml import Element, child, kind, said, switch, value
+from bot.readers.docx.xml import Element, child, kind, own_text, switch, value
 
 THROUGH: Final = frozenset({"ins", "moveTo", "smartTag", "customXml", "sdtContent", "bdo", "dir"})
 """Elements that only say something about what is in them."""
@@ -51,7 +51,7 @@ class Line:
 
     @property
     def size(self) -> int:
-        """How much has been found."""
+        """The number of text parts, boxes, pictures and notes so far."""
         return len(self.parts) + len(self.boxes) + len(self.pictures) + len(self.notes)
 
 
@@ -92,12 +92,12 @@ class Fields:
 
     def settle(self) -> None:
         """A paragraph ends, and with it whatever code was being said."""
-        for one in self._open:
-            one.coding = False
+        for open_field in self._open:
+            open_field.coding = False
         self._heed()
 
     def _heed(self) -> None:
-        self.quiet = any(one.coding or one.left_out for one in self._open)
+        self.quiet = any(field.coding or field.left_out for field in self._open)
 
 
 def pointed(code: str) -> tuple[str, str | None]:
@@ -118,90 +118,90 @@ class Reader:
         self._styles = styles
         self.fields = fields
 
-    def line(self, paragraph: Element, made: Line) -> Line:
+    def line(self, paragraph: Element, line_read: Line) -> Line:
         """What it says behind what `made` says."""
-        self._all(paragraph, made)
+        self._all(paragraph, line_read)
         self.fields.settle()
-        return made
+        return line_read
 
     def _all(self, element: Element, line: Line) -> None:
-        for one in element:
-            name = kind(one)
+        for part in element:
+            name = kind(part)
             if name == "r":
-                self._run(one, line)
-            elif name in THROUGH or (name == "sdt" and not prompting(one)):
-                self._all(one if name != "sdt" else sdt_content(one), line)
+                self._run(part, line)
+            elif name in THROUGH or (name == "sdt" and not prompting(part)):
+                self._all(part if name != "sdt" else sdt_content(part), line)
             elif name == "hyperlink":
-                self._point(value(one, "anchor"), line)
-                self._all(one, line)
+                self._point(value(part, "anchor"), line)
+                self._all(part, line)
             elif name == "fldSimple":
-                field_name, target = pointed(value(one, "instr") or "")
+                field_name, target = pointed(value(part, "instr") or "")
                 if field_name not in _LEFT_OUT:
                     self._point(target, line)
-                    self._all(one, line)
+                    self._all(part, line)
             elif name == "bookmarkStart":
-                line.anchors.append(value(one, "name") or "")
+                line.anchors.append(value(part, "name") or "")
             elif name == "mc:AlternateContent":
-                self._alternative(one, line, self._all)
+                self._alternative(part, line, self._all)
             elif name in ("m:oMath", "m:oMathPara"):
-                self._say(_equation(one), line)
+                self._say(_equation(part), line)
 
     def _run(self, run: Element, line: Line) -> None:
         hidden = raised = False
-        for one in run:
-            name = kind(one)
+        for part in run:
+            name = kind(part)
             if name == "rPr":
-                hidden = self._hidden(one)
-                raised = value(child(one, "vertAlign")) == "superscript"
+                hidden = self._hidden(part)
+                raised = value(child(part, "vertAlign")) == "superscript"
             elif name == "t":
                 if not hidden:
-                    text = said(one).translate(_SIGNS)
+                    text = own_text(part).translate(_SIGNS)
                     power = raised and text[:1].isdigit() and line.within_a_word
                     self._say(f"^{text}" if power else text, line)
             elif name == "fldChar":
-                self._point(self.fields.turn(value(one, "fldCharType")), line)
+                self._point(self.fields.turn(value(part, "fldCharType")), line)
             elif name == "instrText":
-                self.fields.code(said(one))
+                self.fields.code(own_text(part))
             elif hidden or self.fields.quiet:
                 continue
             elif name in _BETWEEN:
                 line.parts.append(_BETWEEN[name])
             elif name in ("footnoteReference", "endnoteReference"):
-                which = value(one, "id") or ""
+                which = value(part, "id") or ""
                 if which.isascii() and which.isdigit() and len(which) <= 6:
                     line.notes.append((name, int(which)))
             elif name in ("drawing", "pict", "object"):
-                self._drawn(one, line)
+                self._drawn(part, line)
             elif name == "mc:AlternateContent":
-                self._alternative(one, line, self._run)
+                self._alternative(part, line, self._run)
             elif name == "ruby":
-                self._all(base, line) if (base := child(one, "rubyBase")) is not None else None
+                self._all(base, line) if (base := child(part, "rubyBase")) is not None else None
             elif name == "sym":
-                code = value(one, "char") or ""
+                code = value(part, "char") or ""
                 if len(code) == 4 and all(digit in "0123456789abcdefABCDEF" for digit in code):
                     line.parts.append(chr(int(code, 16)).translate(_SIGNS))
 
     def _alternative(self, element: Element, line: Line, read: Callable[[Element, Line], None]) -> None:
         """The same thing for newer and older programs: the newer, and the older only where that says nothing."""
-        for one in element:
-            if kind(one) in ("mc:Choice", "mc:Fallback"):
+        for part in element:
+            if kind(part) in ("mc:Choice", "mc:Fallback"):
                 before = line.size
-                read(one, line)
+                read(part, line)
                 if line.size > before:
                     return
 
     def _drawn(self, element: Element, line: Line) -> None:
         """Text boxes and the descriptions of pictures, in order; what is in a box waits for whoever reads it."""
-        for one in element:
-            name = kind(one)
+        for part in element:
+            name = kind(part)
             if name == "txbxContent":
-                line.boxes.append(one)
+                line.boxes.append(part)
             elif name == "mc:AlternateContent":
-                self._alternative(one, line, self._drawn)
+                self._alternative(part, line, self._drawn)
             else:
-                if words := _described(one, name):
+                if words := _described(part, name):
                     line.pictures.append(words)
-                self._drawn(one, line)
+                self._drawn(part, line)
 
     def _hidden(self, properties: Element) -> bool:
         off = switch(child(properties, "vanish"))
@@ -227,15 +227,17 @@ def prompting(control: Element) -> bool:
 
 def sdt_content(control: Element) -> Element:
     """Where a content control has its content; itself where it has none."""
-    found = child(control, "sdtContent")
-    return control if found is None else found
+    content = child(control, "sdtContent")
+    return control if content is None else content
 
 
 def _described(element: Element, name: str) -> str:
     """A picture's description, as its author gave it."""
     if name == "wp:docPr":
         decorative = any(
-            one.get("val") in ("1", "true") for one in element.iter() if kind(one) == "adec:decorative"
+            element_inside.get("val") in ("1", "true")
+            for element_inside in element.iter()
+            if kind(element_inside) == "adec:decorative"
         )
         words = "" if decorative or element.get("hidden") in ("1", "true") else element.get("descr", "")
     elif name == "v:shape":
@@ -251,10 +253,10 @@ def _described(element: Element, name: str) -> str:
 def _equation(element: Element) -> str:
     """An equation in one line: its characters in order, fractions and indices with a sign between."""
     parts: list[str] = []
-    for one in element.iter():
-        name = kind(one)
+    for element_inside in element.iter():
+        name = kind(element_inside)
         if name in _MATH:
             parts.append(_MATH[name])
         elif name == "m:t":
-            parts.append(said(one))
+            parts.append(own_text(element_inside))
     return "".join(parts).translate(_SIGNS)

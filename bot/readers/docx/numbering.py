@@ -63,11 +63,11 @@ class Numbering:
             which = number(element, "abstractNumId")
             if which is None:
                 continue
-            made = lists[which] = _List(
+            definition = lists[which] = _List(
                 {at: _level(one) for one in children(element, "lvl") for at in _at(one)}
             )
             if link := value(child(element, "styleLink")):
-                named[link] = made
+                named[link] = definition
             if link := value(child(element, "numStyleLink")):
                 links[which] = link
         self._lists: dict[int, tuple[_List, dict[int, Level]]] = {}
@@ -76,18 +76,18 @@ class Numbering:
             which, of = number(element, "numId"), number(child(element, "abstractNumId"))
             if which is None or of not in lists:
                 continue
-            made = named.get(links.get(of, ""), lists[of])
-            self._lists[which] = (made, self._overridden(which, made, element))
+            definition = named.get(links.get(of, ""), lists[of])
+            self._lists[which] = (definition, self._overridden(which, definition, element))
 
-    def _overridden(self, which: int, made: _List, element: Element) -> dict[int, Level]:
+    def _overridden(self, which: int, definition: _List, element: Element) -> dict[int, Level]:
         """The levels that one list has of its own; those that it begins anew are noted."""
         own: dict[int, Level] = {}
         for override in children(element, "lvlOverride"):
             for at in _at(override):
-                if (given := child(override, "lvl")) is not None:
-                    own[at] = _level(given)
+                if (level := child(override, "lvl")) is not None:
+                    own[at] = _level(level)
                 if (start := number(child(override, "startOverride"))) is not None:
-                    own[at] = replace(own.get(at) or made.levels.get(at, Level()), start=start)
+                    own[at] = replace(own.get(at) or definition.levels.get(at, Level()), start=start)
                     self._anew.add((which, at))
         return own
 
@@ -100,13 +100,13 @@ class Numbering:
         """What stands before the next paragraph of a list, at a level from 0; None where nothing does."""
         if which not in self._lists:
             return None
-        made, own = self._lists[which]
+        definition, own = self._lists[which]
         at = min(max(at, 0), _LEVELS - 1)
-        counts = made.counts
+        counts = definition.counts
         if (which, at) in self._anew:
             self._anew.remove((which, at))
             counts[at] = None
-        levels = {**made.levels, **own}
+        levels = {**definition.levels, **own}
         level = levels.get(at, Level())
         before = counts[at]
         counts[at] = level.start if before is None else before + 1
@@ -125,10 +125,10 @@ class Numbering:
 def _worded(levels: dict[int, Level], at: int, counts: list[int]) -> Label | None:
     level = levels.get(at, Level())
 
-    def place(found: re.Match[str]) -> str:
-        one = int(found[1]) - 1
-        form = "decimal" if level.arabic else levels.get(one, Level()).form
-        return counted(counts[one], form)
+    def place(match: re.Match[str]) -> str:
+        depth = int(match[1]) - 1
+        form = "decimal" if level.arabic else levels.get(depth, Level()).form
+        return counted(counts[depth], form)
 
     words = _PLACE.sub(place, level.pattern).strip()
     if not words:

@@ -60,7 +60,7 @@ class Parts:
         return "" if len(title) > _MOST_TITLE or _NO_TITLE.fullmatch(title) else title
 
     def _part(self, name: str | None) -> Element | None:
-        """What is not there or broken is done without: the words are in the body."""
+        """None for a missing or broken part: the words are in the body."""
         if name is None or name not in self._archive:
             return None
         try:
@@ -70,13 +70,13 @@ class Parts:
                 raise
             return None
 
-    def _related(self, source: str, wanted: str) -> str | None:
+    def _related(self, source: str, kind: str) -> str | None:
         """The name of the first member to which a part, or the package (""), is related in that way."""
         folder, base = posixpath.split(source)
         for element in children(
             self._part(posixpath.join(folder, "_rels", f"{base}.rels")), "rel:Relationship"
         ):
-            if element.get("Type", "").rpartition("/")[2] != wanted:
+            if element.get("Type", "").rpartition("/")[2] != kind:
                 continue
             member = posixpath.normpath(posixpath.join("/", folder, element.get("Target", ""))).lstrip("/")
             if member in self._archive:

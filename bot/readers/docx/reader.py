@@ -18,7 +18,7 @@ from bot.readers.document import Document
 from bot.readers.docx.blocks import Block, blocks
 from bot.readers.docx.parts import Parts
 from bot.readers.docx.styles import Styles
-from bot.readers.docx.xml import Element, child, kind, number, said, switch, value
+from bot.readers.docx.xml import Element, child, kind, number, own_text, switch, value
 from bot.readers.markdown import title_from_name
 from bot.readers.writer import Writer, flow
 
@@ -42,58 +42,58 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     Raises Sorry: "library.file_damaged", "library.file_scanned" for pictures alone, and as `Archive` does.
     """
     parts = Parts(name, data)
-    made = blocks(parts, progress)
-    heads = [one for one in made if one.kind == "heading"]
-    if heads in ([], made[:1]):
-        guess(made, parts.styles, below=heads[0].level if heads else 0)
+    blocks_read = blocks(parts, progress)
+    heads = [block for block in blocks_read if block.kind == "heading"]
+    if heads in ([], blocks_read[:1]):
+        guess(blocks_read, parts.styles, below=heads[0].level if heads else 0)
     writer = Writer()
-    _write(made, writer)
+    _write(blocks_read, writer)
     if writer.empty and parts.pictures:
         raise Sorry("library.file_scanned", name=name)
-    return writer.document(parts.title() or _headline(made) or title_from_name(name))
+    return writer.document(parts.title() or _headline(blocks_read) or title_from_name(name))
 
 
-def _write(made: list[Block], writer: Writer) -> None:
-    places = _places(made)
+def _write(blocks: list[Block], writer: Writer) -> None:
+    places = _places(blocks)
     heading = ""
-    for code, group in groupby(made, lambda one: one.kind == "code"):
+    for code, group in groupby(blocks, lambda block: block.kind == "code"):
         alike = list(group)
         if code:
-            writer.code("\n".join(one.text for one in alike))
-        for one in alike:
-            if one.kind in ("heading", "title"):
-                heading = flow(one.text)
-                writer.heading(one.level, heading)
-            elif one.kind == "item":
-                writer.item(one.text, depth=one.level, number=one.number)
-            elif one.kind == "quote":
-                writer.quote(_spaced(one.text))
-            elif one.kind == "table":
-                writer.table(one.rows)
-            elif one.kind == "paragraph":
-                writer.paragraph(_spaced(one.text))
-            for target in one.targets:
+            writer.code("\n".join(block.text for block in alike))
+        for block in alike:
+            if block.kind in ("heading", "title"):
+                heading = flow(block.text)
+                writer.heading(block.level, heading)
+            elif block.kind == "item":
+                writer.item(block.text, depth=block.level, number=block.number)
+            elif block.kind == "quote":
+                writer.quote(_spaced(block.text))
+            elif block.kind == "table":
+                writer.table(block.rows)
+            elif block.kind == "paragraph":
+                writer.paragraph(_spaced(block.text))
+            for target in block.targets:
                 if (place := places.get(target, heading)) != heading:
                     writer.see(place)
 
 
-def _places(made: list[Block]) -> dict[str, str]:
+def _places(blocks: list[Block]) -> dict[str, str]:
     """The headings that bookmarks stand in or under, by their names."""
     places: dict[str, str] = {}
     heading = ""
-    for one in made:
-        if one.kind in ("heading", "title"):
-            heading = flow(one.text)
-        for anchor in one.anchors:
+    for block in blocks:
+        if block.kind in ("heading", "title"):
+            heading = flow(block.text)
+        for anchor in block.anchors:
             places.setdefault(anchor, heading)
     return places
 
 
-def _headline(made: list[Block]) -> str:
+def _headline(blocks: list[Block]) -> str:
     """The first paragraph in the style of a title, else the first heading if all others stand under it."""
-    titles = [one.text for one in made if one.kind == "title"]
-    heads = [one for one in made if one.kind == "heading"]
-    if not titles and heads and all(one.level > heads[0].level for one in heads[1:]):
+    titles = [block.text for block in blocks if block.kind == "title"]
+    heads = [block for block in blocks if block.kind == "heading"]
+    if not titles and heads and all(block.level > heads[0].level for block in heads[1:]):
         titles = [heads[0].text]
     return flow(titles[0]) if titles else ""
 
@@ -103,35 +103,38 @@ def _spaced(text: str) -> str:
     return _BLANKS.sub(" ", _TABS.sub("\t", text))
 
 
-def guess(made: list[Block], styles: Styles, below: int = 0) -> None:
+def guess(blocks: list[Block], styles: Styles, below: int = 0) -> None:
     """Make headings of the paragraphs that look like some; the larger the letters, the higher the level.
 
     `below` is the level that they stand under: that of a single heading, at the beginning.
     """
     looks = {
-        at: _look(block.paragraph, styles) for at, block in enumerate(made) if block.paragraph is not None
+        at: _look(block.paragraph, styles) for at, block in enumerate(blocks) if block.paragraph is not None
     }
     sizes: Counter[int] = Counter()
     weights: Counter[bool] = Counter()
     for at, (bold, _, largest) in looks.items():
-        sizes[largest] += len(made[at].text)
-        weights[bold] += len(made[at].text)
+        sizes[largest] += len(blocks[at].text)
+        weights[bold] += len(blocks[at].text)
     if not sizes:
         return
     body = sizes.most_common(1)[0][0]
     thin = weights[False] >= weights[True]
-    found: dict[int, int] = {}
+    sizes_of_headings: dict[int, int] = {}
     for at, (bold, smallest, _) in looks.items():
         larger = smallest >= body + _LARGER
-        if at + 1 < len(made) and _short(made[at]) and (larger or (bold and thin)):
-            found[at] = smallest if larger else body
-    for at in _alike(found):
-        del found[at]
-    levels = {size: level for level, size in enumerate(sorted(set(found.values()), reverse=True), below + 1)}
-    for at, size in found.items():
-        if (count := made[at].number) is not None:
-            made[at].text = f"{count}. {made[at].text}"
-        made[at].kind, made[at].level, made[at].number = "heading", levels[size], None
+        if at + 1 < len(blocks) and _short(blocks[at]) and (larger or (bold and thin)):
+            sizes_of_headings[at] = smallest if larger else body
+    for at in _alike(sizes_of_headings):
+        del sizes_of_headings[at]
+    levels = {
+        size: level
+        for level, size in enumerate(sorted(set(sizes_of_headings.values()), reverse=True), below + 1)
+    }
+    for at, size in sizes_of_headings.items():
+        if (count := blocks[at].number) is not None:
+            blocks[at].text = f"{count}. {blocks[at].text}"
+        blocks[at].kind, blocks[at].level, blocks[at].number = "heading", levels[size], None
 
 
 def _short(block: Block) -> bool:
@@ -147,11 +150,11 @@ def _short(block: Block) -> bool:
     )
 
 
-def _alike(found: dict[int, int]) -> list[int]:
+def _alike(sizes_of_headings: dict[int, int]) -> list[int]:
     """Those in a row of as many as head nothing."""
     rows: list[list[int]] = []
-    for at, size in found.items():
-        if rows and rows[-1][-1] == at - 1 and found[at - 1] == size:
+    for at, size in sizes_of_headings.items():
+        if rows and rows[-1][-1] == at - 1 and sizes_of_headings[at - 1] == size:
             rows[-1].append(at)
         else:
             rows.append([at])
@@ -166,7 +169,7 @@ def _look(paragraph: Element | None, styles: Styles) -> tuple[bool, int, int]:
     bolds: list[bool] = []
     sizes: list[int] = []
     for run in paragraph.iter():
-        if kind(run) != "r" or not any(kind(one) == "t" and said(one).strip() for one in run):
+        if kind(run) != "r" or not any(kind(part) == "t" and own_text(part).strip() for part in run):
             continue
         properties = child(run, "rPr")
         own = styles.of(value(child(properties, "rStyle")) or "")

@@ -78,7 +78,7 @@ class Styles:
             element = self._elements.get(at)
             chain.append((at, element))
             at = value(child(element, "basedOn"))
-        names = [_called(*one) for one in chain]
+        names = [_called(*style_name) for style_name in chain]
         level: int | None = None
         numbered: tuple[int, int | None] | None = None
         bold = hidden = None
@@ -92,12 +92,17 @@ class Styles:
             bold = switch(child(run, "b")) if bold is None else bold
             hidden = switch(child(run, "vanish")) if hidden is None else hidden
             size = number(child(run, "sz")) if size is None else size
-        role = next((role for role, said in _ROLES.items() if said.fullmatch(names[0])), "")
-        listed = next((found for words in names if (found := _LISTS.fullmatch(words))), None)
+        role = next((role for role, pattern in _ROLES.items() if pattern.fullmatch(names[0])), "")
+        listed = next((match for words in names if (match := _LISTS.fullmatch(words))), None)
         if not role:
             inherited = ("quote", "code")
             role = next(
-                (one for one in inherited if any(_ROLES[one].fullmatch(words) for words in names)), ""
+                (
+                    role_name
+                    for role_name in inherited
+                    if any(_ROLES[role_name].fullmatch(words) for words in names)
+                ),
+                "",
             )
         return Style(
             level=level or 0,

@@ -50,18 +50,18 @@ def _keys(name: str) -> tuple[str, ...]:
 
 def child(element: Element | None, name: str) -> Element | None:
     """The first child of that kind."""
-    return None if element is None else next((one for one in element if kind(one) == name), None)
+    return None if element is None else next((inner for inner in element if kind(inner) == name), None)
 
 
 def children(element: Element | None, name: str) -> Iterator[Element]:
-    return iter(()) if element is None else (one for one in element if kind(one) == name)
+    return iter(()) if element is None else (inner for inner in element if kind(inner) == name)
 
 
 def value(element: Element | None, name: str = "val") -> str | None:
     """An attribute of Word's own."""
     if element is None:
         return None
-    return next((found for key in _keys(name) if (found := element.get(key)) is not None), None)
+    return next((text for key in _keys(name) if (text := element.get(key)) is not None), None)
 
 
 def number(element: Element | None, name: str = "val") -> int | None:
@@ -76,6 +76,6 @@ def switch(element: Element | None) -> bool | None:
     return None if element is None else value(element) not in _OFF
 
 
-def said(element: Element) -> str:
+def own_text(element: Element) -> str:
     """The element's own characters, without those of elements in it."""
-    return (element.text or "") + "".join(one.tail or "" for one in element)
+    return (element.text or "") + "".join(inner.tail or "" for inner in element)

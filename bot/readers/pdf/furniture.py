@@ -1,4 +1,4 @@
-"""Finds running headers, footers and page numbers: much the same words at the same height of page after page.
+"""Removes running headers, footers and page numbers: nearly the same words at the same height on many pages.
 
 Knows no PDF.
 """
@@ -52,28 +52,28 @@ def without_furniture(lines: Sequence[Line], pages: int, title: str) -> list[Lin
         for line in lines
         if (line.rank < _RANK or (line.page, line.block) in margins) and _LETTER.search(line.text)
     ]
-    again = _again(outer, pages)
+    repeated_ids = _again(outer, pages)
     heights: dict[tuple[bool, int], list[Line]] = defaultdict(list)
     for line in outer:
         heights[(line.page, line.block) in margins, round(line.base / _HEIGHT)].append(line)
     numbered = _key(f"{title} 1"), _key(f"1 {title}"), *_NUMBERED
-    gone = {
+    removed = {
         id(line)
         for line in outer
         if not line.rank and _key(line.text) in numbered and str(line.page + 1) in _DIGITS.findall(line.text)
     }
-    for (margin, slot), there in heights.items():
-        here = [line for near in (slot - 1, slot, slot + 1) for line in heights.get((margin, near), ())]
-        repeated = sum(id(line) in again for line in here)
-        if repeated >= _SHARE * len(here):
-            gone.update(id(line) for line in there if id(line) in again)
+    for (margin, slot), group in heights.items():
+        nearby = [line for near in (slot - 1, slot, slot + 1) for line in heights.get((margin, near), ())]
+        repeated = sum(id(line) in repeated_ids for line in nearby)
+        if repeated >= _SHARE * len(nearby):
+            removed.update(id(line) for line in group if id(line) in repeated_ids)
     by_page: dict[int, list[Line]] = defaultdict(list)
     for line in lines:
         by_page[line.page].append(line)
-    left_out = {id(line) for there in by_page.values() for line in _outside(there, gone)}
-    kept = {(line.page, line.block) for line in lines if id(line) not in gone}
-    beside = margins - kept
-    left_out |= {id(line) for line in lines if (line.page, line.block) in beside}
+    left_out = {id(line) for page_lines in by_page.values() for line in _outside(page_lines, removed)}
+    blocks_kept = {(line.page, line.block) for line in lines if id(line) not in removed}
+    margins_removed = margins - blocks_kept
+    left_out |= {id(line) for line in lines if (line.page, line.block) in margins_removed}
     return [line for line in lines if id(line) not in left_out]
 
 
@@ -86,39 +86,39 @@ def _margins(lines: Sequence[Line]) -> set[tuple[int, int]]:
         widths[line.page] = max(widths[line.page], line.edges[1] - line.edges[0])
     return {
         block
-        for block, there in blocks.items()
-        if len(there) <= _MARGIN_LINES
-        and there[0].edges[1] - there[0].edges[0] <= _MARGIN_WIDTH * widths[block[0]]
+        for block, block_lines in blocks.items()
+        if len(block_lines) <= _MARGIN_LINES
+        and block_lines[0].edges[1] - block_lines[0].edges[0] <= _MARGIN_WIDTH * widths[block[0]]
     }
 
 
-def _outside(page: Sequence[Line], gone: Collection[int]) -> list[Line]:
+def _outside(page: Sequence[Line], removed: Collection[int]) -> list[Line]:
     """Those of a page's lines that are `gone` (by their ids) and lie, with nothing else, beyond a gap from the rest."""
     rows: list[list[Line]] = []
-    for line in sorted(page, key=lambda one: one.base):
+    for line in sorted(page, key=lambda line_of_page: line_of_page.base):
         if rows and line.base - rows[-1][0].base <= _HEIGHT:
             rows[-1].append(line)
         else:
             rows.append([line])
-    found: list[Line] = []
+    outer: list[Line] = []
     for order in (rows, rows[::-1]):
         most = 0
         for many, (row, inner) in enumerate(pairwise(order[: _RANK + 1]), 1):
-            if not all(id(line) in gone for line in row):
+            if not all(id(line) in removed for line in row):
                 break
             if abs(inner[0].base - row[0].base) >= _APART * row[0].size:
                 most = many
-        found += [line for row in order[:most] for line in row]
-    return found if len(found) < len(page) else []
+        outer += [line for row in order[:most] for line in row]
+    return outer if len(outer) < len(page) else []
 
 
 def _again(outer: Iterable[Line], pages: int) -> set[int]:
-    """The lines (their ids) whose words stand at the same height of pages nearby."""
+    """The ids of the lines whose words are repeated at the same height on nearby pages."""
     alike: dict[str, list[Line]] = defaultdict(list)
     for line in outer:
         alike[_key(line.text)].append(line)
     times = _TIMES if pages > _TIMES else 2
-    found: set[int] = set()
+    repeated: set[int] = set()
     for same in alike.values():
         if len(same) < times:
             continue
@@ -126,13 +126,13 @@ def _again(outer: Iterable[Line], pages: int) -> set[int]:
         for at, line in enumerate(same):
             near = same[max(0, at - 2 * _NEAR) : at + 2 * _NEAR + 1]
             on = {
-                other.page
-                for other in near
-                if abs(other.page - line.page) <= _NEAR and abs(other.base - line.base) <= _HEIGHT
+                neighbour.page
+                for neighbour in near
+                if abs(neighbour.page - line.page) <= _NEAR and abs(neighbour.base - line.base) <= _HEIGHT
             }
             if len(on) >= times:
-                found.add(id(line))
-    return found
+                repeated.add(id(line))
+    return repeated
 
 
 def _key(text: str) -> str:

@@ -80,13 +80,13 @@ def _guessed(lines: Sequence[Line]) -> list[tuple[int, int]]:
         if lines[first].cells and not NUMBER.match(lines[first].text):
             continue  # the head of a table, likely
         groups[lines[first].style].append((first, last))
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for style, members in groups.items():
-        likely = [one for one in members if _likely(lines, *one, style, body)]
+        likely = [span for span in members if _likely(lines, *span, style, body)]
         larger = style[0] >= 1.3 * body[0]
         if share[style] <= _STYLE_SHARE * total and (larger or len(likely) >= _ALONE * len(members)):
-            found += likely
-    return sorted(found)
+            spans += likely
+    return sorted(spans)
 
 
 def _groups(lines: Sequence[Line], body: Style) -> Iterator[tuple[int, int]]:
@@ -165,22 +165,23 @@ def _ranks(lines: Sequence[Line], guessed: Sequence[tuple[int, int]]) -> dict[St
             stacked[lines[last - 1].style, lines[first].style] += 1
 
     def above(style: Style) -> tuple[float, int, int]:
-        same = [other for other in uses if other != style and abs(other[0] - style[0]) <= _SAME]
+        same = [similar for similar in uses if similar != style and abs(similar[0] - style[0]) <= _SAME]
         wins = sum(
-            (stacked[style, other] > stacked[other, style]) - (stacked[style, other] < stacked[other, style])
-            for other in same
+            (stacked[style, similar] > stacked[similar, style])
+            - (stacked[style, similar] < stacked[similar, style])
+            for similar in same
         )
-        return -max([style[0], *(other[0] for other in same)]), -wins, uses[style]
+        return -max([style[0], *(similar[0] for similar in same)]), -wins, uses[style]
 
     return {style: rank for rank, style in enumerate(sorted(uses, key=above))}
 
 
 def _depths(lines: Sequence[Line], guessed: Sequence[tuple[int, int]]) -> dict[int, int]:
     """Levels by their numbers ("2.1.3" is of the third), where most headings bear one of several depths."""
-    found = {
+    depths = {
         first: number[1].count(".") + 1 for first, _ in guessed if (number := NUMBER.match(lines[first].text))
     }
-    return found if len(found) >= 0.6 * len(guessed) and len(set(found.values())) > 1 else {}
+    return depths if len(depths) >= 0.6 * len(guessed) and len(set(depths.values())) > 1 else {}
 
 
 def _merged(
@@ -191,20 +192,22 @@ def _merged(
     levels: dict[Style, Counter[int]] = defaultdict(Counter)
     for heading in sure:
         levels[lines[heading.first].style][heading.level] += 1
-    known = {style: counts.most_common(1)[0][0] for style, counts in levels.items()}
-    deepest, smallest = max(known.values()), min(known)
-    taken = {at for heading in sure for at in range(heading.first, heading.last)}
-    rest = [one for one in guessed if not taken.intersection(range(*one))]
-    fresh = [one for one in rest if (style := lines[one[0]].style) not in known and style < smallest]
-    ranks = _ranks(lines, fresh)
-    made = list(sure)
+    levels_known = {style: counts.most_common(1)[0][0] for style, counts in levels.items()}
+    deepest, smallest = max(levels_known.values()), min(levels_known)
+    covered = {at for heading in sure for at in range(heading.first, heading.last)}
+    rest = [span for span in guessed if not covered.intersection(range(*span))]
+    new_spans = [
+        span for span in rest if (style := lines[span[0]].style) not in levels_known and style < smallest
+    ]
+    ranks = _ranks(lines, new_spans)
+    headings = list(sure)
     for first, last in rest:
         style = lines[first].style
-        if style in known:
-            made.append(Heading(first, last, known[style]))
+        if style in levels_known:
+            headings.append(Heading(first, last, levels_known[style]))
         elif style in ranks:
-            made.append(Heading(first, last, min(deepest + 1 + ranks[style], 6)))
-    return sorted(made, key=lambda one: one.first)
+            headings.append(Heading(first, last, min(deepest + 1 + ranks[style], 6)))
+    return sorted(headings, key=lambda heading: heading.first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,13 +235,13 @@ def matched(lines: Sequence[Line], outline: Sequence[Entry], heights: Sequence[f
     for at, line in enumerate(lines):
         begins.setdefault(line.page, at)
     starts = sorted(begins)
-    taken: set[int] = set()
-    found: list[Heading] = []
+    covered: set[int] = set()
+    headings: list[Heading] = []
     missed: list[tuple[Entry, int]] = []
     after: dict[int, int] = {}
     for entry in outline:
-        wanted = _key(entry.title)
-        if not wanted or entry.page is None:
+        key = _key(entry.title)
+        if not key or entry.page is None:
             continue
         hit = None
         for page in (entry.page, entry.page + 1):
@@ -246,25 +249,25 @@ def matched(lines: Sequence[Line], outline: Sequence[Entry], heights: Sequence[f
             if first is None:
                 continue
             end = next((begins[later] for later in starts[bisect_left(starts, page) + 1 :][:1]), len(lines))
-            hit = _find(lines, wanted, max(first, after.get(page, 0)), end, taken) or _find(
-                lines, wanted, first, end, taken
+            hit = _find(lines, key, max(first, after.get(page, 0)), end, covered) or _find(
+                lines, key, first, end, covered
             )
             if hit:
                 after[page] = hit[1]
                 break
         if hit:
-            taken.update(range(*hit))
-            found.append(Heading(*hit, min(entry.level, 6)))
+            covered.update(range(*hit))
+            headings.append(Heading(*hit, min(entry.level, 6)))
         else:
-            missed.append((entry, len(found)))
-    if all(one.first < other.first for one, other in pairwise(found)):
-        found += _by_style(lines, found, missed, begins, heights)
-    return sorted(found, key=lambda one: one.first)
+            missed.append((entry, len(headings)))
+    if all(earlier.first < following.first for earlier, following in pairwise(headings)):
+        headings += _by_style(lines, headings, missed, begins, heights)
+    return sorted(headings, key=lambda heading: heading.first)
 
 
 def _by_style(
     lines: Sequence[Line],
-    found: Sequence[Heading],
+    headings: Sequence[Heading],
     missed: Sequence[tuple[Entry, int]],
     begins: dict[int, int],
     heights: Sequence[float],
@@ -272,29 +275,29 @@ def _by_style(
     """Entries whose words are not those on the page, as some programs garble them: the next line, below where the
     entry leads to, that is set as headings of its level are. `missed` has how many were found before each."""
     styles: dict[int, Counter[Style]] = defaultdict(Counter)
-    for heading in found:
+    for heading in headings:
         styles[heading.level][lines[heading.first].style] += 1
-    made: list[Heading] = []
+    added: list[Heading] = []
     for entry, before in missed:
         level = min(entry.level, 6)
         if entry.page is None or entry.height is None or level not in styles or entry.page >= len(heights):
             continue
         top = heights[entry.page] - entry.height
         style = styles[level].most_common(1)[0][0]
-        before_it = [one.last for one in (*found[:before][-1:], *made[-1:])]
-        end = found[before].first if before < len(found) else len(lines)
+        before_it = [heading_before.last for heading_before in (*headings[:before][-1:], *added[-1:])]
+        end = headings[before].first if before < len(headings) else len(lines)
         for at in range(max([begins.get(entry.page, end), *before_it]), end):
             line = lines[at]
             if line.page != entry.page:
                 break
             if line.style == style and not line.cells and line.base >= top:
-                made.append(Heading(at, at + 1, level))
+                added.append(Heading(at, at + 1, level))
                 break
-    return made
+    return added
 
 
 def _find(
-    lines: Sequence[Line], wanted: str, first: int, end: int, taken: set[int]
+    lines: Sequence[Line], wanted_key: str, first: int, end: int, covered: set[int]
 ) -> tuple[int, int] | None:
     """The lines, of lines [first, end), whose words are the wanted ones, or nearly so; a number before them is let
     pass."""
@@ -302,18 +305,21 @@ def _find(
     for at in range(first, end):
         words = ""
         for last in range(at, min(at + LINES, end)):
-            if last in taken:
+            if last in covered:
                 break
             words = f"{words} {lines[last].text}".lstrip()
             key = _key(words)
-            if wanted in (
+            if wanted_key in (
                 key,
                 _key(NUMBER.sub("", words, count=1)) if NUMBER.match(lines[at].text) else key,
             ):
                 return at, last + 1
-            if len(key) > len(wanted) + 12:
+            if len(key) > len(wanted_key) + 12:
                 break
-            if len(wanted) > 5 and (close := fuzz.ratio(key, wanted, score_cutoff=nearly[0])) > nearly[0]:
+            if (
+                len(wanted_key) > 5
+                and (close := fuzz.ratio(key, wanted_key, score_cutoff=nearly[0])) > nearly[0]
+            ):
                 nearly = close, at, last + 1
     return nearly[1:] if nearly[2] else None
 

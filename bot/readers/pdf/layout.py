@@ -1,4 +1,4 @@
-"""The words of a page into lines, in the order in which they are read: columns one after another, what goes across
+"""Orders the words of a page into lines, in reading order: columns one after another, what goes across
 them in its place; with letters that are set apart (initials, titles in spaced letters) put back to their words.
 
 A recursive cut in two (after Nagy and Seth's X-Y cut, 1984): along a gutter, a strip that stays clear over many rows.
@@ -94,20 +94,20 @@ def laid_out(words: Sequence[Word], page: int, part: int = 0) -> list[Line]:
     rows = _rows(enumerate(with_initials(words)))
     groups = [rows] if len(words) > _WORDS else list(_cut(rows, _DEPTH))
     ranks = _ranks(rows)
-    made: list[Line] = []
+    lines: list[Line] = []
     for block, group in enumerate(groups, 1000 * part):
         edges = (
             min(word.left for row in group for _, word in row.words),
             max(word.right for row in group for _, word in row.words),
         )
-        made += [_line(row, page, block, edges, ranks) for row in group]
-    return made
+        lines += [_line(row, page, block, edges, ranks) for row in group]
+    return lines
 
 
 def _rows(words: Iterable[tuple[int, Word]]) -> list[_Row]:
     """Words, with their places in the file, by base lines from the top down."""
     rows: list[_Row] = []
-    for place, word in sorted(words, key=lambda one: (one[1].base, one[0])):
+    for place, word in sorted(words, key=lambda numbered: (numbered[1].base, numbered[0])):
         row = next((row for row in rows[:-4:-1] if row.overlaps(word)), None)
         if row is None:
             rows.append(_Row([(place, word)], word.base, word.size))
@@ -147,7 +147,7 @@ def _cut(rows: list[_Row], depth: int) -> Iterator[list[_Row]]:
 def _side(rows: list[_Row], at: float, right: bool) -> list[_Row]:
     """What stands on one side of a gutter, in rows of its own: a large heading on the other one must not draw two of
     its lines into one."""
-    return _rows([one for row in rows for one in row.words if (one[1].left >= at) is right])
+    return _rows([word for row in rows for word in row.words if (word[1].left >= at) is right])
 
 
 def _columns(rows: list[_Row]) -> tuple[int, int, float] | None:
@@ -158,13 +158,13 @@ def _columns(rows: list[_Row]) -> tuple[int, int, float] | None:
     many = int((right - left) / step) + 1
     began = np.zeros(many, int)  # where the run of clear rows that is going on began
     sides = np.zeros((2, many), int)  # how many of its rows have words to the left, and to the right
-    found: list[tuple[int, int, int, int]] = []
+    bands: list[tuple[int, int, int, int]] = []
 
     def close(bins: Any, row: int) -> None:
         scores = sides.min(axis=0)
-        found.extend(
-            (int(scores[one]), int(began[one]), row, int(one))
-            for one in np.flatnonzero(bins & (scores >= _ROWS))
+        bands.extend(
+            (int(scores[column]), int(began[column]), row, int(column))
+            for column in np.flatnonzero(bins & (scores >= _ROWS))
         )
         began[bins] = row + 1
         sides[:, bins] = 0
@@ -185,16 +185,16 @@ def _columns(rows: list[_Row]) -> tuple[int, int, float] | None:
         if not clear.all():
             close(~clear, number)
     close(np.ones(many, bool), len(rows))
-    found.sort(key=lambda one: (-one[0], one[1] - one[2]))
-    tried: set[tuple[int, int]] = set()
-    for score, first, last, one in found:
-        if (first, last) in tried:
+    bands.sort(key=lambda band: (-band[0], band[1] - band[2]))
+    checked: set[tuple[int, int]] = set()
+    for score, first, last, column in bands:
+        if (first, last) in checked:
             continue
-        if len(tried) == _TRIES:
+        if len(checked) == _TRIES:
             break
-        tried.add((first, last))
-        same = [other for *band, other in found if band == [score, first, last]]
-        at = left + (_middle(same, one) + 0.5) * step
+        checked.add((first, last))
+        same = [column_there for *band, column_there in bands if band == [score, first, last]]
+        at = left + (_middle(same, column) + 0.5) * step
         first, last = _trimmed(rows, first, last, at)
         if last - first >= _ROWS and _are_columns(rows[first:last], at, right - left):
             return first, last, at
@@ -203,11 +203,11 @@ def _columns(rows: list[_Row]) -> tuple[int, int, float] | None:
 
 def _middle(bins: list[int], near: int) -> int:
     """The middle of the unbroken run of bins that `near` is in."""
-    held = set(bins) | {near}
+    columns = set(bins) | {near}
     low = high = near
-    while low - 1 in held:
+    while low - 1 in columns:
         low -= 1
-    while high + 1 in held:
+    while high + 1 in columns:
         high += 1
     return (low + high) // 2
 
@@ -231,7 +231,7 @@ def _are_columns(rows: list[_Row], at: float, width: float) -> bool:
     order = [
         side for _, side in sorted((place, word.left >= at) for row in rows for place, word in row.words)
     ]
-    switches = sum(one != other for one, other in pairwise(order))
+    switches = sum(first != second for first, second in pairwise(order))
     if switches <= 1 + min(map(len, sides)) // 8:
         return True
     return all(_prose(side) for side in sides)
@@ -262,7 +262,7 @@ def _backwards(rows: list[_Row]) -> bool:
 
 def _line(row: _Row, page: int, block: int, edges: tuple[float, float], ranks: dict[int, int]) -> Line:
     backwards = _backwards([row])
-    words = row.words if backwards else sorted(row.words, key=lambda one: one[1].left)
+    words = row.words if backwards else sorted(row.words, key=lambda numbered: numbered[1].left)
     if backwards:
         words = sorted(words)
     sizes: Counter[float] = Counter()
@@ -290,13 +290,15 @@ def _line(row: _Row, page: int, block: int, edges: tuple[float, float], ranks: d
 
 
 def _cells(words: list[Word], size: float) -> Iterator[Cell]:
-    held: list[Word] = []
+    cell_words: list[Word] = []
     for word in words:
-        if held and word.left - max(one.right for one in held) >= CELL_GAP * size:
-            yield Cell(held[0].left, max(one.right for one in held), _joined(held))
-            held = []
-        held.append(word)
-    yield Cell(held[0].left, max(one.right for one in held), _joined(held))
+        if cell_words and word.left - max(cell_word.right for cell_word in cell_words) >= CELL_GAP * size:
+            yield Cell(
+                cell_words[0].left, max(cell_word.right for cell_word in cell_words), _joined(cell_words)
+            )
+            cell_words = []
+        cell_words.append(word)
+    yield Cell(cell_words[0].left, max(cell_word.right for cell_word in cell_words), _joined(cell_words))
 
 
 def _joined(words: list[Word]) -> str:
@@ -308,7 +310,7 @@ def _joined(words: list[Word]) -> str:
 
 def with_initials(words: Sequence[Word]) -> Sequence[Word]:
     """The words, with initials over several lines put back to the words that they begin."""
-    lost: set[int] = set()
+    merged: set[int] = set()
     whole: dict[int, Word] = {}
     large = [at for at, word in enumerate(words) if len(word.text) == 1 and word.text.isupper()][:_INITIALS]
     for at in large:
@@ -326,10 +328,13 @@ def with_initials(words: Sequence[Word]) -> Sequence[Word]:
         word = words[place]
         if initial.base - base < 0.8 * word.size or place in whole:
             continue
-        apart = left - min(other for _, other, _ in below) >= 0.15 * word.size or not word.text[0].isalpha()
+        apart = (
+            left - min(neighbour for _, neighbour, _ in below) >= 0.15 * word.size
+            or not word.text[0].isalpha()
+        )
         whole[place] = replace(word, text=f"{initial.text}{' ' * apart}{word.text}")
-        lost.add(at)
-    return [whole.get(at, word) for at, word in enumerate(words) if at not in lost] if lost else words
+        merged.add(at)
+    return [whole.get(at, word) for at, word in enumerate(words) if at not in merged] if merged else words
 
 
 def closed_up(words: Sequence[Word]) -> str:

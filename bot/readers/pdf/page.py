@@ -1,4 +1,4 @@
-"""A page of a PDF into words: where they stand, how large and how heavy they are. Knows no layout.
+"""Reads a page of a PDF into words with their position, size and weight. Knows no layout.
 
 Everything is upright: x grows to the right and y downwards, in points, as a reader of the text holds the page, however
 the page or its text is turned. All calls of PDFium but the opening are here.
@@ -55,8 +55,8 @@ class Word:
 
 
 @dataclass(slots=True)
-class Sheet:
-    """A page: its words in the order in which the file has them, those turned another way apart."""
+class PageWords:
+    """The words of a page in the file's order; those with another rotation are kept apart."""
 
     words: list[Word] = field(default_factory=list)
     turned: list[list[Word]] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Sheet:
     characters: int = 0
     opened: bool = True
 
-    def emptied(self) -> Sheet:
+    def emptied(self) -> PageWords:
         """The same without its words."""
         return replace(self, words=[], turned=[])
 
@@ -82,28 +82,28 @@ class _Style:
     """Right angles by which the text is turned against the page, or -1 for any other angle."""
 
 
-def sheet(pdf: PdfDocument, number: int) -> Sheet:
+def read_page(pdf: PdfDocument, number: int) -> PageWords:
     """Page `number` (from 0) of a document; one that PDFium can't make out has no words."""
     try:
         page = pdf[number]
     except PdfiumError:
-        return Sheet(opened=False)
+        return PageWords(opened=False)
     try:
         return _read(page)
     except PdfiumError:
-        return Sheet(opened=False)
+        return PageWords(opened=False)
     finally:
         page.close()
 
 
-def _read(page: Any) -> Sheet:
+def _read(page: Any) -> PageWords:
     box = page.get_bbox()
-    made = Sheet()
+    page_words = PageWords()
     ways: dict[int, list[Word]] = {}
     text = page.get_textpage()
     try:
         for word, quarter, unknown in _words(text.raw, box):
-            made.unknown += unknown
+            page_words.unknown += unknown
             if word is not None:
                 ways.setdefault(quarter, []).append(word)
     finally:
@@ -112,13 +112,13 @@ def _read(page: Any) -> Sheet:
     if not ways and skewed:
         ways[0] = skewed
     by_size = sorted(ways, key=lambda quarter: -sum(len(word.text) for word in ways[quarter]))
-    made.words, *made.turned = [ways[quarter] for quarter in by_size] or [[]]
+    page_words.words, *page_words.turned = [ways[quarter] for quarter in by_size] or [[]]
     sides = (box[3] - box[1], box[2] - box[0])
-    made.height = sides[by_size[0] % 2] if by_size else sides[0]
-    made.characters = sum(len(word.text) for words in ways.values() for word in words)
-    if made.characters < 60:
-        made.pictured = _pictured(page)
-    return made
+    page_words.height = sides[by_size[0] % 2] if by_size else sides[0]
+    page_words.characters = sum(len(word.text) for words in ways.values() for word in words)
+    if page_words.characters < 60:
+        page_words.pictured = _pictured(page)
+    return page_words
 
 
 def _words(text: Any, box: tuple[float, float, float, float]) -> Iterator[tuple[Word | None, int, int]]:
@@ -127,15 +127,19 @@ def _words(text: Any, box: tuple[float, float, float, float]) -> Iterator[tuple[
     faces: dict[int, tuple[bool, bool]] = {}
     first = last = high = 0
     style: _Style | None = None
-    held: list[str] = []
+    letters: list[str] = []
     before = -1
     unknown = 0
 
-    def done() -> Iterator[tuple[Word | None, int, int]]:
-        nonlocal held, unknown
-        if held or unknown:
-            yield _word("".join(held), text, first, last, style, box), style.quarter if style else 0, unknown
-        held, unknown = [], 0
+    def flush() -> Iterator[tuple[Word | None, int, int]]:
+        nonlocal letters, unknown
+        if letters or unknown:
+            yield (
+                _word("".join(letters), text, first, last, style, box),
+                style.quarter if style else 0,
+                unknown,
+            )
+        letters, unknown = [], 0
 
     for at in range(pdfium.FPDFText_CountChars(text)):
         code = pdfium.FPDFText_GetUnicode(text, at)
@@ -147,27 +151,29 @@ def _words(text: Any, box: tuple[float, float, float, float]) -> Iterator[tuple[
         high = 0
         owner = ctypes.cast(pdfium.FPDFText_GetTextObject(text, at), ctypes.c_void_p).value or 0
         if not owner or code in (0x20, 0xA0, 0x09, 0x0A, 0x0D) or 0x2000 <= code <= 0x200A or code == 0x3000:
-            yield from done()
+            yield from flush()
             continue
         if owner != before or style is None:
             before = owner
             now = styles.get(owner) or styles.setdefault(owner, _style(text, at, faces))
-            if held and (style is None or now.quarter != style.quarter or _apart(text, last, at, now.size)):
-                yield from done()
+            if letters and (
+                style is None or now.quarter != style.quarter or _apart(text, last, at, now.size)
+            ):
+                yield from flush()
             style = now
-        if not held:
+        if not letters:
             first = at
             if pdfium.FPDFText_HasUnicodeMapError(text, at) == 1:
                 code = 0xFFFD
         last = at
         if code == 0x02:  # PDFium's sign for a hyphen at a line's end
-            held.append(HYPHEN)
-            yield from done()
+            letters.append(HYPHEN)
+            yield from flush()
         elif letter := _letter(code):
-            held.append(letter)
+            letters.append(letter)
         elif code == 0xFFFD or 0xE000 <= code < 0xF900 or code >= 0xF0000:
             unknown += 1
-    yield from done()
+    yield from flush()
 
 
 def _letter(code: int) -> str:
@@ -195,14 +201,14 @@ def _word(
     right, top = max(start[2], end[2]), max(start[3], end[3])
     if right < box[0] or left > box[2] or top < box[1] or low > box[3]:
         return None
-    made = Word(words, left - box[0], right - box[0], box[3] - y, style.size, style.bold, style.italic)
+    word = Word(words, left - box[0], right - box[0], box[3] - y, style.size, style.bold, style.italic)
     if style.quarter == 1:  # upwards
-        return replace(made, left=low - box[1], right=top - box[1], base=x - box[0])
+        return replace(word, left=low - box[1], right=top - box[1], base=x - box[0])
     if style.quarter == 2:  # upside down
-        return replace(made, left=box[2] - right, right=box[2] - left, base=y - box[1])
+        return replace(word, left=box[2] - right, right=box[2] - left, base=y - box[1])
     if style.quarter == 3:  # downwards
-        return replace(made, left=box[3] - top, right=box[3] - low, base=box[2] - x)
-    return made
+        return replace(word, left=box[3] - top, right=box[3] - low, base=box[2] - x)
+    return word
 
 
 def _style(text: Any, at: int, faces: dict[int, tuple[bool, bool]]) -> _Style:

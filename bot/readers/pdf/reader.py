@@ -23,7 +23,7 @@ from bot.readers.markdown import title_from_name
 from bot.readers.pdf.furniture import without_furniture
 from bot.readers.pdf.headings import Entry, body_style, headings
 from bot.readers.pdf.layout import Line, laid_out
-from bot.readers.pdf.page import Sheet, sheet
+from bot.readers.pdf.page import PageWords, read_page
 from bot.readers.pdf.text import Composer
 from bot.readers.screenplay.indents import Row, guessed, rows
 from bot.readers.writer import Writer
@@ -63,22 +63,24 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
         outline = _outline(pdf)
         named = " ".join(_clean(pdf.get_metadata_value("Title")).split())
         lines: list[Line] = []
-        sheets: list[Sheet] = []
+        pages_read: list[PageWords] = []
         scripted: list[Row] = []
         for number in range(pages):
-            one = sheet(pdf, number)
-            for turned, words in enumerate((one.words, *one.turned)):
+            page = read_page(pdf, number)
+            for turned, words in enumerate((page.words, *page.turned)):
                 lines += laid_out(words, number, turned)
-            scripted += rows(one.words, number)
-            sheets.append(one.emptied())
+            scripted += rows(page.words, number)
+            pages_read.append(page.emptied())
             progress(number + 1, pages)
     finally:
         pdf.close()
-    _readable(name, sheets)
+    _readable(name, pages_read)
     title = _title(named, _largest(lines)) or title_from_name(name)
     lines = without_furniture(lines, pages, title)
     writer = Writer()
-    composer = Composer(lines, headings(lines, outline, [one.height for one in sheets]), writer)
+    composer = Composer(
+        lines, headings(lines, outline, [page_read.height for page_read in pages_read]), writer
+    )
     composer.write()
     composer.turn_to(pages)
     screenplay = guessed(scripted)
@@ -102,12 +104,12 @@ def _opened(name: str, data: bytes) -> PdfDocument:
 
 def _outline(pdf: PdfDocument) -> list[Entry]:
     """The outline's entries in order; pypdfium2 ends loops."""
-    found = []
+    entries = []
     for mark in islice(pdf.get_toc(), _ENTRIES):
         where = mark.get_dest()
         page = where.get_index() if where else None
-        found.append(Entry(mark.level + 1, _clean(mark.get_title()), page, _height(where)))
-    return found
+        entries.append(Entry(mark.level + 1, _clean(mark.get_title()), page, _height(where)))
+    return entries
 
 
 def _height(where: PdfDest | None) -> float | None:
@@ -117,16 +119,16 @@ def _height(where: PdfDest | None) -> float | None:
     return place[at] if at < len(place) else None
 
 
-def _readable(name: str, sheets: Sequence[Sheet]) -> None:
+def _readable(name: str, pages_read: Sequence[PageWords]) -> None:
     """Raises Sorry for a document without words, or hardly any."""
-    characters = sum(one.characters for one in sheets)
-    unknown = sum(one.unknown for one in sheets)
-    pictures = sum(one.pictured and one.characters < _FEW for one in sheets)
+    characters = sum(page.characters for page in pages_read)
+    unknown = sum(page.unknown for page in pages_read)
+    pictures = sum(page.pictured and page.characters < _FEW for page in pages_read)
     if not characters and not unknown and not pictures:
-        opened = any(one.opened for one in sheets)
+        opened = any(page.opened for page in pages_read)
         raise Sorry(f"library.file_{'empty' if opened else 'damaged'}", name=name)
-    blank = sum(not one.characters and not one.pictured for one in sheets)
-    scanned = len(sheets) >= 3 and pictures >= _SCANNED * (len(sheets) - blank)
+    blank = sum(not page.characters and not page.pictured for page in pages_read)
+    scanned = len(pages_read) >= 3 and pictures >= _SCANNED * (len(pages_read) - blank)
     if not characters or scanned or unknown > _UNKNOWN * (characters + unknown):
         raise Sorry("library.file_scanned", name=name)
 

@@ -40,20 +40,20 @@ class Table:
 
 def tables(lines: Sequence[Line], headings: Collection[int], join: Join) -> dict[int, Table]:
     """By their first lines. `headings` are lines that are none of a table's; `join` mends a cell's line ends."""
-    found: dict[int, Table] = {}
+    tables_by_line: dict[int, Table] = {}
     before: Table | None = None
     at = 0
     while at < len(lines):
-        made = _table(lines, at, headings, join) if lines[at].cells and at not in headings else None
-        if made is None:
+        table = _table(lines, at, headings, join) if lines[at].cells and at not in headings else None
+        if table is None:
             at += 1
             continue
-        if before is not None and before.last == at and _same(before, made, lines):
-            _append(before, made, lines[at].page - lines[at - 1].page)
+        if before is not None and before.last == at and _same(before, table, lines):
+            _append(before, table, lines[at].page - lines[at - 1].page)
         else:
-            found[made.first] = before = made
-        at = made.last
-    return found
+            tables_by_line[table.first] = before = table
+        at = table.last
+    return tables_by_line
 
 
 def _same(before: Table, after: Table, lines: Sequence[Line]) -> bool:
@@ -62,15 +62,15 @@ def _same(before: Table, after: Table, lines: Sequence[Line]) -> bool:
         lines[after.first].page == lines[before.last - 1].page + 1
         and len(before.lefts) == len(after.lefts)
         and all(
-            abs(one - other) <= 0.8 * lines[after.first].size
-            for one, other in zip(before.lefts, after.lefts, strict=True)
+            abs(left - right) <= 0.8 * lines[after.first].size
+            for left, right in zip(before.lefts, after.lefts, strict=True)
         )
     )
 
 
-def _append(table: Table, more: Table, pages: int) -> None:
-    rows = more.rows[1:] if more.rows[0] == table.rows[0] else more.rows
-    table.last = more.last
+def _append(table: Table, continuation: Table, pages: int) -> None:
+    rows = continuation.rows[1:] if continuation.rows[0] == table.rows[0] else continuation.rows
+    table.last = continuation.last
     for at, cell in enumerate(rows[0] if rows else ()):
         if cell:
             rows[0][at] = PAGE * pages + cell
@@ -141,15 +141,15 @@ def _extent(lines: Sequence[Line], first: int, headings: Collection[int]) -> tup
             or not 0 <= below.base - lines[at - 1].base <= _ROW_GAP * below.size
         ):
             break
-        kept = [
+        gutters_kept = [
             (max(start, low), min(end, high))
             for start, end in gutters
             for low, high in _gaps(below)
             if min(end, high) - max(start, low) >= _GUTTER * line.size
         ]
-        if not kept or 2 * len(kept) < most:
+        if not gutters_kept or 2 * len(gutters_kept) < most:
             break
-        gutters = kept
+        gutters = gutters_kept
         at += 1
     return gutters, at
 
@@ -190,7 +190,7 @@ def _aligned(cells: Sequence[Sequence[Cell]], em: float) -> bool:
         [row[-1].right for row in cells],
         [(row[0].left + row[-1].right) / 2 for row in cells],
     ):
-        slots = Counter(round(one / em * 2) for one in place)
+        slots = Counter(round(edge / em * 2) for edge in place)
         slot = slots.most_common(1)[0][0]
         if sum(slots[near] for near in (slot - 1, slot, slot + 1)) >= _ALIGNED * len(cells):
             return True

@@ -98,17 +98,17 @@ class Composer:
 
     def write(self) -> None:
         """All of it, once."""
-        titled = {at for one in self._headings.values() for at in range(one.first, one.last)}
+        titled = {at for heading in self._headings.values() for at in range(heading.first, heading.last)}
         items = {at for at, line in enumerate(self._lines) if line.cells and _BULLET.match(line.text)}
-        found = tables(self._lines, titled | items, self._words.celled)
-        closed = titled | found.keys()
+        tables_by_line = tables(self._lines, titled | items, self._words.celled)
+        closed = titled | tables_by_line.keys()
         at = 0
         while at < len(self._lines):
             self._turn(self._lines[at].page)
             if heading := self._headings.get(at):
                 self._writer.heading(heading.level, self._text(at, heading.last))
                 at = heading.last
-            elif table := found.get(at):
+            elif table := tables_by_line.get(at):
                 self._number, self._bullets = 0, []
                 self._writer.table([[cell.replace("\xad", "-") for cell in row] for row in table.rows])
                 at = table.last
@@ -160,8 +160,8 @@ class Composer:
             above, at = at, at + 1
         if _indent(self._lines[first]) < min(self._bullets, default=0.0) + 1.0:
             self._bullets = []
-        begun, ended = self._lines[first].page, self._lines[above].page
-        early = [one for one in notes if self._lines[one.start].page == begun != ended]
+        first_page, last_page = self._lines[first].page, self._lines[above].page
+        early = [note for note in notes if self._lines[note.start].page == first_page != last_page]
         for note in early:
             self._notes(note)
         self._writer.paragraph(_whole(text))
@@ -204,7 +204,7 @@ class Composer:
             at += 1
         text = self._text(first, at)[mark.end() :]
         own = _indent(line)
-        self._bullets = [other for other in self._bullets if other < own - 0.5 * line.size] + [own]
+        self._bullets = [indent for indent in self._bullets if indent < own - 0.5 * line.size] + [own]
         depth = min(len(self._bullets), 6) - 1
         number = int(mark[1]) if mark[1].isdigit() else None
         self._number = number or self._number
@@ -253,7 +253,7 @@ class Composer:
 
     def _row(self, line: Line) -> bool:
         """Whether it is one of rows, rather than a line of prose with a wide gap."""
-        return len(line.cells) > 2 or (bool(line.cells) and max(len(one.text) for one in line.cells) < 40)
+        return len(line.cells) > 2 or (bool(line.cells) and max(len(cell.text) for cell in line.cells) < 40)
 
     def _full(self, above: Line, line: Line) -> bool:
         """Whether the next line's first word had no more room on the line above."""
@@ -277,10 +277,10 @@ def _whole(text: str) -> str:
 
 def _leading(lines: Sequence[Line]) -> float:
     """The usual distance of two lines, in ems."""
-    seen: Counter[float] = Counter()
+    leadings: Counter[float] = Counter()
     for above, line in pairwise(lines):
         if (above.page, above.block, above.size) == (line.page, line.block, line.size):
             gap = (line.base - above.base) / line.size
             if 0.9 <= gap <= 3.0:
-                seen[round(gap * 20) / 20] += len(line.text)
-    return seen.most_common(1)[0][0] if seen else 1.2
+                leadings[round(gap * 20) / 20] += len(line.text)
+    return leadings.most_common(1)[0][0] if leadings else 1.2

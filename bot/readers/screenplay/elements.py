@@ -77,22 +77,22 @@ def plain(text: str) -> str:
 
 def _plain_line(line: str) -> str:
     open_at: dict[str, int] = {}
-    marks = [(found.start(), found[0]) for found in _MARK.finditer(line)]
-    gone: set[int] = set()
+    marks = [(match.start(), match[0]) for match in _MARK.finditer(line)]
+    removed: set[int] = set()
     for place, (at, mark) in enumerate(marks):
         if mark[0] == "\\":
             continue
         end = at + len(mark)
         if mark in open_at and not line[at - 1].isspace():
-            gone |= {open_at.pop(mark), place}
+            removed |= {open_at.pop(mark), place}
         elif end < len(line) and not line[end].isspace():
             open_at[mark] = place
-    made, last = [], 0
+    parts, last = [], 0
     for place, (at, mark) in enumerate(marks):
-        if mark[0] == "\\" or place in gone:
-            made.append(line[last:at])
+        if mark[0] == "\\" or place in removed:
+            parts.append(line[last:at])
             last = at + (1 if mark[0] == "\\" else len(mark))
-    return "".join([*made, line[last:]])
+    return "".join([*parts, line[last:]])
 
 
 def literal(text: str) -> str:
@@ -102,10 +102,10 @@ def literal(text: str) -> str:
 
 def lines(text: str) -> str:
     """The text without the blanks at the ends of its lines, and without empty lines."""
-    return "\n".join(line for one in text.split("\n") if (line := one.strip()))
+    return "\n".join(line for raw in text.split("\n") if (line := raw.strip()))
 
 
 def numbered(elements: Sequence[Element]) -> list[str]:
     """The number of each scene heading, in order: its own, else its place among them from 1."""
-    headings = [one for one in elements if one.kind == "heading"]
-    return [one.number or str(place) for place, one in enumerate(headings, 1)]
+    headings = [heading for heading in elements if heading.kind == "heading"]
+    return [heading.number or str(place) for place, heading in enumerate(headings, 1)]

@@ -66,7 +66,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     if _tag(root) != "FinalDraft":
         raise Sorry("library.file_damaged", name=name)
     elements = tuple(element for part in root if _tag(part) == "Content" for element in _elements(part, [0]))
-    if not any(one.text for one in elements) and root.get("Template", "").casefold() == "yes":
+    if not any(element.text for element in elements) and root.get("Template", "").casefold() == "yes":
         raise Sorry("library.file_template", name=name)
     screenplay = Screenplay(elements, tuple(_title_page(root)))
     progress(1, 1)
@@ -116,18 +116,18 @@ def _paragraph(node: Node, side: list[int]) -> Iterator[Element]:
             yield Element("note", note)
         elif _tag(part) == "SceneProperties":
             for summary in part:
-                if _tag(summary) == "Summary" and (said := _said(summary)):
-                    yield Element("synopsis", " ".join(said.split()))
+                if _tag(summary) == "Summary" and (summary_text := _said(summary)):
+                    yield Element("synopsis", " ".join(summary_text.split()))
 
 
 def eighths(stated: str) -> int | None:
     """A scene's length: "2/8", "1 5/8" and "2" are 2, 13 and 16; None for anything else."""
-    found = _LENGTH.fullmatch(stated.strip())
-    if found is None:
+    match = _LENGTH.fullmatch(stated.strip())
+    if match is None:
         return None
-    if found[4]:
-        return min(int(found[4]) * 8, MOST_EIGHTHS)
-    return min(int(found[1] or 0) * 8 + int(found[2]) * 8 // int(found[3]), MOST_EIGHTHS)
+    if match[4]:
+        return min(int(match[4]) * 8, MOST_EIGHTHS)
+    return min(int(match[1] or 0) * 8 + int(match[2]) * 8 // int(match[3]), MOST_EIGHTHS)
 
 
 def _whole(text: str) -> int:
@@ -155,22 +155,22 @@ def _said(node: Node) -> str:
 
 def _title_page(root: Node) -> Iterator[tuple[str, str]]:
     """The first words are the title; who wrote it follows "written by"; the rest are notes."""
-    said = [
-        one
+    texts = [
+        text
         for page in root
         if _tag(page) == "TitlePage"
         for content in page
         if _tag(content) == "Content"
         for paragraph in content
-        if _tag(paragraph) == "Paragraph" and (one := " ".join(_said(paragraph).split()))
+        if _tag(paragraph) == "Paragraph" and (text := " ".join(_said(paragraph).split()))
     ]
-    if said:
-        yield "Title", literal(said.pop(0))
-    for place, one in enumerate(said[:-1]):
-        if _CREDIT.fullmatch(one):
-            yield "Credit", one
-            yield "Author", literal(said[place + 1])
-            del said[place : place + 2]
+    if texts:
+        yield "Title", literal(texts.pop(0))
+    for place, text in enumerate(texts[:-1]):
+        if _CREDIT.fullmatch(text):
+            yield "Credit", text
+            yield "Author", literal(texts[place + 1])
+            del texts[place : place + 2]
             break
-    if said:
-        yield "Notes", literal("\n".join(said))
+    if texts:
+        yield "Notes", literal("\n".join(texts))

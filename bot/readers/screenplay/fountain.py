@@ -80,16 +80,16 @@ def is_cue(line: str) -> bool:
 
 
 def _without_boneyard(text: str) -> str:
-    made, at = [], 0
+    parts, at = [], 0
     while (start := text.find("/*", at)) >= 0 and (end := text.find("*/", start + 2)) >= 0:
-        made.append(text[at:start])
+        parts.append(text[at:start])
         at = end + 2
-    return "".join([*made, text[at:]])
+    return "".join([*parts, text[at:]])
 
 
 def _without_notes(text: str) -> tuple[str, list[str]]:
     """The text with a mark for each note, and the notes. None goes across an empty line."""
-    made, notes, at = [], [], 0
+    parts, notes, at = [], [], 0
     start, end, gap = text.find("[["), 0, text.find("\n\n")
     while start >= 0:
         if end < start + 2:
@@ -101,11 +101,11 @@ def _without_notes(text: str) -> tuple[str, list[str]]:
         if 0 <= gap < end:
             start = text.find("[[", gap)
             continue
-        made += [text[at:start], _NOTED]
+        parts += [text[at:start], _NOTED]
         notes.append(lines(text[start + 2 : end]))
         at = end + 2
         start = text.find("[[", at)
-    return "".join([*made, text[at:]]), notes
+    return "".join([*parts, text[at:]]), notes
 
 
 def _title_page(rows: list[str], at: int) -> tuple[tuple[tuple[str, str], ...], int]:
@@ -115,14 +115,14 @@ def _title_page(rows: list[str], at: int) -> tuple[tuple[tuple[str, str], ...], 
         row = rows[at].replace(_NOTED, "")
         if pairs and row[:1] in (" ", "\t"):
             pairs[-1][1].append(row)
-        elif found := _KEY.match(row):
-            pairs.append((found[1].strip(), [found[2]]))
+        elif match := _KEY.match(row):
+            pairs.append((match[1].strip(), [match[2]]))
         else:
             break
         at += 1
     if not any(key.casefold() in _KEYS for key, _ in pairs):
         return (), 0
-    return tuple((key, lines("\n".join(said))) for key, said in pairs), at
+    return tuple((key, lines("\n".join(values))) for key, values in pairs), at
 
 
 class _Reading:
@@ -136,19 +136,19 @@ class _Reading:
         """Notes on the title page."""
 
     def elements(self) -> list[Element]:
-        made = list(self._noted(_NOTED * self._early))
+        elements = list(self._noted(_NOTED * self._early))
         parted = True
         """Whether a scene, a speech or a transition may begin here: behind an empty line, or what is not printed."""
         while self._at < len(self._rows):
             row = self._rows[self._at]
             if row.strip(f"{_NOTED} \t"):
-                made += self._block(row, parted=parted)
-                parted = bool(made) and made[-1].kind in ("section", "synopsis", "page_break")
+                elements += self._block(row, parted=parted)
+                parted = bool(elements) and elements[-1].kind in ("section", "synopsis", "page_break")
             else:
-                made += self._noted(row)
+                elements += self._noted(row)
                 parted = parted or not row.strip()
                 self._at += 1
-        return _beside(made)
+        return _beside(elements)
 
     def _noted(self, text: str) -> Iterator[Element]:
         for _ in range(text.count(_NOTED)):
@@ -201,16 +201,16 @@ class _Reading:
 
     def _heading(self, line: str) -> Iterator[Element]:
         number = ""
-        if found := _NUMBER.search(line[-44:]):
-            number = found[1].strip()
-            line = line[: len(line) - len(found[0])]
+        if match := _NUMBER.search(line[-44:]):
+            number = match[1].strip()
+            line = line[: len(line) - len(match[0])]
         yield from self._element("heading", line, number=number)
 
     def _speech(self, line: str) -> Iterator[Element]:
         """A cue, and the lines below it; one of two blanks is an empty line in it."""
         name = line.removesuffix("^").rstrip()
         yield from self._element("cue", name.removeprefix("@"), dual=RIGHT if name != line else 0)
-        said: list[str] = []
+        spoken_lines: list[str] = []
         while self._at < len(self._rows) and (self._rows[self._at].strip() or len(self._rows[self._at]) > 1):
             row = self._rows[self._at]
             words = row.replace(_NOTED, "").strip()
@@ -220,24 +220,24 @@ class _Reading:
             elif words[:1] == "~":
                 own, row = "lyric", row.replace("~", "", 1)
             if own:
-                yield from self._element("dialogue", "\n".join(said))
-                said = []
+                yield from self._element("dialogue", "\n".join(spoken_lines))
+                spoken_lines = []
                 yield from self._element(own, row)
             else:
-                said.append(row)
+                spoken_lines.append(row)
             self._at += 1
-        yield from self._element("dialogue", "\n".join(said))
+        yield from self._element("dialogue", "\n".join(spoken_lines))
 
     def _action(self, row: str) -> Iterator[Element]:
         """A paragraph: up to an empty line, or one that is marked as something else."""
-        said = [_unforced(row)]
+        action_lines = [_unforced(row)]
         while self._at < len(self._rows) and (row := self._rows[self._at]).strip():
             start = row.replace(_NOTED, "").strip()
             if (start[:1] in ("~", ">", "#", "=") and len(start) > 1) or start.startswith("!!"):
                 break
-            said.append(_unforced(row))
+            action_lines.append(_unforced(row))
             self._at += 1
-        yield from self._element("action", "\n".join(said))
+        yield from self._element("action", "\n".join(action_lines))
 
 
 def _unforced(row: str) -> str:
@@ -247,13 +247,13 @@ def _unforced(row: str) -> str:
 def _beside(elements: list[Element]) -> list[Element]:
     """With the cue before each one that stands on the right, on the left; without one before, it stands alone."""
     before: int | None = None
-    for place, one in enumerate(elements):
-        if one.kind == "cue":
-            if one.dual == RIGHT and before is None:
-                elements[place] = replace(one, dual=0)
-            elif one.dual == RIGHT and before is not None and not elements[before].dual:
+    for place, element in enumerate(elements):
+        if element.kind == "cue":
+            if element.dual == RIGHT and before is None:
+                elements[place] = replace(element, dual=0)
+            elif element.dual == RIGHT and before is not None and not elements[before].dual:
                 elements[before] = replace(elements[before], dual=LEFT)
             before = place
-        elif one.kind not in SPOKEN and one.kind != "note":
+        elif element.kind not in SPOKEN and element.kind != "note":
             before = None
     return elements

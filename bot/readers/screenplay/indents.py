@@ -69,19 +69,19 @@ def rows(words: Sequence[Placed], page: int) -> list[Row]:
     """The rows of one page, from above, without its number and what says that something goes on."""
     if len(words) > _WORDS:
         return []
-    found: list[list[Placed]] = []
-    for word in sorted(words, key=lambda one: one.base):
-        if found and word.base - found[-1][0].base <= _ROW * word.size:
-            found[-1].append(word)
+    groups: list[list[Placed]] = []
+    for word in sorted(words, key=lambda placed: placed.base):
+        if groups and word.base - groups[-1][0].base <= _ROW * word.size:
+            groups[-1].append(word)
         else:
-            found.append([word])
-    made = []
-    for at, some in enumerate(found):
-        row = _row(sorted(some, key=lambda one: one.left), page)
+            groups.append([word])
+    rows_made = []
+    for at, group in enumerate(groups):
+        row = _row(sorted(group, key=lambda placed: placed.left), page)
         if _FURNITURE.fullmatch(row.text) or (at == 0 and _PAGE_NUMBER.fullmatch(row.text)):
             continue
-        made.append(row)
-    return made
+        rows_made.append(row)
+    return rows_made
 
 
 def _row(words: list[Placed], page: int) -> Row:
@@ -113,7 +113,10 @@ def guessed(all_rows: Sequence[Row]) -> Screenplay | None:
     if kinds.count("heading") < _SCENES or set_so < _SET * len(body):
         return None
     elements = _elements(body, [kind or "general" for kind in kinds])
-    if sum(one.kind == "cue" and other.kind in SPOKEN for one, other in pairwise(elements)) < _SPEECHES:
+    if (
+        sum(element.kind == "cue" and following.kind in SPOKEN for element, following in pairwise(elements))
+        < _SPEECHES
+    ):
         return None
     front = [row.text for row in all_rows[:first] if row.page < all_rows[first].page]
     title_page = (
@@ -125,19 +128,19 @@ def guessed(all_rows: Sequence[Row]) -> Screenplay | None:
 
 def _kinds(body: Sequence[Row], margin: float) -> list[Kind | None]:
     """What each row is by how many letters it stands from the margin; None where a script has nothing."""
-    found: list[Kind | None] = []
+    kinds: list[Kind | None] = []
     for at, row in enumerate(body):
         indent = (row.left - margin) / (LETTER * row.size)
         capitals = not any(map(str.islower, row.text)) and any(map(str.isalpha, row.text))
         below = body[at + 1] if at + 1 < len(body) else None
-        spoken = below is not None and _follows(row, below) and below.left < row.left
-        before = found[-1] if found and _follows(body[at - 1], row) else None
+        speech_follows = below is not None and _follows(row, below) and below.left < row.left
+        previous = kinds[-1] if kinds and _follows(body[at - 1], row) else None
         kind: Kind | None
         if -6 <= indent < 4:
             kind = "heading" if is_heading(row.text) and capitals else "action"
-        elif 14 <= indent <= 40 and capitals and spoken and before not in ("parenthetical", "cue"):
+        elif 14 <= indent <= 40 and capitals and speech_follows and previous not in ("parenthetical", "cue"):
             kind = "cue"
-        elif 10 <= indent <= 24 and (row.text.startswith("(") or before == "parenthetical") and indent > 12:
+        elif 10 <= indent <= 24 and (row.text.startswith("(") or previous == "parenthetical") and indent > 12:
             kind = "parenthetical"
         elif 6 <= indent <= 14:
             kind = "dialogue"
@@ -145,8 +148,8 @@ def _kinds(body: Sequence[Row], margin: float) -> list[Kind | None]:
             kind = "transition"
         else:
             kind = "centered" if capitals else None
-        found.append(kind)
-    return found
+        kinds.append(kind)
+    return kinds
 
 
 def _follows(row: Row, other: Row) -> bool:
@@ -156,24 +159,30 @@ def _follows(row: Row, other: Row) -> bool:
 
 def _elements(body: Sequence[Row], kinds: Iterable[Kind]) -> list[Element]:
     """Rows of a kind that follow each other are one paragraph; a speech that a page parted is one again."""
-    made: list[Element] = []
+    elements: list[Element] = []
     last: Row | None = None
     for row, kind in zip(body, kinds, strict=True):
         text = literal(row.text)
         goes_on = last is not None and (
-            _follows(last, row) or (last.page != row.page and kind == "dialogue" and made[-1].kind == kind)
+            _follows(last, row)
+            or (last.page != row.page and kind == "dialogue" and elements[-1].kind == kind)
         )
         if kind == "cue" and last is not None and last.page != row.page and _CONTINUED.search(row.text):
-            cue = next((one for one in reversed(made) if one.kind == "cue"), None)
-            if cue is not None and _name(cue.text) == _name(text) and made[-1].kind in SPOKEN:
+            cue = next((element for element in reversed(elements) if element.kind == "cue"), None)
+            if cue is not None and _name(cue.text) == _name(text) and elements[-1].kind in SPOKEN:
                 last = row
                 continue
-        if goes_on and made and made[-1].kind == kind and kind not in ("heading", "cue", "transition"):
-            made[-1] = replace(made[-1], text=f"{made[-1].text} {text}")
+        if (
+            goes_on
+            and elements
+            and elements[-1].kind == kind
+            and kind not in ("heading", "cue", "transition")
+        ):
+            elements[-1] = replace(elements[-1], text=f"{elements[-1].text} {text}")
         else:
-            made.append(Element(kind, text, number=row.number))
+            elements.append(Element(kind, text, number=row.number))
         last = row
-    return made
+    return elements
 
 
 def _name(cue: str) -> str:

@@ -15,7 +15,7 @@ _DEEPEST: Final = 6
 def document(title: str, screenplay: Screenplay, language: str = "") -> Document:
     """Notes and synopses are left out: they are not the script's words."""
     elements = screenplay.elements
-    deepest = max((one.level for one in elements if one.kind == "section"), default=0)
+    deepest = max((element.level for element in elements if element.kind == "section"), default=0)
     numbers = iter(numbered(elements))
     parts: list[str] = []
     length = 0
@@ -30,18 +30,18 @@ def document(title: str, screenplay: Screenplay, language: str = "") -> Document
 
     if screenplay.title_page:
         write("\n".join(f"{key}: {' '.join(text.split())}" for key, text in screenplay.title_page))
-    for one in elements:
-        if one.kind in ("heading", "section"):
-            heading = one.kind == "heading"
-            level = min(deepest + 1 if heading else one.level, _DEEPEST)
-            words = " ".join(plain(one.text).split())
+    for element in elements:
+        if element.kind in ("heading", "section"):
+            heading = element.kind == "heading"
+            level = min(deepest + 1 if heading else element.level, _DEEPEST)
+            words = " ".join(plain(element.text).split())
             words = f"{next(numbers)}. {words}" if heading else words
             trail = [*(step for step in trail if step[0] < level), (level, words)]
             write(f"{'#' * level} {words}")
             marks.append((length - len(words) - level - 1, level, words, tuple(step[1] for step in trail)))
-        elif one.kind == "page_break" or one.kind in ("note", "synopsis"):
+        elif element.kind == "page_break" or element.kind in ("note", "synopsis"):
             continue
         else:
-            write(_MARKUP.sub(r"\\", one.text), "\n" if one.kind in SPOKEN else "\n\n")
+            write(_MARKUP.sub(r"\\", element.text), "\n" if element.kind in SPOKEN else "\n\n")
     text = "".join(parts)
     return Document(title, text, language, sectioned(text, marks), screenplay=screenplay)

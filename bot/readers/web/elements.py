@@ -13,7 +13,7 @@ from typing import Final
 
 from bot.readers.grid import Grid
 from bot.readers.web.markup import BREAK, Attributes, Label, Visible, Walked, number, plain, tidy
-from bot.readers.web.survey import Seen
+from bot.readers.web.survey import Survey
 from bot.readers.writer import PAGE, Writer
 
 Closer = Callable[[], None]
@@ -181,11 +181,16 @@ class Tabled(Inline):
     """Writes tables. One inside a cell of another is words of that cell."""
 
     def __init__(
-        self, writer: Writer, seen: Seen, label: Label | None, progress: Walked, see: Callable[[str], None]
+        self,
+        writer: Writer,
+        survey: Survey,
+        label: Label | None,
+        progress: Walked,
+        see: Callable[[str], None],
     ) -> None:
         super().__init__(label, progress, see)
         self._writer = writer
-        self._seen = seen
+        self._survey = survey
         self._grid: Grid | None = None
         self._cell = self._heads = False
 
@@ -205,7 +210,7 @@ class Tabled(Inline):
         if self._cell:
             return self._block(attributes, kinds)
         self._flush()
-        if self._grid is not None or self.count in self._seen.layout:
+        if self._grid is not None or self.count in self._survey.layout:
             return self._flush
         self._grid = Grid()
         return self._end_table
@@ -250,9 +255,14 @@ class Listed(Tabled):
     """Writes items. In the cell of a table they are words of that cell."""
 
     def __init__(
-        self, writer: Writer, seen: Seen, label: Label | None, progress: Walked, see: Callable[[str], None]
+        self,
+        writer: Writer,
+        survey: Survey,
+        label: Label | None,
+        progress: Walked,
+        see: Callable[[str], None],
     ) -> None:
-        super().__init__(writer, seen, label, progress, see)
+        super().__init__(writer, survey, label, progress, see)
         self._lists: list[tuple[int | None, int]] = []  # the next number, and the step
         self._item: tuple[int, int | None] | None = None
         self._naming = self._term = False  # inside a term, behind one

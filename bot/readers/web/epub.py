@@ -28,7 +28,7 @@ from bot.readers.web.epub_contents import (
 )
 from bot.readers.web.html import text_of, title_of
 from bot.readers.web.markup import Attributes, Label, kinds_of, parse
-from bot.readers.web.survey import Look, Seen
+from bot.readers.web.survey import Survey, SurveyHandler
 from bot.readers.web.walker import Walker
 from bot.readers.writer import Writer
 
@@ -73,21 +73,25 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
         raise Sorry("library.file_locked", name=name)
     package = _package(archive)
     pages = package.contents.pages
-    chapters: list[tuple[str, Seen]] = []
+    chapters: list[tuple[str, Survey]] = []
     for file, page in _pages_of(archive, name, package.spine):
-        look = Look(_label(file, pages), partial(_still, progress, 0, len(package.spine)))
-        parse(page, look)
-        chapters.append((file, look.seen))
+        handler = SurveyHandler(_label(file, pages), partial(_still, progress, 0, len(package.spine)))
+        parse(page, handler)
+        chapters.append((file, handler.survey))
     if not chapters:
         raise Sorry("library.file_damaged", name=name)
     printed = counted(
-        label for file, seen in chapters for label in (*filter(None, [pages.get((file, ""))]), *seen.pages)
+        label
+        for file, survey in chapters
+        for label in (*filter(None, [pages.get((file, ""))]), *survey.pages)
     )
     stand = places(chapters, package.contents.entries)
     titles = titles_by_place(chapters, stand)
     writer = Writer()
-    again = _pages_of(Archive(name, data), name, [file for file, _ in chapters])
-    for number, ((file, page), (_, seen), place) in enumerate(zip(again, chapters, stand, strict=True)):
+    page_lists = _pages_of(Archive(name, data), name, [file for file, _ in chapters])
+    for number, ((file, page), (_, survey), place) in enumerate(
+        zip(page_lists, chapters, stand, strict=True)
+    ):
         progress(number, len(chapters))
         if printed and pages.get((file, "")):
             writer.page()
@@ -95,21 +99,21 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
             writer.heading(level, title)
         walker = Walker(
             writer,
-            seen,
+            survey,
             partial(_see, titles, file),
             furniture=False,
             shift=place.shift,
-            given=place.before[-1][1] if place.before else "",
+            title=place.before[-1][1] if place.before else "",
             named=place.named,
             label=_label(file, pages) if printed else None,
             progress=partial(_still, progress, number, len(chapters)),
         )
         parse(page, walker)
     progress(len(chapters), len(chapters))
-    if not any(seen.words for _, seen in chapters):
-        pictures = any(one.lower().endswith(_PICTURES) for one in archive.names)
+    if not any(survey.words for _, survey in chapters):
+        pictures = any(member.lower().endswith(_PICTURES) for member in archive.names)
         raise Sorry("library.file_scanned" if pictures else "library.file_empty", name=name)
-    title = package.title or next(filter(None, (title_of(seen) for _, seen in chapters)), "")
+    title = package.title or next(filter(None, (title_of(survey) for _, survey in chapters)), "")
     return writer.document(title or title_from_name(name), package.language)
 
 
@@ -117,8 +121,8 @@ def _see(titles: Mapping[tuple[str, str], str], file: str, href: str) -> str:
     return titles.get(address(file, href), "")
 
 
-def _still(progress: Progress, done: int, total: int, elements: int) -> None:
-    progress(done, total)
+def _still(progress: Progress, chapters_done: int, total: int, elements: int) -> None:
+    progress(chapters_done, total)
 
 
 def _pages_of(archive: Archive, name: str, files: list[str]) -> Iterator[tuple[str, bytes]]:
@@ -137,7 +141,7 @@ def _markup(name: str, data: bytes) -> bytes:
     text = _SUBSET.sub("", text[:_PROLOGUE], count=1) + text[_PROLOGUE:]
     first, *rest = text.split("<![CDATA[")
     parts = (part.partition("]]>") for part in rest)
-    return "".join((first, *(escape(said, quote=False) + after for said, _, after in parts))).encode(
+    return "".join((first, *(escape(words, quote=False) + after for words, _, after in parts))).encode(
         "utf-8", "replace"
     )
 
@@ -160,7 +164,7 @@ def _locked(archive: Archive) -> bool:
     if _ENCRYPTION not in archive:
         return False
     methods = archive.xml(_ENCRYPTION).iter("{*}EncryptionMethod")
-    return any(one.get("Algorithm") not in _OBFUSCATED for one in methods)
+    return any(method.get("Algorithm") not in _OBFUSCATED for method in methods)
 
 
 def _package(archive: Archive) -> Package:
@@ -170,26 +174,26 @@ def _package(archive: Archive) -> Package:
         opf = root.get("full-path", "") if root is not None else ""
     except Sorry as sorry:
         opf = _damaged(sorry)
-    opf = opf if opf in archive else next((one for one in archive.names if one.endswith(".opf")), "")
+    opf = opf if opf in archive else next((member for member in archive.names if member.endswith(".opf")), "")
     try:
-        made = _said(archive, opf)
+        package = _said(archive, opf)
     except Sorry as sorry:
         _damaged(sorry)
-        made = Package()
-    made.spine = made.spine or [one for one in archive.names if one.lower().endswith(_HTML)]
-    return made
+        package = Package()
+    package.spine = package.spine or [member for member in archive.names if member.lower().endswith(_HTML)]
+    return package
 
 
 def _said(archive: Archive, opf: str) -> Package:
     package = archive.xml(opf)
-    made = Package()
-    made.title = next(filter(None, _metadata(package, "title")), "")
+    parsed = Package()
+    parsed.title = next(filter(None, _metadata(package, "title")), "")
     codes = (_LANGUAGE.fullmatch(words) for words in _metadata(package, "language"))
-    made.language = next((found[1].lower() for found in codes if found), "")
-    if made.language == "en":  # what programs put there that were not told
-        made.language = ""
-    items = {one.get("id", ""): one for one in package.iterfind("{*}manifest/{*}item")}
-    members = {one.lower(): one for one in archive.names}
+    parsed.language = next((match[1].lower() for match in codes if match), "")
+    if parsed.language == "en":  # what programs put there that were not told
+        parsed.language = ""
+    items = {entry.get("id", ""): entry for entry in package.iterfind("{*}manifest/{*}item")}
+    members = {member.lower(): member for member in archive.names}
     files = {}
     for name, item in items.items():
         file = address(opf, item.get("href", ""))[0]
@@ -198,12 +202,12 @@ def _said(archive: Archive, opf: str) -> Package:
     for reference in package.iterfind("{*}spine/{*}itemref"):
         name = reference.get("idref", "")
         if name in items and (items[name].get("media-type") in _CHAPTERS or files[name].endswith(_HTML)):
-            (aside if reference.get("linear") == "no" else made.spine).append(files[name])
-    made.spine = list(dict.fromkeys((*made.spine, *aside)))
+            (aside if reference.get("linear") == "no" else parsed.spine).append(files[name])
+    parsed.spine = list(dict.fromkeys((*parsed.spine, *aside)))
     navigation = [files[name] for name, item in items.items() if "nav" in item.get("properties", "").split()]
     listed = [files[name] for name, item in items.items() if item.get("media-type") == _NCX]
-    made.contents = _contents(archive, navigation, listed)
-    return made
+    parsed.contents = _contents(archive, navigation, listed)
+    return parsed
 
 
 def _metadata(package: Element, name: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from bot.readers.web.markup import Attributes, kinds_of, tidy
-from bot.readers.web.survey import Seen
+from bot.readers.web.survey import Survey
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
@@ -113,16 +113,16 @@ class Navigation:
 
 def from_ncx(base: str, root: Element) -> Contents:
     """What the NCX `base` says."""
-    made = Contents()
+    contents = Contents()
     path: list[str] = []
     for point in root.iter("{*}navPoint"):
         depth = sum(1 for _ in point.iterancestors("{*}navPoint"))
         if title := _label(point):
             path = [*path[: min(depth, _DEEPEST - 1)], title]
-            made.entries.append(Entry(tuple(path), *_source(base, point)))
+            contents.entries.append(Entry(tuple(path), *_source(base, point)))
     for target in root.iter("{*}pageTarget"):
-        made.pages.setdefault(_source(base, target), _label(target) or target.get("value") or "")
-    return made
+        contents.pages.setdefault(_source(base, target), _label(target) or target.get("value") or "")
+    return contents
 
 
 def _label(point: Element) -> str:
@@ -136,8 +136,8 @@ def _source(base: str, point: Element) -> tuple[str, str]:
     return address(base, href) if href else ("", "")
 
 
-def places(chapters: Sequence[tuple[str, Seen]], entries: Iterable[Entry]) -> list[Place]:
-    """How each chapter (its file, and what was seen in it) stands in the book, in the order given.
+def places(chapters: Sequence[tuple[str, Survey]], entries: Iterable[Entry]) -> list[Place]:
+    """How each chapter (its file, and its survey) stands in the book, in the order given.
 
     A chapter's highest heading takes the level that the contents give the chapter; a file that the contents do not
     name goes on where the one before it was.
@@ -145,21 +145,21 @@ def places(chapters: Sequence[tuple[str, Seen]], entries: Iterable[Entry]) -> li
     by_file: dict[str, list[Entry]] = {}
     for entry in entries:
         by_file.setdefault(entry.file, []).append(entry)
-    made: list[Place] = []
+    chapter_places: list[Place] = []
     trail: tuple[str, ...] = ()
     shift = 0
-    for file, seen in chapters:
+    for file, survey in chapters:
         if not (own := by_file.get(file)):
-            made.append(Place(shift))
+            chapter_places.append(Place(shift))
             continue
-        place = _place(own, seen, trail)
+        place = _place(own, survey, trail)
         trail, shift = own[-1].path, place.shift
-        made.append(place)
-    return made
+        chapter_places.append(place)
+    return chapter_places
 
 
-def _place(own: list[Entry], seen: Seen, trail: tuple[str, ...]) -> Place:
-    headings = [one for one in seen.headings if not (one.quoted and seen.boxed)]
+def _place(own: list[Entry], survey: Survey, trail: tuple[str, ...]) -> Place:
+    headings = [heading for heading in survey.headings if not (heading.quoted and survey.boxed)]
     first = own[0]
     starting = [first]
     for entry in own[1:]:
@@ -168,22 +168,24 @@ def _place(own: list[Entry], seen: Seen, trail: tuple[str, ...]) -> Place:
         starting.append(entry)
     chosen = starting[-1]
     if headings:
-        chosen = next((one for one in starting if _alike(one.path[-1], headings[0].title)), chosen)
+        chosen = next((entry for entry in starting if _alike(entry.path[-1], headings[0].title)), chosen)
     depth = len(chosen.path)
-    top = min((one.level for one in headings), default=1)
+    top = min((heading.level for heading in headings), default=1)
     place = Place(depth - top)
     above = [step + 1 for step in range(depth - 1) if trail[: step + 1] != chosen.path[: step + 1]]
     place.before = [(level, chosen.path[level - 1]) for level in above]
-    levels = {_letters(one.title): one.level for one in reversed(headings)}
-    if not headings or (headings[0].led and not any(_alike(chosen.path[-1], one.title) for one in headings)):
-        known = (len(one.path) - levels[at] for one in own if (at := _letters(one.path[-1])) in levels)
-        place.shift = next(known, place.shift + 1)
-        if chosen.fragment in seen.ids:
+    levels = {_letters(heading.title): heading.level for heading in reversed(headings)}
+    if not headings or (
+        headings[0].led and not any(_alike(chosen.path[-1], heading.title) for heading in headings)
+    ):
+        shifts = (len(entry.path) - levels[at] for entry in own if (at := _letters(entry.path[-1])) in levels)
+        place.shift = next(shifts, place.shift + 1)
+        if chosen.fragment in survey.ids:
             place.named[chosen.fragment] = (depth, chosen.path[-1])
         else:
             place.before.append((depth, chosen.path[-1]))
     for entry in own:
-        lacking = entry.fragment in seen.ids and entry.fragment not in seen.titles
+        lacking = entry.fragment in survey.ids and entry.fragment not in survey.titles
         if lacking and entry not in starting and _letters(entry.path[-1]) not in levels:
             place.named.setdefault(entry.fragment, (len(entry.path), entry.path[-1]))
     return place
@@ -193,10 +195,10 @@ def _letters(title: str) -> str:
     return _SIGNS.sub("", title.casefold())
 
 
-def _alike(one: str, other: str) -> bool:
+def _alike(left: str, right: str) -> bool:
     """Whether two titles are the same, or one the other with its number or a subtitle."""
-    one, other = _letters(one), _letters(other)
-    return bool(one and other) and (one in other or other in one)
+    left, right = _letters(left), _letters(right)
+    return bool(left and right) and (left in right or right in left)
 
 
 def counted(pages: Iterable[str]) -> bool:
@@ -206,14 +208,14 @@ def counted(pages: Iterable[str]) -> bool:
 
 
 def titles_by_place(
-    chapters: Sequence[tuple[str, Seen]], made: Sequence[Place]
+    chapters: Sequence[tuple[str, Survey]], chapter_places: Sequence[Place]
 ) -> Mapping[tuple[str, str], str]:
     """The heading that each address leads to; a file's own is its first."""
     titles: dict[tuple[str, str], str] = {}
-    for (file, seen), place in zip(chapters, made, strict=True):
+    for (file, survey), place in zip(chapters, chapter_places, strict=True):
         own = [title for _, title in (*place.before[-1:], *place.named.values())]
-        if starts := [one.title for one in seen.headings[:1]] or own:
+        if starts := [heading.title for heading in survey.headings[:1]] or own:
             titles[file, ""] = starts[0]
         titles.update(((file, name), title) for name, (_, title) in place.named.items())
-        titles.update(((file, name), title) for name, title in seen.titles.items())
+        titles.update(((file, name), title) for name, title in survey.titles.items())
     return titles

@@ -15,7 +15,7 @@ from bot.readers.decode import decode
 from bot.readers.document import Document, Progress
 from bot.readers.markdown import title_from_name
 from bot.readers.web.markup import parse
-from bot.readers.web.survey import Look, Seen
+from bot.readers.web.survey import Survey, SurveyHandler
 from bot.readers.web.walker import Walker
 from bot.readers.writer import Writer
 
@@ -43,28 +43,31 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     "library.file_binary", "library.file_encoding".
     """
     page = text_of(name, data).encode("utf-8", "replace")
-    look = Look(None, lambda done: progress(0, 1))
-    parse(page, look)
-    seen = look.seen
-    total = 1 + seen.elements // 1000
+    handler = SurveyHandler(None, lambda elements_done: progress(0, 1))
+    parse(page, handler)
+    survey = handler.survey
+    total = 1 + survey.elements // 1000
     writer = Writer()
 
     def see(address: str) -> str:
-        return seen.titles.get(unquote(address[1:]), "") if address.startswith("#") else ""
+        return survey.titles.get(unquote(address[1:]), "") if address.startswith("#") else ""
 
-    parse(page, Walker(writer, seen, see, progress=lambda done: progress(done // 1000, total)))
+    parse(
+        page,
+        Walker(writer, survey, see, progress=lambda elements_done: progress(elements_done // 1000, total)),
+    )
     if writer.empty:
         raise Sorry("library.file_empty", name=name)
-    return writer.document(title_of(seen) or title_from_name(name))
+    return writer.document(title_of(survey) or title_from_name(name))
 
 
-def title_of(seen: Seen) -> str:
+def title_of(survey: Survey) -> str:
     """A page's own title, "" where it has none."""
-    titles = [heading.title for heading in seen.own if not heading.quoted]
-    first = next((one.title for one in seen.own if one.level == 1), titles[0] if titles else "")
-    if first and _plain(first) in map(_plain, _BETWEEN.split(seen.title)):
+    titles = [heading.title for heading in survey.own if not heading.quoted]
+    first = next((heading.title for heading in survey.own if heading.level == 1), titles[0] if titles else "")
+    if first and _plain(first) in map(_plain, _BETWEEN.split(survey.title)):
         return first
-    return seen.title or first
+    return survey.title or first
 
 
 def text_of(name: str, data: bytes) -> str:
@@ -90,10 +93,10 @@ def text_of(name: str, data: bytes) -> str:
 
 def _declared(data: bytes) -> str | None:
     """The encoding that a page or an XML file names for itself, if it can be that and is not UTF-8."""
-    found = _DECLARED.search(data, 0, _DECLARED_WITHIN)
-    if not found:
+    match = _DECLARED.search(data, 0, _DECLARED_WITHIN)
+    if not match:
         return None
-    label = (found[1] or found[2]).decode("ascii", "replace")
+    label = (match[1] or match[2]).decode("ascii", "replace")
     if not _ENCODINGS.fullmatch(label):
         return None
     try:

@@ -64,7 +64,7 @@ def tidy(text: str) -> str:
     if not words.isprintable() or "  " in words:
         words = _BLANKS.sub(" ", words)
     if BREAK in words:
-        words = _ENDS.sub(lambda found: "\n" if found[0].count(BREAK) == 1 else "\n\n", words).strip("\n")
+        words = _ENDS.sub(lambda match: "\n" if match[0].count(BREAK) == 1 else "\n\n", words).strip("\n")
     return words
 
 
@@ -89,8 +89,8 @@ def cleaned(text: str) -> str:
 
 def kinds_of(attributes: Attributes) -> frozenset[str]:
     """What an element says that it is: its roles, and EPUB's types."""
-    said = f"{attributes.get('epub:type', '')} {attributes.get('role', '')}"
-    return frozenset(said.lower().split()) if said != " " else _NO_KINDS
+    names = f"{attributes.get('epub:type', '')} {attributes.get('role', '')}"
+    return frozenset(names.lower().split()) if names != " " else _NO_KINDS
 
 
 def level_of(tag: str, attributes: Attributes, kinds: frozenset[str]) -> int:
@@ -110,8 +110,8 @@ def names_of(tag: str, attributes: Attributes) -> list[str]:
 
 def number(text: str | None, otherwise: int) -> int:
     """An attribute's whole number, as in the HTML standard's rules for parsing integers, of at most nine digits."""
-    found = re.match(r"\s*([+-]?\d{1,9})", text or "")
-    return int(found[1]) if found else otherwise
+    match = re.match(r"\s*([+-]?\d{1,9})", text or "")
+    return int(match[1]) if match else otherwise
 
 
 class Target(Protocol):
@@ -131,7 +131,7 @@ def parse(data: bytes, target: Target) -> None:
 
 
 class Visible:
-    """A target of `parse` that is told of what can be seen: `opened`, `words`, `closed`, `turned`.
+    """A target of `parse` that gets the visible parts: `opened`, `words`, `closed`, `turned`.
 
     `count` elements have begun so far, the hidden ones too: the same number for the same element in each reading.
     `progress` is told it now and then.

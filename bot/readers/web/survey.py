@@ -28,7 +28,7 @@ _NOTHING: list[str] = []
 
 @dataclass(slots=True)
 class Heading:
-    """One that was seen. `main`: inside of what the page is about; `furniture`: of what is the site's."""
+    """One visible heading. `main`: inside the page's main content; `furniture`: part of the site's navigation."""
 
     level: int
     title: str = ""
@@ -54,7 +54,7 @@ class _Table:
 
 
 @dataclass(slots=True)
-class Seen:
+class Survey:
     """What a first look found: `titles` of headings by the ids that lead to them; `layout` tables by `count`."""
 
     title: str = ""
@@ -70,21 +70,21 @@ class Seen:
     @property
     def own(self) -> list[Heading]:
         """The page's, without the site's."""
-        inside = [one for one in self.headings if one.main]
-        return inside or [one for one in self.headings if not (self.main and one.furniture)]
+        inside = [heading for heading in self.headings if heading.main]
+        return inside or [heading for heading in self.headings if not (self.main and heading.furniture)]
 
     @property
     def boxed(self) -> bool:
         """Whether headings inside quotes are no sections: not so where a page sets all its text in as quotes."""
-        return 2 * sum(one.quoted for one in self.headings) <= len(self.headings)
+        return 2 * sum(heading.quoted for heading in self.headings) <= len(self.headings)
 
 
-class Look(Visible):
+class SurveyHandler(Visible):
     """The first reading."""
 
     def __init__(self, label: Label | None, progress: Walked) -> None:
         super().__init__(label, progress)
-        self.seen = Seen()
+        self.survey = Survey()
         self._open: list[list[str]] = []
         self._pending: list[str] = []
         self._heading: Heading | None = None
@@ -93,18 +93,18 @@ class Look(Visible):
         self._depths = dict.fromkeys(("heading", "table", "quote", "furniture", "main", "svg", "title"), 0)
 
     def turned(self, page: str) -> None:
-        self.seen.pages.append(page)
+        self.survey.pages.append(page)
 
     def opened(self, tag: str, attributes: Attributes, kinds: frozenset[str]) -> None:
         if names := names_of(tag, attributes):
             self._pending += names
-            self.seen.ids.update(names)
+            self.survey.ids.update(names)
         roles = []
         if level := level_of(tag, attributes, kinds):
             roles.append("heading")
             self._end_heading()
-            quoted, main, furniture = (bool(self._depths[one]) for one in ("quote", "main", "furniture"))
-            self._heading = Heading(level, "", quoted, main, furniture, self.seen.words)
+            quoted, main, furniture = (bool(self._depths[role]) for role in ("quote", "main", "furniture"))
+            self._heading = Heading(level, "", quoted, main, furniture, self.survey.words)
             self._mark_blocks()
         elif tag == "table":
             roles.append("table")
@@ -120,35 +120,35 @@ class Look(Visible):
         elif tag in _ENDING and self._heading:
             self._text.append(BREAK)
         if is_main(tag, kinds):
-            self.seen.main = True
+            self.survey.main = True
             roles.append("main")
         elif is_furniture(tag, kinds):
             roles.append("furniture")
-        for one in roles:
-            self._depths[one] += 1
+        for role in roles:
+            self._depths[role] += 1
         self._open.append(roles or _NOTHING)
 
     def closed(self) -> None:
-        for one in self._open.pop():
-            self._depths[one] -= 1
-            if one == "heading":
+        for role in self._open.pop():
+            self._depths[role] -= 1
+            if role == "heading":
                 self._end_heading()
-            elif one == "table":
+            elif role == "table":
                 self._end_table(self._tables.pop())
 
     def words(self, text: str) -> None:
         if self._depths["title"]:
-            if not self._depths["svg"] and len(self.seen.title) < 1000:
-                self.seen.title += text[:1000]
+            if not self._depths["svg"] and len(self.survey.title) < 1000:
+                self.survey.title += text[:1000]
         elif self._heading:
             self._text.append(text)
         elif text and not text.isspace():
-            self.seen.words = True
+            self.survey.words = True
             self._pending.clear()
 
     def close(self) -> None:
-        self.seen.title = tidy(self.seen.title)
-        self.seen.elements = self.count
+        self.survey.title = tidy(self.survey.title)
+        self.survey.elements = self.count
 
     def _table_part(self, tag: str) -> None:
         table = self._tables[-1]
@@ -169,7 +169,7 @@ class Look(Visible):
 
     def _end_table(self, table: _Table) -> None:
         if table.layout or table.cells <= 1 or (not table.labelled and (table.blocks or table.widest <= 1)):
-            self.seen.layout.add(table.ordinal)
+            self.survey.layout.add(table.ordinal)
             if table.blocks:
                 self._mark_blocks()
         else:
@@ -182,8 +182,8 @@ class Look(Visible):
         heading.title, rest = titled("".join(self._text))
         self._text.clear()
         if heading.title:
-            self.seen.headings.append(heading)
-            self.seen.titles.update((name, heading.title) for name in self._pending)
+            self.survey.headings.append(heading)
+            self.survey.titles.update((name, heading.title) for name in self._pending)
         if heading.title or rest:
-            self.seen.words = True
+            self.survey.words = True
             self._pending.clear()

@@ -23,7 +23,7 @@ from bot.readers.web.markup import (
     tidy,
     titled,
 )
-from bot.readers.web.survey import Seen
+from bot.readers.web.survey import Survey
 from bot.readers.writer import PAGE, Writer
 
 _BLOCKS = frozenset((
@@ -38,7 +38,7 @@ _CODE_START = re.compile(rf"^[\s{PAGE}]*{PAGE}\n?")
 
 
 class Walker(Listed):
-    """Writes one file's words. `seen` is what `Look` found in it.
+    """Writes one file's words. `survey` is the `Survey` of it.
 
     `see` says which heading a link's address leads to, "" for none. Headings are moved inwards by `shift` levels;
     where an id in `named` stands, a heading (level, title) is written that the file itself has not, as `given` was
@@ -49,22 +49,22 @@ class Walker(Listed):
     def __init__(
         self,
         writer: Writer,
-        seen: Seen,
+        survey: Survey,
         see: Callable[[str], str],
         *,
         furniture: bool = True,
         shift: int = 0,
-        given: str = "",
+        title: str = "",
         named: Mapping[str, tuple[int, str]] | None = None,
         label: Label | None = None,
         progress: Walked,
     ) -> None:
-        super().__init__(writer, seen, label, progress, self._refer)
+        super().__init__(writer, survey, label, progress, self._refer)
         self._see = see
-        self._furniture = furniture and seen.main
-        self._boxed = seen.boxed
+        self._furniture = furniture and survey.main
+        self._boxed = survey.boxed
         self._shift = shift
-        self._given = given
+        self._given = title
         self._named = dict(named or {})
         self._closers: list[Closer | None] = []
         self._main = self._quotes = self._pre = 0
@@ -143,13 +143,13 @@ class Walker(Listed):
             for _ in range(text.count(PAGE)):
                 self._writer.page()
             return
-        given, self._given = self._given, ""
+        title, self._given = self._given, ""
         if code:
             self._write_code(words)
         elif level:
             self._headings[-1] = 0
             self._write_heading(level, text)
-        elif given and words.replace("\n", " ").casefold() == given.casefold():
+        elif title and words.replace("\n", " ").casefold() == title.casefold():
             self._item = None
         elif self._item:
             self._write_item(words)

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Request, Sorry
-from bot.readers.frames import screenplay_heard, screenplay_told
+from bot.readers.frames import decode_screenplay, encode_screenplay
 from bot.retrieval.titles import normal
 from bot.works.script.model import Script, script
 from bot.works.script.quotations import Quotations
@@ -44,7 +44,7 @@ def visibility(request: Request) -> Visibility:
 
 def body_of(screenplay: Screenplay) -> str:
     """The screenplay as it is kept."""
-    return json.dumps(screenplay_told(screenplay), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(encode_screenplay(screenplay), ensure_ascii=False, separators=(",", ":"))
 
 
 class Reading:
@@ -116,7 +116,7 @@ class Catalogue:
                 if found is None:
                     raise Sorry("script.no_such", name=row.title)
                 row, body = found
-                made = await asyncio.to_thread(lambda: script(screenplay_heard(json.loads(body)), row.title))
+                made = await asyncio.to_thread(lambda: script(decode_screenplay(json.loads(body)), row.title))
                 known = self._known[row.id] = Reading(row.run_id, made)
                 while len(self._known) > KEPT:
                     self._known.popitem(last=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot.events import Sorry
-from bot.readers.guarded import Guarded
+from bot.readers.sandbox import Sandbox
 from bot.works.library.config import LibraryConfig
 from bot.works.script.model import script
 from bot.works.script.report import figures
@@ -29,7 +29,7 @@ async def report_of(config: Config, file: Path) -> dict[str, Any]:
         raise Sorry("library.file_missing", name=file.name) from fault
     except OSError as fault:
         raise Sorry("library.file_unreadable", name=file.name) from fault
-    document = await Guarded().read(file.name, data)
+    document = await Sandbox().read(file.name, data)
     if (screenplay := document.screenplay) is None:
         raise Sorry("cli.no_script", name=file.name)
     return await asyncio.to_thread(lambda: figures(script(screenplay, document.title)))

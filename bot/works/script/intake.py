@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Event, Request, Run, Sorry, Stage, Status, Text
-from bot.readers.guarded import Guarded
+from bot.readers.sandbox import Sandbox
 from bot.retrieval.files import Candidate, Refused, read_whole
 from bot.retrieval.titles import normal
 from bot.words import Words, words
@@ -70,7 +70,7 @@ class ScriptIntake:
         self._catalogue = catalogue
         self._incoming = incoming
         self._max_bytes = max_bytes
-        self._reading = Guarded(at_once=1)
+        self._reading = Sandbox(at_once=1)
 
     async def events(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -105,7 +105,7 @@ class _Taking:
     """One file's."""
 
     def __init__(
-        self, catalogue: Catalogue, reading: Guarded, request: Request, file: Candidate, max_bytes: int
+        self, catalogue: Catalogue, reading: Sandbox, request: Request, file: Candidate, max_bytes: int
     ) -> None:
         self._catalogue = catalogue
         self._reading = reading

@@ -8,8 +8,8 @@ import pytest
 
 from bot.events import Sorry
 from bot.readers.document import Document
-from bot.readers.guarded import Guarded
 from bot.readers.markdown import read_markdown
+from bot.readers.sandbox import Sandbox
 from bot.readers.text import read_text
 from bot.retrieval.titles import normal
 from bot.works.course.reading import address, lesson_id, read_book, read_course
@@ -44,7 +44,7 @@ def course(text: str, name: str = "some_course.txt") -> Catalogued:
     ["keeping_bees.txt", *(pytest.param(one, marks=pytest.mark.slow) for one in TITLES if "bees" not in one)],
 )
 async def test_it_is_the_same_course_out_of_every_kind_of_file(name: str) -> None:
-    text, reading = text_of(name), Guarded()
+    text, reading = text_of(name), Sandbox()
     plain = await reading.read("a.txt", text.encode())
     expected, words = catalogued("a.txt", plain), bodies(plain)
     assert expected[0] == TITLES[name]

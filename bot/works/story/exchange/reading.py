@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 from bot.events import Sorry
 from bot.readers.archive import Archive
 from bot.readers.document import Document, Progress, sectioned
-from bot.readers.guarded import Guarded
+from bot.readers.sandbox import Sandbox
 from bot.works.story.chat_log import is_chat_log, read_chat_log
 from bot.works.story.exchange import png
 from bot.works.story.exchange.card import Card, card_of, is_card
@@ -152,12 +152,12 @@ class Strangers:
 
     def __init__(self) -> None:
         readers = dict.fromkeys(KINDS, __name__)
-        self._guarded = Guarded(at_once=1, readers=readers, check=lambda name, data: None)
+        self._sandbox = Sandbox(at_once=1, readers=readers, check=lambda name, data: None)
 
     async def found(self, data: bytes, file: str, whose: Whose, progress: Progress) -> Found:
-        """What `found_in` says. Raises Sorry, also as `Guarded.read` does."""
+        """What `found_in` says. Raises Sorry, also as `Sandbox.read` does."""
         head = json.dumps(asdict(whose)).encode()
-        document = await self._guarded.read(file, head + b"\n" + data, progress)
+        document = await self._sandbox.read(file, head + b"\n" + data, progress)
         return await asyncio.to_thread(heard, document.text)
 
 

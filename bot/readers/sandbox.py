@@ -1,4 +1,4 @@
-"""Reads files that have to be parsed, each in a process of its own that is killed when it takes too much.
+"""Parses each file in a separate process, which is killed when it takes too much time or memory.
 
 A parser that hangs, crashes or eats all memory costs its own file, and nothing else. Knows no format: see `child`.
 """
@@ -20,7 +20,7 @@ from typing import Final
 
 from bot.events import Sorry
 from bot.readers import frames, sniff
-from bot.readers.child import TOO_MUCH
+from bot.readers.child import OUT_OF_MEMORY
 from bot.readers.document import Document, Progress
 from bot.readers.kinds import PARSED, suffix_of
 
@@ -46,27 +46,27 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """Seconds: without a word about how far it is, and in all."""
+class Timeouts:
+    """Seconds: without a progress report, and in total."""
 
     silent: float = 60.0
     whole: float = 600.0
 
 
-class Guarded:
+class Sandbox:
     """One per process: at most `at_once` files are parsed side by side. `readers`: modules by suffix. `check` looks at
     a file first, here, and raises Sorry.
     """
 
     def __init__(
         self,
-        patience: Patience = Patience(),
+        timeouts: Timeouts = Timeouts(),
         at_once: int = 2,
         readers: Mapping[str, str] = PARSED,
         check: Callable[[str, bytes], None] = sniff.check,
     ) -> None:
         self._check = check
-        self._patience = patience
+        self._timeouts = timeouts
         self._room = asyncio.Semaphore(at_once)
         self._readers = readers
 
@@ -91,7 +91,7 @@ class Guarded:
         giving = asyncio.create_task(_give(process, name, data))
         leaving = 0.0
         try:
-            async with asyncio.timeout(self._patience.whole):
+            async with asyncio.timeout(self._timeouts.whole):
                 document = await self._listen(process, name, progress)
             leaving = _LEAVING_S
         except TimeoutError:
@@ -108,26 +108,26 @@ class Guarded:
         assert process.stdout is not None
         while True:
             try:
-                async with asyncio.timeout(self._patience.silent):
+                async with asyncio.timeout(self._timeouts.silent):
                     kind, size = frames.HEAD.unpack(await process.stdout.readexactly(frames.HEAD.size))
                     if size > (frames.LONGEST if kind == frames.DOCUMENT else frames.SHORT):
                         raise ValueError("a frame too long")
                     body = await process.stdout.readexactly(size)
                 if kind == frames.DOCUMENT:
-                    return await asyncio.to_thread(frames.heard, body)
+                    return await asyncio.to_thread(frames.decode_document, body)
                 if kind == frames.SORRY:
-                    sorry, at = frames.sorry(body, name)
+                    sorry, at = frames.decode_refusal(body, name)
                     _note(name, at)
                     raise sorry
                 if kind != frames.PROGRESS:
                     raise ValueError("not a frame")
-                done, total = frames.steps(body)
+                pages_done, total = frames.decode_progress(body)
             except asyncio.IncompleteReadError:
                 raise await _died(process, name) from None
-            except frames.NONSENSE as fault:
+            except frames.DECODE_ERRORS as fault:
                 _note(name, f"nonsense: {type(fault).__name__}")
                 raise Sorry("library.file_crashes", name=name) from None
-            progress(done, total)
+            progress(pages_done, total)
 
 
 async def _started(module: str, name: str) -> Process:
@@ -183,13 +183,13 @@ async def _gone(process: Process) -> int:
 
 
 async def _died(process: Process, name: str) -> Sorry:
-    """Why it said no more."""
+    """The reason why the process ended without an answer."""
     code = await _gone(process)
     _note(name, f"exit code {code}")
     if code == _OUT_OF_TIME:
         return Sorry("library.file_hangs", name=name)
     # SIGKILL that is not ours is the kernel's, when the machine's memory is used up.
-    if code in (TOO_MUCH, _KILLED):
+    if code in (OUT_OF_MEMORY, _KILLED):
         return Sorry("library.file_memory", name=name)
     return Sorry("library.file_crashes", name=name)
 
@@ -207,5 +207,5 @@ def _judged(document: Document) -> Document:
     return replace(document, language=detect(text))
 
 
-def _nobody(done: int, total: int) -> None:
+def _nobody(pages_done: int, total: int) -> None:
     return

@@ -19,14 +19,14 @@ import pytest
 from bot.events import Sorry
 from bot.readers import child, frames
 from bot.readers.document import TITLE_CHARS
-from bot.readers.guarded import ROOT, Guarded, Patience
+from bot.readers.sandbox import ROOT, Sandbox, Timeouts
 
 BADLY = {".pdf": "tests.readers.badly"}
-PATIENT = Patience(silent=60, whole=100)
+PATIENT = Timeouts(silent=60, whole=100)
 
 
-def guarded(patience: Patience = PATIENT, at_once: int = 2) -> Guarded:
-    return Guarded(patience, at_once, BADLY)
+def guarded(timeouts: Timeouts = PATIENT, at_once: int = 2) -> Sandbox:
+    return Sandbox(timeouts, at_once, BADLY)
 
 
 def children() -> list[psutil.Process]:
@@ -46,7 +46,7 @@ async def _nothing_stays() -> AsyncIterator[None]:
     assert children() == []
 
 
-async def refusal(deed: str, reading: Guarded | None = None) -> Sorry:
+async def refusal(deed: str, reading: Sandbox | None = None) -> Sorry:
     with pytest.raises(Sorry) as raised:
         await (reading or guarded()).read("book.pdf", f"%PDF-{deed}".encode())
     assert raised.value.values["name"] == "book.pdf"
@@ -82,13 +82,13 @@ async def test_each_end_has_its_sentence(deed: str, key: str) -> None:
 @pytest.mark.parametrize("deed", ["hang", "hold"])
 async def test_silence_is_not_waited_for(deed: str) -> None:
     began = time.monotonic()
-    assert (await refusal(deed, guarded(Patience(silent=0.7, whole=100)))).key == "library.file_hangs"
+    assert (await refusal(deed, guarded(Timeouts(silent=0.7, whole=100)))).key == "library.file_hangs"
     assert time.monotonic() - began < 60
 
 
 @pytest.mark.parametrize("deed", ["spin", "flood"])
 async def test_nor_is_one_that_says_something_for_ever(deed: str) -> None:
-    assert (await refusal(deed, guarded(Patience(silent=60, whole=0.7)))).key == "library.file_hangs"
+    assert (await refusal(deed, guarded(Timeouts(silent=60, whole=0.7)))).key == "library.file_hangs"
 
 
 async def test_a_readers_own_refusal_comes_with_its_figures_and_the_name_it_was_asked_by() -> None:
@@ -100,7 +100,7 @@ async def test_a_readers_own_refusal_comes_with_its_figures_and_the_name_it_was_
 
 
 async def test_a_mistake_is_logged_by_its_place_without_the_words(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, "bot.readers.guarded"):
+    with caplog.at_level(logging.WARNING, "bot.readers.sandbox"):
         assert (await refusal("stumble a secret")).key == "library.file_crashes"
     (logged,) = caplog.messages
     assert "IndexError at badly.py:" in logged
@@ -157,7 +157,7 @@ async def test_progress_is_told_from_the_loop() -> None:
     ],
 )
 async def test_nonsense_in_the_pipe_breaks_the_file_and_not_the_bot(said: bytes) -> None:
-    sorry = await refusal(f"forge {said.hex()}", guarded(Patience(silent=10, whole=10)))
+    sorry = await refusal(f"forge {said.hex()}", guarded(Timeouts(silent=10, whole=10)))
     assert sorry.key == "library.file_crashes"
 
 
@@ -195,7 +195,7 @@ async def test_nor_is_one_waited_for_that_has_said_all_and_stays() -> None:
 
 async def test_a_large_file_to_one_that_dies_before_it_has_read_it() -> None:
     with pytest.raises(Sorry, match="file_unguarded"):
-        await Guarded(PATIENT, readers={".pdf": "tests.readers.nobody"}).read(
+        await Sandbox(PATIENT, readers={".pdf": "tests.readers.nobody"}).read(
             "a.pdf", b"%PDF-" + b"x" * 5_000_000
         )
 
@@ -215,8 +215,8 @@ async def test_a_hundred_thousand_characters_of_name_with_newlines() -> None:
 @pytest.mark.parametrize("deed", ["hang"])
 def test_it_does_not_outlive_whoever_asked(deed: str) -> None:
     asking = (
-        "import asyncio; from bot.readers.guarded import Guarded; "
-        f"asyncio.run(Guarded(readers={BADLY!r}).read('a.pdf', b'%PDF-{deed}'))"
+        "import asyncio; from bot.readers.sandbox import Sandbox; "
+        f"asyncio.run(Sandbox(readers={BADLY!r}).read('a.pdf', b'%PDF-{deed}'))"
     )
     parent = psutil.Popen([sys.executable, "-c", asking], cwd=ROOT, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 20
@@ -235,7 +235,7 @@ def test_one_that_was_orphaned_while_it_started_leaves() -> None:
     """All of a short file lies in its pipe by then, so nothing else tells it."""
     command = (sys.executable, "-m", "bot.readers.child", BADLY[".pdf"], "0")
     asked = subprocess.run(command, cwd=ROOT, input=b'"a.pdf"\n%PDF-hang', capture_output=True, timeout=60)
-    assert asked.returncode == child.ALONE
+    assert asked.returncode == child.ORPHANED
 
 
 HONEST = {
@@ -249,8 +249,13 @@ HONEST = {
 
 
 def test_an_honest_document_is_believed() -> None:
-    document = frames.heard(frames.framed(frames.DOCUMENT, HONEST)[frames.HEAD.size :])
-    assert frames.heard(frames.framed(frames.DOCUMENT, frames.told(document))[frames.HEAD.size :]) == document
+    document = frames.decode_document(frames.framed(frames.DOCUMENT, HONEST)[frames.HEAD.size :])
+    assert (
+        frames.decode_document(
+            frames.framed(frames.DOCUMENT, frames.encode_document(document))[frames.HEAD.size :]
+        )
+        == document
+    )
 
 
 @pytest.mark.parametrize(
@@ -281,14 +286,18 @@ def test_an_honest_document_is_believed() -> None:
 )
 def test_a_document_that_cannot_be_is_not_believed(lie: dict[str, object]) -> None:
     body = frames.framed(frames.DOCUMENT, {**HONEST, **lie})[frames.HEAD.size :]
-    with pytest.raises(frames.NONSENSE):
-        frames.heard(body)
+    with pytest.raises(frames.DECODE_ERRORS):
+        frames.decode_document(body)
 
 
 @pytest.mark.parametrize("body", [b"", b"5", b"[]", b"{}", b"[" * 100_000, b"\xff", b'{"text": "\\ud800"}'])
 def test_nor_is_what_is_no_document_at_all(body: bytes) -> None:
-    for hearing in (frames.heard, frames.steps, lambda body: frames.sorry(body, "a")):
-        with pytest.raises(frames.NONSENSE):
+    for hearing in (
+        frames.decode_document,
+        frames.decode_progress,
+        lambda body: frames.decode_refusal(body, "a"),
+    ):
+        with pytest.raises(frames.DECODE_ERRORS):
             hearing(body)
 
 
@@ -302,5 +311,5 @@ def test_nor_is_what_is_no_document_at_all(body: bytes) -> None:
     ],
 )
 def test_a_reason_that_is_none_is_not_passed_on(said: dict[str, object]) -> None:
-    with pytest.raises(frames.NONSENSE):
-        frames.sorry(frames.framed(frames.SORRY, said)[frames.HEAD.size :], "a")
+    with pytest.raises(frames.DECODE_ERRORS):
+        frames.decode_refusal(frames.framed(frames.SORRY, said)[frames.HEAD.size :], "a")
