@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from bot.adapters.discord.received.commands import slots
 from bot.adapters.discord.text.command_names import as_in_table, localized
 from bot.command_line import parse
 from bot.commands import TABLE
-from bot.words import words
+from bot.words import Words, name_of, words
 
 PORTUGUESE, ENGLISH = words("pt-BR"), words("en")
 
@@ -59,3 +62,15 @@ def test_a_line_may_be_typed_in_any_language(line: str, known: str) -> None:
 
 def test_a_line_in_portuguese_asks_for_the_same() -> None:
     assert parse(as_in_table("/regras consultar Agarrado")) == parse("/rules lookup Agarrado")
+
+
+@pytest.mark.parametrize("say", [PORTUGUESE, ENGLISH], ids=["pt-BR", "en"])
+def test_each_option_and_each_choice_has_a_name_that_discord_takes(say: Words) -> None:
+    """Of one without, Discord refuses all commands at once."""
+    sentences = say.sentences()
+    for row in TABLE:
+        for slot in slots(row):
+            key = name_of("file" if slot.name.startswith("file") else slot.name, "option")
+            assert re.fullmatch(r"[-_\w]{1,32}", sentences.get(key, "?")), key
+            for choice in slot.choices:
+                assert 0 < len(say(name_of(choice, slot.name))) <= 100, (row.path, choice)

@@ -1,0 +1,113 @@
+"""What players bring along on each of the three places, and make of their own threads; a kill -9 doubles nothing."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.wire.conftest import Take
+from tests.wire.stories import ANA, BIA
+from tests.works.story.exchange.test_card import V3, a_png, b64
+from tests.works.story.exchange.test_chat import CHAT, lines
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
+
+CARD = a_png((b"tEXt", b"ccv3\0" + b64(V3)))
+
+
+async def brought(d: Any, platform: str, folder: Path, name: str, data: bytes) -> Any:
+    if platform == "discord":
+        return await d.command(ANA, "exchange import", file=(name, data))
+    if platform == "slack":
+        told = d.told(d.people[ANA], d.channels[0])
+        await d.slack.say(d.people[ANA], d.channels[0], "story import", mention=True, files=[(name, data)])
+        return told
+    path = folder / name
+    path.write_bytes(data)
+    return await d.command(ANA, "story import", paths=str(path))
+
+
+def shown(talk: Any) -> str:
+    return "\n".join(talk.said())
+
+
+def count(d: Any, table: str) -> int:
+    with closing(sqlite3.connect(d.process.data / "sutradhar.db")) as database:
+        return int(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+
+@pytest.mark.parametrize("platform", ["discord", "slack", "terminal"])
+async def test_a_card_that_is_attached_becomes_a_story(platform: str, take: Take, tmp_path: Path) -> None:
+    d = await take(platform)
+    runs = len(d.states())
+    talk = await brought(d, platform, tmp_path, "mira.png", CARD)
+    await d.rest(runs + 1)
+    assert "3 greetings as versions of its first scene and 1 entry of lore" in shown(talk)
+    bad = await brought(d, platform, tmp_path, "bare.png", a_png())
+    await d.rest(runs + 2)
+    assert "bare.png was not taken in: it holds no character card." in shown(bad)
+    d.check()
+
+
+@pytest.mark.parametrize("platform", ["discord", "slack"])
+async def test_a_chat_that_a_kill_9_cuts_off_is_one_story(platform: str, take: Take, tmp_path: Path) -> None:
+    d = await take(platform)
+    runs, stories = len(d.states()), count(d, "stories")
+    long = [{"name": "Ana", "is_user": True, "mes": f"Turn {n}."} for n in range(3_000)]
+    talk = await brought(d, platform, tmp_path, "storm.jsonl", lines(*CHAT, *long))
+    await d.until(lambda: len(d.states()) > runs)
+    await d.restart()
+    await d.rest(runs + 1)
+    assert "“storm” is taken in, with 3004 turns." in shown(talk)
+    assert count(d, "stories") == stories + 1
+    d.check()
+
+
+async def test_a_thread_on_discord_becomes_a_story_for_whoever_began_it(take: Take) -> None:
+    d = await take("discord")
+    ana, bia = d.people[ANA], d.people[BIA]
+    thread = d.discord.thread(ana, d.channels[0], "The siege", "The mill burns.")
+    for n in range(105):
+        await d.discord.say(bia if n % 2 else ana, thread, f"Said {n}.")
+    runs = len(d.states())
+    asked = await d.discord.slash(bia, thread, "exchange history")
+    await d.rest(runs + 1)
+    told = d.talk(asked, thread, private=True)
+    assert "“The siege” is taken in, with 106 turns." in shown(told)  # Bia is an admin
+    asked = await d.discord.slash(ana, thread, "exchange history")
+    await d.rest(runs + 2)
+    assert "“The siege” is taken in, with 106 turns." in shown(d.talk(asked, thread, private=True))
+    cai = d.people["Cai"]
+    asked = await d.discord.slash(cai, thread, "exchange history")
+    await d.rest(runs + 3)
+    assert "Only whoever began this thread" in shown(d.talk(asked, thread, private=True))
+    asked = await d.discord.slash(ana, d.channels[0], "exchange history")
+    await d.rest(runs + 4)
+    assert "This is no thread" in shown(d.talk(asked, d.channels[0], private=True))
+
+
+async def test_a_thread_on_slack_becomes_a_story_for_whoever_began_it(take: Take) -> None:
+    d = await take("slack")
+    ana, bia, channel = d.people[ANA], d.people[BIA], d.channels[0]
+    root = await d.slack.say(ana, channel, "The siege\nThe mill burns.")
+    for n in range(210):
+        await d.slack.say(bia if n % 2 else ana, channel, f"Said {n} to {ana.mention}.", thread=root)
+    runs = len(d.states())
+    told = d.told(ana, channel, root)
+    await d.slack.say(ana, channel, "story history", thread=root, mention=True)
+    await d.rest(runs + 1)
+    assert "“The siege” is taken in, with 211 turns." in shown(told)
+    with closing(sqlite3.connect(d.process.data / "sutradhar.db")) as database:
+        rows = database.execute(
+            "SELECT author_id, body FROM story_nodes WHERE kind = 'act' ORDER BY seq DESC LIMIT 2"
+        )
+        bodies = [(author, json.loads(body)) for author, body in rows]
+    assert [(author, body["name"], body["text"]) for author, body in bodies] == [
+        (bia.id, BIA, f"Said 209 to @{ANA}."),
+        (ana.id, ANA, f"Said 208 to @{ANA}."),
+    ]
