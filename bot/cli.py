@@ -254,18 +254,18 @@ def _story(config: Config, say: Words, asked: dict[str, Any]) -> int:
     from json import dumps
     from pathlib import Path
 
-    from bot.adapters import leaving
+    from bot.adapters import termination
     from bot.adapters.markdown import clean
     from bot.works.story.command_line import take_in, write
 
     space = asked.get("space") or "local"
     if asked["verb"] == "export":
         file = Path(asked["out"])
-        row = leaving.run(write(config, space, asked["story"], file))
+        row = termination.run(write(config, space, asked["story"], file))
         print(clean(say("story.exported", title=row.title or say("story.untitled"), file=file)))
         return OK
     out = json_stream() if asked.get("json") else None
-    imported = leaving.run(take_in(config, space, Path(asked["file"]), _counted))
+    imported = termination.run(take_in(config, space, Path(asked["file"]), _counted))
     for line in imported.left_out[:BAD_LINES]:
         print(clean(say("story.import_line", line=line.number, reason=say(line.key))), file=sys.stderr)
     if (more := len(imported.left_out) - BAD_LINES) > 0:
@@ -287,11 +287,11 @@ def _script_report(config: Config, say: Words, asked: dict[str, Any]) -> int:
     from json import dumps
     from pathlib import Path
 
-    from bot.adapters import leaving
+    from bot.adapters import termination
     from bot.adapters.markdown import clean
     from bot.works.script.command_line import report_of
 
-    report = leaving.run(report_of(config, Path(asked["file"])))
+    report = termination.run(report_of(config, Path(asked["file"])))
     if asked.get("json"):
         print(dumps(report, ensure_ascii=False))
         return OK
@@ -307,10 +307,10 @@ def _eval_memory(config: Config, asked: dict[str, Any]) -> int:
     from json import dumps
     from pathlib import Path
 
-    from bot.adapters import leaving
+    from bot.adapters import termination
     from bot.works.story.command_line import evaluate
 
-    figures = leaving.run(
+    figures = termination.run(
         evaluate(
             config,
             asked.get("space") or "local",
@@ -330,12 +330,12 @@ def _eval_course(config: Config, say: Words, asked: dict[str, Any]) -> int:
     """Measure how well the courses' search tool finds what the file's questions ask for."""
     from pathlib import Path
 
-    from bot.adapters import leaving
+    from bot.adapters import termination
     from bot.adapters.terminal.one_shot import show
     from bot.works.course.command_line import evaluate_courses
 
     space, file = asked.get("space") or "local", Path(asked["questions"])
-    report = leaving.run(evaluate_courses(config, space, file, _counted))
+    report = termination.run(evaluate_courses(config, space, file, _counted))
     return show(report, say, every=bool(asked.get("all")), json=bool(asked.get("json")))
 
 

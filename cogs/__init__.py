@@ -1,4 +1,4 @@
-"""The slash commands: the table of verbs, and two that are about a server and its threads."""
+"""The slash commands: the table of verbs, and two commands about a server and its threads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 async def load(client: Client) -> None:
-    """Every command into the client's tree, with the listener for windows and the answer to faults."""
+    """Add all commands to the client's tree, the listener for windows, and the handler of faults."""
     intake, tree = client.intake, client.tree
     offer = intake.autocomplete.choices
     for work in WORKS:

@@ -13,7 +13,7 @@ from discord.ext import commands
 
 from bot.adapters.discord.installed.setup import examine, listed
 from bot.adapters.discord.received.commands import named, said
-from bot.adapters.discord.received.placing import PLATFORM, Spot, spot
+from bot.adapters.discord.received.placing import PLATFORM, Location, spot
 from bot.adapters.discord.shown import replies
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class FreeChat(commands.Cog):
                 allowed_mentions=discord.AllowedMentions.none(),
             )
 
-    async def _may(self, interaction: discord.Interaction[Client], here: Spot, held: ThreadRow) -> bool:
+    async def _may(self, interaction: discord.Interaction[Client], here: Location, held: ThreadRow) -> bool:
         """Who may manage threads, and whose conversation it is."""
         if interaction.permissions.manage_threads:
             return True

@@ -17,7 +17,7 @@ from bot import command_line, fence, prompts
 from bot.adapters import markdown
 from bot.adapters.discord.text import markdown as discord_markdown
 from bot.adapters.intake import quotation
-from bot.adapters.markdown import misleads
+from bot.adapters.markdown import is_misleading
 from bot.adapters.slack.received import line
 from bot.adapters.slack.text import inline as slack_inline
 from bot.adapters.slack.text import markdown as slack_markdown
@@ -120,8 +120,8 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "parts": lambda text: markdown.split(text, 2_000),
     "blocks": markdown.blocks,
     "a quotation": quotation,
-    "where a text rolls over": lambda text: markdown.rolled(text, "a", overdue=False),
-    "a link's label": lambda text: misleads(text, text),
+    "where a text rolls over": lambda text: markdown.roll_offset(text, "a", overdue=False),
+    "a link's label": lambda text: is_misleading(text, text),
     "the terminal": terminal,
     "Discord, a line": discord_markdown.inline,
     "Discord, literally": discord_markdown.literal,

@@ -1,4 +1,4 @@
-"""Which buttons a page carries, what they say, and by what a press of one is known. Pure; knows not what it does."""
+"""The buttons of a page: their labels and custom_ids. Pure; does not know what a press does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 from bot.adapters.markdown import clean
 from bot.adapters.stage_content import PageContext, StageContent
 
-# What a custom_id looks like where it comes back; a run's id is 32 hexadecimal digits.
+# Patterns of the custom_ids; a run's id is 32 hexadecimal digits.
 RUN = r"(?P<run>[0-9a-f]{32})"
 STOP = rf"stop:{RUN}"
 RETRY = rf"retry:{RUN}"
@@ -34,10 +34,10 @@ def custom_id(
     run: str,
     *more: str | int,
 ) -> str:
-    """What a button's custom_id says, at most 100 characters (Discord's limit).
+    """A button's custom_id, at most 100 characters (Discord's limit).
 
-    `more`: of sources the page, counted from 0; of a choice its number, from 0 through all of the run's; of feedback
-    the verdict. A modal's `run` is the id that the request of the interaction which opened it would have had.
+    `more`: for sources the page, from 0; for a choice its number among all of the run's, from 0; for feedback the
+    verdict. A modal's `run` is the id of the request that the interaction which opened it would have made.
     """
     return ":".join((does, run, *map(str, more)))
 
@@ -53,9 +53,9 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A row of choices under its prompt, which is one line; "" where the row goes on with the one before.
+    """A row of choices under its prompt, which is one line; "" where the row continues the one before.
 
-    `over`: none of them can be pressed any more. `taken` is the label of the one that was, in the row of its prompt.
+    `over`: none of them can be pressed any more. `taken` is the label of the chosen one, in the first row.
     """
 
     prompt: str
@@ -65,7 +65,7 @@ class Offer:
 
 
 def label(text: str, most: int, size: Callable[[str], int] = len) -> str:
-    """The text as a button shows it, which knows no Markdown: at most so long."""
+    """The text without Markdown, for a button: at most `most` units."""
     words = " ".join(clean(text).split()) or "…"
     if size(words) <= most:
         return words
@@ -75,13 +75,13 @@ def label(text: str, most: int, size: Callable[[str], int] = len) -> str:
 
 
 def counted(text: str, votes: int, most: int, size: Callable[[str], int] = len) -> str:
-    """The label with its votes, where it has any."""
+    """The label, with the number of votes where there are any."""
     behind = f" · {votes}" if votes else ""
     return label(text, most - size(behind), size) + behind
 
 
 def offers(stage: StageContent, run: str, most: int, size: Callable[[str], int] = len) -> list[Offer]:
-    """The stage's choices, the first ten, by prompt; labels at most so long."""
+    """The stage's first ten choices, by prompt; labels of at most `most` units."""
     rows: list[Offer] = []
     number, shown = stage.first_choice, 0
     for group in stage.choices:
@@ -102,7 +102,7 @@ def offers(stage: StageContent, run: str, most: int, size: Callable[[str], int] 
 
 
 def controls(stage: StageContent, context: PageContext, *, more: bool) -> tuple[Button, ...]:
-    """What can be done with the run. `more`: there are sources that the page has no room for."""
+    """The buttons of the run itself. `more`: the page has no room for all sources."""
     say, run = context.say, context.run
     sources = Button(custom_id("sources", run), say("page.sources"), "📖")
     if not context.last:

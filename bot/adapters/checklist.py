@@ -1,4 +1,4 @@
-"""What is in place for the bot where somebody asks: the list, and its lines that no platform changes."""
+"""The checklist of /setup: its format, and the checks that are the same on all platforms."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SHELVES = 5
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line. `well` None is neither good nor bad: a choice, or a thing to come."""
+    """One line. `well` None is neither good nor bad: a choice, or something that comes later."""
 
     well: bool | None
     text: str
 
 
 def listed(checks: Sequence[Check], say: Words, *, well: str, broken: str) -> str:
-    """The list as people read it, in Markdown; `well` or `broken` is the key of its end."""
+    """The list in Markdown; `well` or `broken` is the key of its last sentence."""
     lines = [f"{MARKS[check.well]} {check.text}" for check in checks]
     count = sum(check.well is False for check in checks)
     end = say(broken, n=count) if count else say(well)
@@ -36,17 +36,17 @@ def listed(checks: Sequence[Check], say: Words, *, well: str, broken: str) -> st
 async def books(
     documents: Documents, space: str, say: Words, *, none: str, escaped: Callable[[str], str] = str
 ) -> Check:
-    """What the library holds; `none` is the key of the sentence that tells how to begin one."""
-    found = await documents.list(space)
-    if not found:
+    """The books of the library; `none` is the key of the sentence for an empty one."""
+    shelved = await documents.list(space)
+    if not shelved:
         return Check(False, say(none))
-    shelves = list(dict.fromkeys(book.shelf for book in found))
+    shelves = list(dict.fromkeys(book.shelf for book in shelved))
     names = ", ".join(map(escaped, shelves[:SHELVES])) + ("…" if len(shelves) > SHELVES else "")
-    return Check(True, say("welcome.check_books", n=len(found), shelves=names))
+    return Check(True, say("welcome.check_books", n=len(shelved), shelves=names))
 
 
 def model(config: Config, say: Words) -> Check:
-    """Who writes the answers."""
+    """The model that writes the answers."""
     answers = config.roles.chain("answerer")
     if not answers:
         return Check(None, say("welcome.check_model_none"))

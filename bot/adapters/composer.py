@@ -1,12 +1,12 @@
 """A run's events, composed into the messages that show them.
 
     Event ─ show ─▶ Composer ─▶ StageContent ─ Dialect.pages ─▶ Page
-                       │ put                                      │ what it says by now
+                       │ put                                      │ its present content
                        ▼                                          ▼
-                    Writer ─ write, when it may ──────────────▶ Message ─ post, edit ─▶ Surface, of the run's Home
+                    Writer ─ write, at its turn ──────────────▶ Message ─ post, edit ─▶ Surface, of the run's Home
 
-An event changes the content of its stage, whose messages (`stage_messages`) are put in their channel's line. Knows no
-work and no platform, and waits for no network while a run goes on.
+An event changes the content of its stage, whose messages (`stage_messages`) are queued at their channel's writer. Knows
+no work and no platform, and waits for no network while a run goes on.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Generic, assert_never
 
 from bot import commands
-from bot.adapters import offered
-from bot.adapters.discreet import traced
+from bot.adapters import stored_choices
 from bot.adapters.home import SHARED, Home
+from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.stage_messages import FIRST, Dialect, StageMessages
 from bot.adapters.surface import AnyPage
@@ -52,13 +52,13 @@ if TYPE_CHECKING:
     from storage.votes import Votes
 
 FLUSH_S = 25.0
-"""How long the end of a run waits for its last messages; they are tried on beyond that."""
+"""How long the end of a run waits for its last messages; the writer keeps trying after that."""
 
 _log = logging.getLogger(__name__)
 
 
 class Composer(Generic[AnyPage]):
-    """One run's, on one home: a View."""
+    """The View of one run on platforms with messages."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Composer(Generic[AnyPage]):
         dialect: Dialect[AnyPage],
         votes: Votes | None = None,
     ) -> None:
-        """`votes`: what has been voted for already, as after a crash."""
+        """`votes` are read to show the counts again after a crash."""
         self._votes = votes
         self._request = request
         self._run, self._space = request.id, request.place.space
@@ -82,14 +82,14 @@ class Composer(Generic[AnyPage]):
         self._messages = StageMessages(self._run, self._space, outbox, home, writers, dialect, self._context)
         self._stages = self._messages.stages
         self._stage = ""
-        """The key of the open one, as its work calls it."""
+        """The open stage's key, as its work gave it."""
         self._keys = {FIRST, *dialect.own_keys}
         self._opening: asyncio.Task[None] | None = None
         self._choices: list[str] = []
         self._sources: list[str] = []
-        self._kept = (0, 0)
+        self._stored_counts = (0, 0)
         self._begun = True
-        """Whether no choice that is offered is still to begin it: else there is nothing to judge yet."""
+        """Whether the work has begun: False where a choice that is offered would begin it, so nothing can be rated."""
         self._changes_last = True
         self._ended: Ended | None = None
         self._ending: asyncio.Task[None] | None = None
@@ -103,17 +103,17 @@ class Composer(Generic[AnyPage]):
         else:
             await self._take(event)
         only = self._stages[0].content if len(self._stages) == 1 else None
-        # Why it failed, where there is no more than that, concerns the asker alone.
+        # A run of which only a failure is shown concerns the asker alone.
         failed = only is not None and only.failed and replace(only, failed="") == StageContent(FIRST, "")
-        if not failed and not self._home.alone:
+        if not failed and not self._home.ephemeral:
             self._open_home()
 
     async def change(self, changed: Changed) -> None:
-        """In the stage's own messages. Where these are out of reach it comes in new ones, which say so."""
+        """Edit the stage's messages; where that is impossible, post new ones, which say so."""
         row = await self._outbox.get(self._space, self._run, changed.stage)
         if row is None or row.message_id is None:
             return
-        before = await self._offers.all(self._space, self._run, offered.KIND)
+        before = await self._offers.all(self._space, self._run, stored_choices.KIND)
         self._sources = await self._offers.all(self._space, self._run, "source")
         keys = await self._outbox.stages(self._space, self._run)
         stages = [key for key in keys if key not in self._dialect.own_keys and not key.startswith(SHARED)]
@@ -123,18 +123,18 @@ class Composer(Generic[AnyPage]):
         content = StageContent(changed.stage, changed.title, growing=False, speaker=changed.speaker)
         staged = self._messages.begin(content, row)
         groups = [group for group in changed.contents if isinstance(group, Choices)]
-        choices = [one for group in groups for one in group.choices]
-        content.first_choice = offered.index(choices, before, changed.stage)
+        choices = [choice for group in groups for choice in group.choices]
+        content.first_choice = stored_choices.index(choices, before, changed.stage)
         self._choices = before[: content.first_choice]
         for shown in changed.contents or (Text(self._say("page.withdrawn")),):
             await self._take(shown)
-        # Those of before stay: their numbers stand in messages that are there.
+        # The old ones stay: their numbers are in messages that exist.
         self._choices += before[len(self._choices) :]
         self._sources = list(dict.fromkeys(self._sources))
         await self._keep_offers()
         self._open_home()
         await self._written()
-        anew = any(message.ref.turn for message in staged.messages)  # what stood there could not be edited
+        anew = any(message.ref.turn for message in staged.messages)  # the old message could not be edited
         if anew and not changed.in_place:
             content.notices.append(self._say("page.changed_anew"))
             self._messages.changed(staged)
@@ -144,8 +144,8 @@ class Composer(Generic[AnyPage]):
         self._ended = status
         if status == "stopped" and not self._stages:
             cut = await self._outbox.cut_off(self._space, self._run)
-            if cut:  # it was stopped before a crash, and shows nothing from now on
-                await self._home.put_out(cut, self._say("page.stopped"))
+            if cut:  # it was stopped before a crash, and shows nothing more
+                await self._home.end_messages(cut, self._say("page.stopped"))
                 return
         if not self._stages:
             self._messages.begin(StageContent(FIRST, ""))
@@ -154,10 +154,10 @@ class Composer(Generic[AnyPage]):
         self._messages.changed(self._stages[-1])
         try:
             async with asyncio.timeout(FLUSH_S):
-                if self._opening is not None or not await self._messages.tell_alone():
+                if self._opening is not None or not await self._messages.tell_asker():
                     self._open_home()
                     self._ending = asyncio.create_task(self._shown_whole())
-                    await asyncio.shield(self._ending)  # it goes on, should it take longer
+                    await asyncio.shield(self._ending)  # it continues after the timeout
         except TimeoutError:
             self._open_home()
             _log.warning("run %s: not everything is on the screen yet", self._run)
@@ -166,29 +166,29 @@ class Composer(Generic[AnyPage]):
         self._home.ended()
 
     async def close(self, status: Ended) -> None:
-        """Nothing is left to do: `flush` has shown how it ended."""
+        """Nothing to do: `flush` has shown the end."""
 
     async def _enter(self, stage: Stage) -> None:
-        """Open a stage, in the message in which the run has waited for its turn; or retitle the open one."""
+        """Open a stage, in the message that showed the run's waiting if there is one; or retitle the open stage."""
         last = self._stages[-1] if self._stages else None
         if last is not None and stage.key == self._stage:
             last.content.title = stage.title
             self._messages.changed(last, titled=True)
             return
         self._stage = stage.key
-        # No stage has opened yet, and nothing but a passing line is there.
+        # No stage has opened yet, and only a status is shown.
         nothing = StageContent(FIRST, "")
         waited = last is not None and replace(last.content, status=None, notices=[]) == nothing
         await self._keep_offers()
         key, number = stage.key, 2
-        while key in self._keys:  # no two of a run are called the same, nor like what is ours
+        while key in self._keys:  # unique within the run, and none of the adapter's own keys
             key, number = f"{stage.key}~{number}", number + 1
         self._keys.add(key)
         row = await self._outbox.claim(self._space, self._run, key)
         content = StageContent(
             key, stage.title, first_choice=len(self._choices), speaker=stage.speaker, calls=stage.calls
         )
-        # A stage that had come to its end is shown as it was; one that a crash cut off is made anew.
+        # After a crash a finished stage is shown as it was; an interrupted one is written again, and says so.
         content.replaces = not row.fresh and row.shown is None
         if last is None or not waited:
             self._close_stage()
@@ -198,14 +198,14 @@ class Composer(Generic[AnyPage]):
         self._messages.replace(last, content, row)
 
     def _close_stage(self) -> None:
-        """The open stage is whole, and is shown as it stays."""
+        """Mark the open stage as finished."""
         if self._stages:
             content = self._stages[-1].content
             content.growing = content.replaces = False
             content.status = None
 
     async def _take(self, event: Shown) -> None:
-        """Change what the open stage shows."""
+        """Add the event to the open stage's content."""
         staged = self._stages[-1] if self._stages else self._messages.begin(StageContent(FIRST, ""))
         content = staged.content
         match event:
@@ -219,11 +219,13 @@ class Composer(Generic[AnyPage]):
             case Choices(choices=choices):
                 content.choices.append(event)
                 first = len(self._choices)
-                self._choices += [one.kept() for one in offered.kept_choices(event, first, content.key)]
+                self._choices += [
+                    choice.to_json() for choice in stored_choices.of_group(event, first, content.key)
+                ]
                 if not event.votes:
-                    self._begun = self._begun and all(one.command for one in choices)
+                    self._begun = self._begun and all(choice.command for choice in choices)
                 elif self._votes is not None:
-                    with suppress(StorageFault):  # the next press will show them
+                    with suppress(StorageFault):  # the next press shows them
                         content.counts |= await self._votes.counts(self._space, self._run, first)
             case Picture() | Attachment():
                 content.files.append(event)
@@ -242,23 +244,23 @@ class Composer(Generic[AnyPage]):
         self._messages.changed(staged)
 
     def _tell(self, sentence: str) -> None:
-        """A sentence of the home's: beside the first stage if it is about the place as it was opened."""
-        if not self._stages:  # it was stopped before a crash, and has nothing to say beside it
+        """Show a sentence of the home: beside the first stage while the place is opened, later beside the last."""
+        if not self._stages:  # it was stopped before a crash, and shows nothing more
             return
         staged = self._stages[-1 if self._messages.placed else 0]
         staged.content.notices.append(sentence)
         self._messages.changed(staged)
 
     async def _keep_offers(self) -> None:
-        """Keep what the buttons of the open stage will offer, before they are there."""
+        """Store what the buttons of the open stage offer, before they are shown."""
         counted = (len(self._choices), len(self._sources))
-        if self._kept != counted:
+        if self._stored_counts != counted:
             try:
-                await self._offers.keep(self._space, self._run, offered.KIND, self._choices)
+                await self._offers.keep(self._space, self._run, stored_choices.KIND, self._choices)
                 await self._offers.keep(self._space, self._run, "source", self._sources)
-            except StorageFault as fault:  # a press will say that it comes too late
+            except StorageFault as fault:  # a press is then answered with a sentence
                 _log.warning("run %s: what its buttons offer could not be kept: %s", self._run, fault)
-            self._kept = counted
+            self._stored_counts = counted
 
     def _open_home(self) -> None:
         if self._opening is None:
@@ -267,8 +269,8 @@ class Composer(Generic[AnyPage]):
     async def _opened(self) -> None:
         try:
             await self._home.open()
-        except Exception as fault:  # then the place that it has must do
-            _log.error("run %s: its place could not be opened: %s", self._run, traced(fault))
+        except Exception as fault:  # then the home's present surface is used
+            _log.error("run %s: its place could not be opened: %s", self._run, type_and_trace(fault))
         self._messages.open()
 
     def _context(self, last: bool) -> PageContext:
@@ -290,7 +292,7 @@ class Composer(Generic[AnyPage]):
         )
 
     async def _shown_whole(self) -> None:
-        """Everything is on the screen, or the asker knows where else it is."""
+        """Wait until everything is shown; tell the asker about what could not be."""
         try:
             await self._written()
         except StorageFault as fault:
@@ -301,7 +303,7 @@ class Composer(Generic[AnyPage]):
             await self._home.overflow(self._messages.contents, context, self._messages.amend)
 
     async def _written(self) -> None:
-        """Wait until there is a place, and everything is on the screen there, or given up."""
+        """Wait until the place is open, and everything is shown there, or given up."""
         if self._opening is not None:
-            await asyncio.shield(self._opening)  # whoever waits no longer leaves it going on
+            await asyncio.shield(self._opening)  # it continues if the waiting is cancelled
         await self._messages.written()

@@ -1,6 +1,6 @@
-"""Fetches a file from where a platform keeps it: no more of it than a limit, and from nowhere else.
+"""Downloads a file from a platform: at most a limit of bytes, and without following redirects.
 
-Knows no platform: which address may be asked, with which headers, and what a refusal means is the caller's to say.
+Knows no platform: the caller gives the address, the headers and the meaning of a refusal.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Downloads:
-    """A platform's files.
+    """Downloads of one platform.
 
-    `refusal` gives the key of the sentence that says why an answer is not the file of that name, "" where it is.
-    What is `unreachable`, the key for a file that may come another time, is tried again.
+    `refusal` gives the key of the sentence that says why a response is not the file of that name, "" where it is.
+    `unreachable` is the key for a temporary fault, after which the download is tried again.
     """
 
     refusal: Callable[[aiohttp.ClientResponse, str], str]
@@ -55,7 +55,7 @@ class Downloads:
     async def _once(
         self, url: URL, name: str, path: Path, limit: int, headers: Mapping[str, str] | None
     ) -> str:
-        """The key of the sentence that says why it is not all there, "" when it is."""
+        """Try once. Returns the key of the sentence about a fault, "" for success."""
         try:
             async with (
                 aiohttp.ClientSession(timeout=TIMEOUT, cookie_jar=aiohttp.DummyCookieJar()) as session,

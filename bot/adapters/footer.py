@@ -1,7 +1,6 @@
-"""What stands below a stage's text: notes, how far it is, what failed, where its words are from; and those sources in
-full, for whoever asks to see them.
+"""The lines below a stage's text: notes, status, failure and sources; and the pages that show the sources in full.
 
-Pure. How a platform writes and measures it is the platform's to say.
+Pure. Each platform says how it writes and measures text.
 """
 
 from __future__ import annotations
@@ -22,24 +21,24 @@ QUOTE = 240
 WHERE = 180
 NOTE = 600
 LINK = 500
-"""Of a source's address, which is no use if it is cut."""
+"""The longest address of a source; longer ones are left out, since a cut address is of no use."""
 PASSING = 240
 BAR = 10
 
 QUOTE_CHARS = 1_300
-"""Of a quotation in full: short enough for a page even if every other character begins a line, which doubles it."""
+"""Of a quotation in full: it fits on a page even if every other character begins a line, which doubles it."""
 MOST = 999
 """Pages of sources that a button's custom_id can count."""
 
 Source = tuple[str, str]
-"""Where a citation is from, as it is shown: alone, and above its quotation, unless the text has just said that."""
+"""A citation's source as it is shown: alone, and with its quotation, unless the text above contains that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """A platform's way to write what stands below.
+    """A platform's format of the footer.
 
-    `literal` makes words of at most so many characters that are no markup, `line` one such line out of Markdown. A line
+    `literal` escapes words and cuts them to a number of characters, `line` makes one such line out of Markdown. A line
     begins with `mark`, a source with `number`, in which {} is the n of [n], and a quotation with `quote`.
     """
 
@@ -53,7 +52,7 @@ class Footer:
     def notes(
         self, stage: StageContent, context: PageContext, links: Sequence[str], left_out: Sequence[str] = ()
     ) -> list[str]:
-        """What stays. `links` are the stage's, as long as they may be; `left_out` are sentences on files."""
+        """The lasting lines. `links` are the stage's, already cut; `left_out` are sentences about files."""
         say = context.say
         notes = [f"{self.mark}↻ {say('page.replaces')}"] if stage.replaces else []
         notes += links
@@ -70,7 +69,7 @@ class Footer:
         return notes
 
     def failed(self, stage: StageContent, context: PageContext) -> list[str]:
-        """The sentence of a failure and the run to ask about; nothing where nothing failed."""
+        """The sentence of a failure and the run's id; nothing where nothing failed."""
         text = stage.failed
         if not text and context.last and context.ended == "failed":
             text = context.say("page.failed")
@@ -80,7 +79,7 @@ class Footer:
         return [self.line(text, 2 * NOTE), f"{self.mark}`{run}`"]
 
     def passing(self, stage: StageContent, context: PageContext, *, wordless: bool) -> str:
-        """The line that goes away again, with a bar where the total is known. `wordless`: no text is shown yet."""
+        """The status line, with a bar where the total is known. `wordless`: no text is shown yet."""
         if not stage.growing or context.ended:
             return ""
         status = stage.status
@@ -93,9 +92,9 @@ class Footer:
         return f"{text}  {'▰' * filled}{'▱' * (BAR - filled)} {status.done}/{status.total}"
 
     def sources(self, citations: Sequence[Citation], text: str, say: Words) -> list[Source]:
-        """The citations by number, each once. `text` is what the stage has shown."""
-        said, numbered = _letters(text), {citation.n: citation for citation in citations}
-        found = []
+        """The citations by number, each once. `text` is the stage's."""
+        shown_letters, numbered = _letters(text), {citation.n: citation for citation in citations}
+        listed = []
         for n in sorted(numbered):
             cited = numbered[n]
             where = clean(cited.source)
@@ -106,43 +105,43 @@ class Footer:
                 where += f", {say('page.leaf', n=cited.page)}"
             where += self._linked(cited.link, say)
             quote = self.literal(_MARKERS.sub("", clean(cited.quote)), QUOTE)
-            quoted = not quote or _letters(cited.quote) in said
-            found.append((where, where if quoted else f"{where}\n{self.quote}“{quote}”"))
-        return found
+            quoted = not quote or _letters(cited.quote) in shown_letters
+            listed.append((where, where if quoted else f"{where}\n{self.quote}“{quote}”"))
+        return listed
 
     def _linked(self, link: str, say: Words) -> str:
-        """A way to the source itself, where it has one that a line has room for."""
+        """A link to the source, if it has an address that is not too long."""
         if not link.startswith(("https://", "http://")) or len(link) > LINK:
             return ""
         return f" · {self.line(linked(link, say), 2 * LINK)}"
 
-    def fitting(self, found: list[Source], room: int, say: Words, *, quotes: bool) -> tuple[str, int]:
-        """As much of the list as `room` units hold, and how many sources stay out of it."""
-        if not found:
+    def fitting(self, sources: list[Source], room: int, say: Words, *, quotes: bool) -> tuple[str, int]:
+        """As much of the list as `room` units hold, and how many sources are left out."""
+        if not sources:
             return "", 0
         lines: list[str] = []
-        left = room - self.size(self.mark + say("page.more", n=len(found))) - 1
-        for at, (where, whole) in enumerate(found):
+        free = room - self.size(self.mark + say("page.more", n=len(sources))) - 1
+        for at, (where, whole) in enumerate(sources):
             text = whole if quotes else where
-            if self.size(text) + 1 > left:
+            if self.size(text) + 1 > free:
                 text = where
-            if self.size(text) + 1 > left:
-                hidden = len(found) - at
+            if self.size(text) + 1 > free:
+                hidden = len(sources) - at
                 more = self.mark + say("page.more", n=hidden)
                 return "\n".join([*lines, more]) if room > 40 else "", hidden
             lines.append(text)
-            left -= self.size(text) + 1
+            free -= self.size(text) + 1
         return "\n".join(lines), 0
 
     def as_fit(self, lines: Sequence[str], room: int) -> list[str]:
         """The first of the lines, as many as `room` units hold."""
-        kept = []
+        fitting_lines = []
         for line in lines:
             room -= self.size(line) + 1
             if room < 0:
                 break
-            kept.append(line)
-        return kept
+            fitting_lines.append(line)
+        return fitting_lines
 
 
 def linked(link: str, say: Words) -> str:
@@ -154,17 +153,17 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
-def cited(kept: Sequence[str]) -> list[Citation]:
-    """The sources that a run keeps as offers, each number once, in order of the numbers."""
-    found = {one.n: one for one in (Citation(**json.loads(item)) for item in kept)}
-    return [found[n] for n in sorted(found)]
+def citations(stored: Sequence[str]) -> list[Citation]:
+    """The sources that a run has stored as offers, each number once, in the order of the numbers."""
+    numbered = {citation.n: citation for citation in (Citation(**json.loads(item)) for item in stored)}
+    return [numbered[n] for n in sorted(numbered)]
 
 
 def pages(sources: Sequence[Citation], say: Words, room: int) -> list[str]:
-    """The sources in full, each where it is from, then its words: Markdown, at most `room` characters a page (2,700 at
-    least, for a quotation).
+    """The sources in full, each with its quotation: Markdown, at most `room` characters a page (at least 2,700, the
+    length of a quotation).
 
-    A source stays on one page wherever it fits.
+    A source stays on one page if it fits.
     """
     full: list[str] = []
     for source in sources:
@@ -177,7 +176,7 @@ def pages(sources: Sequence[Citation], say: Words, room: int) -> list[str]:
 
 
 def _blocks(source: Citation, say: Words) -> list[str]:
-    """One source: where it stands, with its quotation; a very long quotation goes on in further blocks."""
+    """One source with its quotation; a very long quotation continues in further blocks."""
     where = _line(source.source)
     if source.heading:
         where += f" › {_line(source.heading)}"

@@ -1,5 +1,5 @@
-"""Where a run's messages stand: what a run needs of its place, what is done there beside its answer, and which of
-its messages a link to it leads to. Each platform has a home of its own.
+"""The home of a run: the place of its messages, the tasks there beside its answer, and the message that a link to the
+run leads to. Each platform has its own homes.
 
 Knows no platform.
 """
@@ -36,50 +36,50 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SHARED = "share:"
-"""What the outbox's key of a shared answer begins with."""
+"""The prefix of the outbox's key of a shared answer."""
 
 _log = logging.getLogger(__name__)
 
 Amend = Callable[[Callable[[StageContent, int], AnyPage]], Awaitable[bool]]
-"""Have the last message that can be edited show something else for good: the page that is made of its stage and of
-which of the stage's messages it is, from 0. Whether it does."""
+"""Replaces the last message that can be edited by a final page, made of its stage and of its number among the stage's
+messages, from 0. Whether that succeeded."""
 
 
 class EphemeralReply(Protocol[PutPage]):
     files: bool
-    """Whether a page that comes with files can be told so."""
+    """Whether it can post a page with files."""
 
     async def post_ephemeral(self, page: PutPage, ref: MessageRef, style: MessageStyle) -> str:
-        """Say it to the asker alone: the message's id."""
+        """Post the page for the asker alone; the message's id."""
         ...
 
 
 class Home(Protocol[AnyPage]):
-    """One run's. Where a surface of it closes, the run goes on in the next."""
+    """The home of one run. Where its surface closes, the run continues on another."""
 
     surface: Surface[AnyPage]
-    """Where new messages are posted by now."""
+    """Where new messages are posted at present."""
     style: MessageStyle
     lost: list[Surface[AnyPage]]
-    """Where what stands can no longer be edited."""
+    """Surfaces whose messages can no longer be edited."""
     messages: set[str]
     """The ids of all messages of the run."""
     tell: Callable[[str], None]
-    """How the run hears of a sentence to stand beside its answer."""
+    """Set by the run: shows a sentence beside its answer."""
     over: bool
-    """Whether the run has ended, and only what it has shown is changed."""
+    """Whether the run has ended, and its messages are only changed."""
     hint: str
-    """A line on how to go on here, or ""."""
+    """A line on how to continue in this place, or ""."""
     private: bool
-    """Whether only the asker sees what stands here, so that it can be shared."""
-    alone: bool
-    """Whether the asker is told all of it at once, by `response`, when it has ended."""
+    """Whether only the asker sees the messages, so that they can be shared."""
+    ephemeral: bool
+    """Whether all of it is shown at once to the asker alone, by `response`, after its end."""
     share: str
-    """The key of what the button says that shows it to all."""
+    """The key of the label of the button that shares it."""
 
     @property
     def response(self) -> EphemeralReply[AnyPage] | None:
-        """Where the asker can be told something alone, if that is possible."""
+        """Posts for the asker alone, if that is possible."""
         ...
 
     @property
@@ -88,47 +88,47 @@ class Home(Protocol[AnyPage]):
         ...
 
     async def open(self) -> None:
-        """Find or make the place; whatever cannot be made, there is a surface afterwards."""
+        """Find or make the place; there is a surface afterwards, also where something could not be made."""
         ...
 
     def recall(self, message: str) -> None:
-        """A message of the run was there before this process."""
+        """Take note of a message of the run from before this process."""
         ...
 
-    async def beyond(self, surface: Surface[AnyPage], closed: PlaceClosed) -> bool:
-        """Go on elsewhere, since `surface` is shut; False if there is nowhere else.
+    async def move(self, surface: Surface[AnyPage], closed: PlaceClosed) -> bool:
+        """Continue on another surface, since `surface` is closed; False if there is none.
 
-        Raises Gone where somebody deleted the place, who does not want to see it again.
+        Raises Gone where a user has deleted the place.
         """
         ...
 
     async def line(self, elsewhere: Elsewhere) -> str:
-        """The line that leads to another conversation, in the platform's own Markdown."""
+        """The line with a link to another conversation, in the platform's own Markdown."""
         ...
 
     async def link(self, link: Link) -> str:
-        """The line that leads to the run, or says what it is called where none of its messages is found."""
+        """The line with a link to the run's first message, or only its title where there is none."""
         ...
 
     async def overflow(
         self, stages: Sequence[StageContent], context: PageContext, amend: Amend[AnyPage]
     ) -> None:
-        """Some of it could be shown nowhere: do what is left to do for the asker to get all of it."""
+        """Give the asker what could not be shown, by the ways that are left."""
         ...
 
-    async def put_out(self, messages: Sequence[str], note: str) -> None:
-        """End the messages that a crash cut off; `note` says why there is no more. What cannot be reached stays."""
+    async def end_messages(self, messages: Sequence[str], note: str) -> None:
+        """Finish the messages that a crash interrupted, with `note`; those that cannot be edited stay."""
         ...
 
     def ended(self) -> None:
-        """The run's last message has been written, or is late."""
+        """Called when the run's last message is written, or late."""
         ...
 
 
 class SideTasks:
-    """Work that goes on beside a run's answer, which does not need it: what goes wrong with it goes to the log alone.
+    """Tasks of one run beside its answer, which does not depend on them: their faults only go to the log.
 
-    One run's. What is begun first is done first. `rank`: how much somebody waits for it, where that counts.
+    `rank` is the urgency of their requests, for platforms with an order of urgency.
     """
 
     def __init__(self, run: str, rank: Rank | None = None) -> None:
@@ -152,7 +152,7 @@ class SideTasks:
 
 
 async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
-    """Make the call again while the network or the platform is not up to it. Raises Unavailable in the end."""
+    """Repeat the call while the network or the platform is unavailable. Raises Unavailable in the end."""
     for wait in BACKOFF_S:
         try:
             return await call()
@@ -162,23 +162,23 @@ async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
 
 
 async def first_message(
-    inbox: Inbox, outbox: Outbox, here: Place, run: str, besides: Collection[str]
+    inbox: Inbox, outbox: Outbox, place: Place, run: str, besides: Collection[str]
 ) -> tuple[Request, str] | None:
-    """What a run of this space and platform was asked, and the message of its first stage; None where there is none.
+    """A run's request and the message of its first stage, if it is of this space and platform; else None.
 
-    `besides` are the outbox's keys of what is no stage. Raises StorageFault.
+    `besides` are the outbox's keys of messages that are no stage. Raises StorageFault.
     """
     row = await inbox.get(run)
-    if row is None or row.space != here.space:
+    if row is None or row.space != place.space:
         return None
-    keys = await outbox.stages(here.space, run)
+    keys = await outbox.stages(place.space, run)
     first = next((key for key in keys if key not in besides and not key.startswith(SHARED)), None)
-    sent = await outbox.get(here.space, run, first) if first is not None else None
+    sent = await outbox.get(place.space, run, first) if first is not None else None
     if sent is None or sent.message_id is None:
         return None
     request = request_from_json(row.payload)
     return (
         (request, bare(sent.message_id))
-        if request.origin and request.place.platform == here.platform
+        if request.origin and request.place.platform == place.platform
         else None
     )

@@ -1,8 +1,8 @@
-"""From what a platform tells of to a request that App performs: what is the same wherever there are messages.
+"""From a platform's event to a request for App: the part that all platforms with messages share.
 
-Counts what a person asks for, keeps a channel's messages in order, refuses what is gone or somebody else's, finds out
-what plain text means. Knows no platform: each reads its events into these values, acknowledges them, and tells a person
-something alone.
+Limits how often a person asks, keeps a channel's messages in order, refuses what is deleted or another person's, and
+finds the verb of plain text. Knows no platform: each reads its events into these values, acknowledges them, and shows
+sentences to one person.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ if TYPE_CHECKING:
     from storage.threads import ThreadRow
 
 FIELD = "option:"
-"""What a field's id begins with."""
+"""The prefix of a field's id."""
 WINDOW = "modal"
-"""Of the storage's offers, where what a window will complete is kept: one opened before a restart is answered, too."""
+"""The kind of the storage's offers that hold pending forms, so that a window works also after a restart."""
 KEPT = timedelta(days=1)
-"""How long a window may stand open; most of those that are older have been dismissed."""
+"""How long a window may stay open; most older ones have been dismissed."""
 QUOTED_CHARS = 1_500
-"""Of the message that is asked about; the question itself comes on top."""
+"""Characters of a quoted message, besides the question about it."""
 RUN_DIGITS = 8
-"""Of a run's id, as people are told it: enough to find it in the log."""
+"""Digits of a run's id in sentences: enough to find it in the log."""
 
-ASKS = 6
-"""Of what takes a model or a book's length."""
-LOOKS = 20
-"""Of what is done at once, such as dice: a fight needs many."""
-SLIPS = 3
-"""Of sentences under a message that was no request, or one too many."""
+LONG_REQUESTS = 6
+"""Requests that call a model or read books, per person in SECONDS."""
+QUICK_REQUESTS = 20
+"""Requests that are done at once, such as dice, which a fight needs many of."""
+HINTS = 3
+"""Sentences under messages that were no request, or one too many."""
 SECONDS = 30.0
 PEOPLE = 4_096
-"""How many people's counts are kept before those that no longer hold anybody up are dropped."""
+"""The most people's counts in memory before expired ones are dropped."""
 
 _TAKES_FILES = "|".join(path.replace(" ", r"\s+") for path in sorted(NAME_FILES))
 _READS_FILES = re.compile(rf"/\s*(?:{_TAKES_FILES}|add|(?:rules\s+)?ask)\b", re.IGNORECASE)
@@ -62,8 +62,8 @@ _UNSAFE = re.compile(r"[^\w.-]")
 _log = logging.getLogger(__name__)
 
 
-class Spot(Protocol):
-    """Where a person is."""
+class Location(Protocol):
+    """A person and the place of what they do."""
 
     @property
     def user(self) -> str | int: ...
@@ -75,21 +75,21 @@ class Spot(Protocol):
 
     @property
     def real(self) -> str:
-        """What `storage.threads` calls the thread there, "" where there is none."""
+        """The thread's id in `storage.threads`, "" where there is none."""
         ...
 
 
 class Origin(Protocol):
-    """Where a request came from."""
+    """Where a request came from, and where its answer goes."""
 
-    def kept(self, *, title: str, asked: str) -> str:
-        """As it is kept with the request; `title` is what a conversation that begins with it is called."""
+    def to_json(self, *, title: str, asked: str) -> str:
+        """The form that is stored with the request; `title` is that of a conversation which begins with it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What somebody wants done.
+class Invocation:
+    """A verb with its text, options and files, as a person has called it.
 
     `plain`: it was no command. `again`: the request that it repeats. `answers`: see Request.
     """
@@ -104,24 +104,24 @@ class Asked:
 
     @property
     def lacks(self) -> bool:
-        """Whether it is answered by the button that opens its form, and begins nothing yet."""
+        """Whether it is only answered by the button that opens its form."""
         return self.row.lacks(self.text)
 
     @property
     def admin(self) -> bool:
-        """Whether it is for admins alone: also where only a change is, unless it is one's own."""
+        """Whether it is for admins alone: an admin verb, or a `sets` verb with a text, unless it is for oneself."""
         mine = self.options.get(FOR.name) == ME
         return self.row.admin or (self.row.sets and self.text.strip() != "" and not mine)
 
     @property
     def personal(self) -> bool:
-        """Whether the answer is for whoever asks alone, because of what it tells."""
+        """Whether only the person who asks may see the answer, because it is about them."""
         return self.row.personal and not self.options.get(SHARE.name)
 
     def request(self, run: str, place: Place, author: Author, locale: str, origin: Origin) -> Request:
         row, options = self.row, dict(self.options) | ({FOLLOW_UP: True} if self.plain else {})
         shown = self.text if row.plain else f"/{row.path} {self.text}".strip()
-        kept = origin.kept(title=title(self.text) or row.path, asked=shown)
+        stored_origin = origin.to_json(title=title(self.text) or row.path, asked=shown)
         files = () if row.bare else self.files
         return Request(
             run,
@@ -133,14 +133,14 @@ class Asked:
             self.text,
             files,
             locale,
-            kept,
+            stored_origin,
             answers=self.answers,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """An option as a window asks for it; it may stay empty. `values`: what is chosen from, each as people read it."""
+    """An option's field in a window; it may stay empty. `values`: the (value, label) pairs to choose from."""
 
     name: str
     label: str
@@ -150,17 +150,16 @@ class Field:
 
     @property
     def id(self) -> str:
-        """By what the platform tells of it."""
+        """The field's id on the platform."""
         return f"{FIELD}{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
-class Unfinished:
-    """What still lacks its text, while a window stands open for it: that is put between `before` and `after`.
+class PendingForm:
+    """An invocation whose text a window still asks for: the text is put between `before` and `after`.
 
-    `author` is who may finish it: whoever the window is opened for. `channel` and `thread` are where they were, on
-    platforms whose windows do not say so themselves. `answers` is the run whose choice opened the window, "" for a
-    command's.
+    `author` is the person for whom the window is open. `channel` and `thread` are where they were, on platforms whose
+    windows do not say so. `answers` is the run whose choice opened the window, "" for a command.
     """
 
     work: str
@@ -178,37 +177,37 @@ class Unfinished:
     def row(self) -> Verb:
         return commands.verb(self.work, self.verb)
 
-    def kept(self) -> str:
+    def to_json(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
 
-    def asked(self, typed: str, filled: Mapping[str, str] | None = None) -> Asked:
-        """`filled`: options of the verb's form, as they were typed or chosen. Raises Sorry ("commands.option_…")."""
+    def asked(self, typed: str, filled: Mapping[str, str] | None = None) -> Invocation:
+        """The completed invocation. `filled` are the form's options as typed or chosen. Raises Sorry ("commands.…")."""
         text, options, row = f"{self.before}{typed}{self.after}".strip(), dict(self.options), self.row
         for name in row.form:
             option, value = row.option(name), (filled or {}).get(name, "").strip()
             if option is not None and value:
                 options[name] = value_of(row, option, value)
-        return Asked(row, text, options, self.files, answers=self.answers)
+        return Invocation(row, text, options, self.files, answers=self.answers)
 
     def form(self, say: Words) -> list[Field]:
-        """What its window asks for besides the text: what the verb's form has and was not given yet."""
-        found = []
+        """The window's fields besides the text: the options of the verb's form that are not set yet."""
+        fields = []
         for option in filter(None, map(self.row.option, self.row.form)):
             if option.name not in self.options:
-                values = tuple((one, say(name_of(one, option.name))) for one in option.choices)
+                values = tuple((value, say(name_of(value, option.name))) for value in option.choices)
                 label = say(name_of(option.name, "option"))
-                found.append(
+                fields.append(
                     Field(
                         option.name, label[:1].upper() + label[1:], say(option.summary), option.long, values
                     )
                 )
-        return found
+        return fields
 
 
-def unfinished(kept: str) -> Unfinished:
-    """What `Unfinished.kept` wrote, also an earlier release's. Raises ValueError or TypeError for anything else."""
-    tree = json.loads(kept)
-    return Unfinished(**tree | {"files": tuple(File(**file) for file in tree.get("files", ()))})
+def pending_form(stored: str) -> PendingForm:
+    """Reads `PendingForm.to_json`, also an earlier release's. Raises ValueError or TypeError for anything else."""
+    tree = json.loads(stored)
+    return PendingForm(**tree | {"files": tuple(File(**file) for file in tree.get("files", ()))})
 
 
 @dataclass(slots=True)
@@ -218,7 +217,7 @@ class _Count:
 
 
 class Cooldowns:
-    """`clock` gives seconds; tests bring their own."""
+    """Limits requests per person and time. `clock` gives seconds; tests pass their own."""
 
     def __init__(
         self, requests: int, seconds: float = SECONDS, clock: Callable[[], float] = time.time
@@ -229,11 +228,11 @@ class Cooldowns:
         self._counts: dict[tuple[str, Hashable], _Count] = {}
 
     def take(self, space: str, user: Hashable) -> float:
-        """Count one request; the seconds to wait where it is one too many, else 0."""
+        """Count one request; the seconds to wait if it is one too many, else 0."""
         now, who = self._clock(), (space, user)
         if len(self._counts) >= PEOPLE:
             self._counts = {
-                one: count for one, count in self._counts.items() if now < count.began + self._seconds
+                person: count for person, count in self._counts.items() if now < count.began + self._seconds
             }
         count = self._counts.get(who)
         if count is None or now >= count.began + self._seconds:
@@ -245,57 +244,57 @@ class Cooldowns:
 
 
 class KeyedLocks:
-    """A lock for each key, such as a channel, for as long as somebody holds it or waits for it: what happens to a
-    channel's messages happens in the order in which the platform tells of it. The storage, which is asked about each
-    before it is kept, answers in any.
+    """A lock for each key, such as a channel, as long as it is held or waited for. It keeps a channel's events in the
+    order in which the platform sends them, while the storage's answers about them may come in any order.
     """
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
     def of(self, key: Hashable) -> asyncio.Lock:
-        """Whoever enters it first goes first."""
+        """The key's lock; first come, first served."""
         return self._locks.setdefault(key, asyncio.Lock())
 
     async def after(self, key: Hashable) -> None:
-        """Wait until those who have come by now are through."""
+        """Wait until all present holders and waiters have finished."""
         async with self.of(key):
             pass
 
 
 class Intake:
-    """One per platform. `for_one` says of a request's origin whether the answer is for whoever asked alone."""
+    """One per platform. `for_one` says of a request's origin whether only the asker sees the answer."""
 
     def __init__(self, app: App, platform: str, for_one: Callable[[str], bool]) -> None:
         self.app = app
         self._platform = platform
         self._for_one = for_one
-        self._asks, self._looks, self._slips = Cooldowns(ASKS), Cooldowns(LOOKS), Cooldowns(SLIPS)
+        self._asks, self._looks, self._slips = (
+            Cooldowns(LONG_REQUESTS),
+            Cooldowns(QUICK_REQUESTS),
+            Cooldowns(HINTS),
+        )
 
-    def count(self, here: Spot, row: Verb | None = None) -> None:
-        """Count a request of this person, apart if it takes long. Raises Sorry for one too many.
+    def count(self, location: Location, row: Verb | None = None) -> None:
+        """Count a request of this person, long ones separately. Raises Sorry for one too many.
 
-        For help, and to stop something, nobody has to wait.
+        Help and stopping are not limited.
         """
         if row is not None and (row.at_once or row.stops):
             return
         works = row is not None and (row.ordered or row.background)
-        if seconds := (self._asks if works else self._looks).take(here.space, here.user):
+        if seconds := (self._asks if works else self._looks).take(location.space, location.user):
             raise Sorry("edge.slow_down", n=int(seconds) + 1)
 
-    def hinted_enough(self, here: Spot) -> bool:
-        """Count a sentence that somebody gets for what was no request; whether it is one too many.
+    def too_many_hints(self, location: Location) -> bool:
+        """Count a hint that a person gets for what was no request; whether it is one too many, and is left out."""
+        return self._slips.take(location.space, location.user) > 0
 
-        Nobody gets the bot to talk without end.
-        """
-        return self._slips.take(here.space, here.user) > 0
+    async def thread_row(self, location: Location) -> ThreadRow | None:
+        """The row of the bot's thread at this location, None elsewhere. Raises StorageFault."""
+        return await self.app.records.threads.held(location.space, location.real) if location.real else None
 
-    async def held(self, here: Spot) -> ThreadRow | None:
-        """What the bot holds in the thread that this is, which is called as it was opened. Raises StorageFault."""
-        return await self.app.records.threads.held(here.space, here.real) if here.real else None
-
-    async def gone(self, place: Place, real: str) -> None:
-        """A thread is no more: its conversation goes to the archive, and what still runs there stops. Raises Sorry."""
+    async def thread_deleted(self, place: Place, real: str) -> None:
+        """After a thread was deleted: archive its conversation and stop its runs and schedules. Raises Sorry."""
         await self.app.stop(place)
         records, at = self.app.records, (place.space, place.platform, place.channel, place.thread)
         with in_words():
@@ -305,73 +304,81 @@ class Intake:
             coming = await records.schedules.here(*at)
             await records.schedules.remove(place.space, *(row.id for row in coming))
 
-    async def meant(self, parsed: Parsed, files: tuple[File, ...], place: Place, author: str) -> Asked:
-        """What a message asks for: plain text goes to the work of the place's session. Raises Sorry."""
+    async def interpreted(
+        self, parsed: Parsed, files: tuple[File, ...], place: Place, author: str
+    ) -> Invocation:
+        """The invocation of a parsed message: plain text goes to the work of the place's session. Raises Sorry."""
         row = parsed.verb or commands.verb(*await self.app.plain(place, author, parsed.text))
-        return Asked(row, parsed.text, parsed.options, files, plain=parsed.verb is None)
+        return Invocation(row, parsed.text, parsed.options, files, plain=parsed.verb is None)
 
-    async def same_again(self, here: Spot, run: str) -> Asked:
-        """A run's question once more, as it is worded now. Raises Sorry where it is gone, or somebody else's alone."""
-        past = await self.app.request_of(here.space, run)
-        if past is None or self._for_another(past, here):
+    async def repetition(self, location: Location, run: str) -> Invocation:
+        """A run's request once more, with its present words. Raises Sorry if it is deleted or another person's."""
+        past = await self.app.request_of(location.space, run)
+        if past is None or self._for_another(past, location):
             raise Sorry("edge.gone")
         row = commands.verb(past.work, past.verb)
         if row.argument is not None and row.argument.required and not (past.text or past.files):
-            raise Sorry("edge.gone")  # whoever asked has taken it back
-        return Asked(row, past.text, past.options, past.files, again=past)
+            raise Sorry("edge.gone")  # its author has deleted it
+        return Invocation(row, past.text, past.options, past.files, again=past)
 
-    async def of_message(self, here: Spot, row: Verb, messages: Sequence[str], channel: str) -> Asked:
-        """What somebody asks for who has called the verb on a message of that `channel` (see Place), which the outbox
-        knows by one of these ids.
+    async def called_on_message(
+        self, location: Location, row: Verb, messages: Sequence[str], channel: str
+    ) -> Invocation:
+        """The invocation of a verb from the menu of a message in this `channel` (see Place). `messages` are the ids by
+        which the outbox may know it.
 
-        Raises Sorry where it is no run's, or for somebody else alone.
+        Raises Sorry if it is no run's message, or for another person alone.
         """
         with in_words():
-            found = await self.app.records.outbox.shown_by(here.space, *messages)
-        for run, stage in found:
-            past = await self.app.request_of(here.space, run)
-            if past is not None and past.place.channel == channel and not self._for_another(past, here):
-                return Asked(row, options={ON_MESSAGE: stage}, answers=run)
+            shown_by = await self.app.records.outbox.shown_by(location.space, *messages)
+        for run, stage in shown_by:
+            past = await self.app.request_of(location.space, run)
+            if past is not None and past.place.channel == channel and not self._for_another(past, location):
+                return Invocation(row, options={ON_MESSAGE: stage}, answers=run)
         raise Sorry("edge.no_answer")
 
-    async def hidden(self, here: Spot, run: str) -> bool:
-        """Whether what the run was asked, and what came of it, is for somebody else alone. Raises Sorry."""
-        past = await self.app.request_of(here.space, run)
-        return past is not None and self._for_another(past, here)
+    async def hidden(self, location: Location, run: str) -> bool:
+        """Whether the run's request and answer are for another person alone. Raises Sorry."""
+        past = await self.app.request_of(location.space, run)
+        return past is not None and self._for_another(past, location)
 
-    def _for_another(self, past: Request, here: Spot) -> bool:
-        return past.origin != "" and past.author.id != str(here.user) and self._for_one(past.origin)
+    def _for_another(self, past: Request, location: Location) -> bool:
+        return past.origin != "" and past.author.id != str(location.user) and self._for_one(past.origin)
 
     async def sweep(self) -> None:
-        """Forget windows that nobody will send any more."""
+        """Delete pending forms whose windows are too old."""
         await self.app.records.offers.sweep(WINDOW, KEPT)
 
-    async def wording(self, here: Spot, prompt: str) -> str:
-        """Today's text of a prompt, to be changed in a window. Raises Sorry."""
-        return as_yaml((await self.app.wording(here.space, prompt)).text)
+    async def wording(self, location: Location, prompt: str) -> str:
+        """The present text of a prompt, to be edited in a window. Raises Sorry."""
+        return as_yaml((await self.app.wording(location.space, prompt)).text)
 
-    async def keep(self, here: Spot, event: str, asked: Unfinished, *, admin: bool) -> str:
-        """Keep what a window will complete: the id by which it comes back. Raises Sorry.
+    async def store_form(self, location: Location, event: str, asked: PendingForm, *, admin: bool) -> str:
+        """Store a pending form; the id that its window carries. Raises Sorry.
 
-        `admin`: whoever is here may change what the whole space shares.
+        `admin`: the person may change what the whole space shares.
         """
         if asked.row.admin and not admin:
             raise Sorry("app.admins", verb=asked.row.path)
-        self.count(here)
-        window = event_id(self._platform, here.space, event)
-        kept = replace(asked, author=str(here.user)).kept()
-        await self.app.records.offers.keep(here.space, window, WINDOW, [kept], author_id=str(here.user))
+        self.count(location)
+        window = event_id(self._platform, location.space, event)
+        stored = replace(asked, author=str(location.user)).to_json()
+        await self.app.records.offers.keep(
+            location.space, window, WINDOW, [stored], author_id=str(location.user)
+        )
         return window
 
-    async def kept(self, here: Spot, window: str) -> Unfinished | None:
-        """What a window of this person's completes; None where that is gone."""
-        kept = await self.app.records.offers.get(here.space, window, WINDOW, 0)
-        asked = unfinished(kept) if kept is not None else None
-        return asked if asked is not None and asked.author == str(here.user) else None
+    async def stored_form(self, location: Location, window: str) -> PendingForm | None:
+        """The pending form of this person's window; None where it is deleted."""
+        stored = await self.app.records.offers.get(location.space, window, WINDOW, 0)
+        asked = pending_form(stored) if stored is not None else None
+        return asked if asked is not None and asked.author == str(location.user) else None
 
 
 def parsed_of(line: str, files: Sequence[File]) -> Parsed:
-    """What a line asks for; files stand for those that it would name, and a form for a text. Raises Sorry."""
+    """The parsed line; attached files take the place of a missing list of files, a form that of a missing text. Raises
+    Sorry.
+    """
     try:
         return parse(line)
     except Sorry as sorry:
@@ -381,33 +388,33 @@ def parsed_of(line: str, files: Sequence[File]) -> Parsed:
             return formed
         if not files or sorry.values["verb"] not in NAME_FILES:
             raise
-    return parse(" ".join([line, *(_UNSAFE.sub("_", one.name) for one in files)]))
+    return parse(" ".join([line, *(_UNSAFE.sub("_", file.name) for file in files)]))
 
 
 def reads_files(line: str) -> bool:
-    """Whether it is a question, which the files with it may answer, or a command that takes them in."""
+    """Whether it reads attached files: plain text, a question, or a command that takes files in."""
     return bool(line) and (not line.startswith("/") or _READS_FILES.match(line) is not None)
 
 
-def chosen(command: str, run: str, *, private: bool = False) -> Asked:
-    """What the line of one of a run's choices asks for, such as "/rules lookup Grappled". Raises Sorry.
+def choice_invocation(command: str, run: str, *, private: bool = False) -> Invocation:
+    """The invocation of a choice's line, such as "/rules lookup Grappled". Raises Sorry.
 
-    `private`: it was offered to one person alone.
+    `private`: the choice was offered to one person alone.
     """
     parsed = parse(command)
     if parsed.verb is None:
         raise Sorry("edge.gone")
-    return Asked(parsed.verb, parsed.text, _kept_private(parsed, private), answers=run)
+    return Invocation(parsed.verb, parsed.text, _kept_private(parsed, private), answers=run)
 
 
-def lacking(command: str, run: str, *, private: bool = False) -> Unfinished:
-    """The same of a choice that asks for words, which come behind the line's own text. Raises Sorry."""
+def choice_form(command: str, run: str, *, private: bool = False) -> PendingForm:
+    """The pending form of a choice that asks for words, which are added to the line's own text. Raises Sorry."""
     parsed = parse(command, asks=True)
     if parsed.verb is None:
         raise Sorry("edge.gone")
     before = f"{parsed.text} " if parsed.text else ""
     options = _kept_private(parsed, private)
-    return Unfinished(parsed.verb.work, parsed.verb.name, before=before, options=options, answers=run)
+    return PendingForm(parsed.verb.work, parsed.verb.name, before=before, options=options, answers=run)
 
 
 def _kept_private(parsed: Parsed, private: bool) -> dict[str, OptionValue]:
@@ -416,7 +423,7 @@ def _kept_private(parsed: Parsed, private: bool) -> dict[str, OptionValue]:
 
 
 def quotation(text: str) -> str:
-    """What somebody wrote, cut, as a quotation in Markdown under the question about it; "" of nothing."""
+    """A message, cut, as a quotation in Markdown under the question about it; "" for nothing."""
     text = clean(text[: 4 * QUOTED_CHARS].lstrip()).strip()
     if len(text) > QUOTED_CHARS:
         text = text[: QUOTED_CHARS - 1].rstrip() + "…"
@@ -424,8 +431,8 @@ def quotation(text: str) -> str:
 
 
 @asynccontextmanager
-async def told(tell: Callable[[Exception], Awaitable[None]]) -> AsyncGenerator[None, None]:
-    """Whatever goes wrong inside is told to the person, and goes no further."""
+async def reporting_faults(tell: Callable[[Exception], Awaitable[None]]) -> AsyncGenerator[None, None]:
+    """Show any fault of the body to the person, instead of raising it."""
     try:
         with in_words():
             yield
@@ -434,13 +441,13 @@ async def told(tell: Callable[[Exception], Awaitable[None]]) -> AsyncGenerator[N
 
 
 def sentence(say: Words, error: BaseException, run: str = "", *, adapt: Callable[[str], str] = str) -> str:
-    """A refusal or a fault in words, and never a trace; `run` where the request had become one.
+    """The sentence for a refusal or a fault; `run` if the request had become one.
 
-    `adapt` makes it the platform's. What nobody foresaw goes to the log, where its run's digits find it again.
+    `adapt` converts the Markdown to the platform's. An unforeseen fault goes to the log with the run's digits.
     """
     if isinstance(error, Sorry):
         text = adapt(say(error.key, **error.values))
         return say("edge.run", text=text, run=run[:RUN_DIGITS]) if run else text
-    # Not a trace of what a library says: its exceptions may hold tokens. The formatter of the log takes known ones out.
+    # No text of a library's exception in the sentence: it may hold tokens. The log's formatter removes those.
     _log.error("run %s failed", run or "(none)", exc_info=error)
     return say("app.failed", run=run[:RUN_DIGITS] or "-")

@@ -1,8 +1,8 @@
-"""A stranger's Markdown made fit for a platform: free of control codes and mentions, cut at a length; what of it
-belongs together, and whether a link leads where its words say.
+"""Untrusted Markdown prepared for a platform: control codes and mentions removed, split at a length into blocks that
+belong together, misleading links detected.
 
-Pure: no I/O, no platform. The limits are the caller's. Blocks are lossless: put together again (paragraphs with their
-lists, headings, tables, fenced code) they are the text.
+Pure: no I/O, no platform. The limits are the caller's. Blocks (paragraphs with their lists, headings, tables, fenced
+code) are lossless: joined they are the text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HEADING = re.compile(r"^ {0,3}#{1,6}(?:\s|$)")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s")
 
 LINK = re.compile(
-    # Every repetition is bounded or cannot backtrack: the text is a stranger's.
+    # Every repetition is bounded or cannot backtrack, because the text is untrusted.
     r"!?\[(?P<label>[^\[\]\n]{0,300})\]\(\s{0,9}<?(?P<url>[^\s<>()]{1,1000}(?:\([^\s<>()]{0,300}\)[^\s<>()]{0,300})?)"
     r">?(?P<title>\s{1,9}(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'))?\s{0,9}\)"
 )
@@ -33,7 +33,7 @@ LINK = re.compile(
 _HOST = re.compile(r"(?:[\w-]{1,63}\.){1,8}[^\W\d]{2,63}")
 _INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u00ad"), None)
 
-# What begins a sequence does not stand inside of one: else each of many would be tried up to the text's end.
+# No sequence contains the beginning of another: else each of many would be tried up to the text's end.
 _SEQUENCE = re.compile(
     "(?:\x1b\\]|\x9d)[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\\\|\x9c)"  # OSC, such as a window title or a link
     "|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x90\x98\x9c-\x9f]*(?:\x1b\\\\|\x9c)"  # DCS, SOS, PM, APC
@@ -50,7 +50,7 @@ _CONTROL = re.compile(
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_END = re.compile("\r\n|[\u2028\u2029]")
-# Discord takes @everyone for a call even where more letters follow or come before.
+# Discord takes @everyone for a mention even with more letters before or after it.
 _MENTION = re.compile(
     r"@(?=everyone|here\b|channel\b)|(?<!\w)@(?=here|channel)|<(?=[@!#])",
     re.IGNORECASE,
@@ -63,34 +63,34 @@ _BROKEN = "\u200b"
 
 _READ_CHARS = 4_000  # of what a title is made from
 TITLE_CHARS = 90
-"""Of a conversation's title: no platform allows fewer than 100 for a thread's name."""
+"""The longest title of a conversation: every platform allows at least 100 for a thread's name."""
 
 BOLD_CHARS = 200
-"""Before a place, in which something bold may have begun that ends after it; longer ones are rare."""
+"""How far back an open bold mark is looked for; longer bold texts are rare."""
 
 FULL = 2 / 3
-"""Of a part's room. One that is fuller ends before a block that does not fit; in another as much of it goes as can."""
+"""A part that is fuller than this ends before a block that does not fit; a less full one takes a part of the block."""
 
 Size = Callable[[str], int]
-"""How long a platform holds a text to be; `len` counts code points."""
+"""The length of a text as the platform counts it; `len` counts code points."""
 
 Divide = Callable[[str, int], tuple[str, str]]
-"""A piece's text in two, the first of at most so many units; "" and the text if it is not to be cut."""
+"""Divides a piece's text in two, the first of at most so many units; "" and the text if it is not to be cut."""
 
 
 def clean(text: str) -> str:
-    """The text without what could steer a terminal or turn its reading direction; line ends as \\n."""
+    """The text without control codes of terminals and reading direction; line ends as \\n."""
     text = _LINE_END.sub("\n", text)
     return _SURROGATE.sub("\ufffd", _CONTROL.sub("", _SEQUENCE.sub("", text)))
 
 
 def neutralise(text: str) -> str:
-    """The text with @everyone, <@…>, <!channel> and their like made words that call nobody."""
-    return _MENTION.sub(lambda found: found[0] + _BROKEN, text)
+    """The text with @everyone, <@…>, <!channel> and the like broken, so that they mention nobody."""
+    return _MENTION.sub(lambda mention: mention[0] + _BROKEN, text)
 
 
 def title(text: str) -> str:
-    """A conversation's title out of what was asked: one line without quotation marks of Markdown, "" of nothing."""
+    """A conversation's title from its question: one line without the quotation marks of Markdown, "" for nothing."""
     unquoted = _QUOTED.sub("", clean(text[:_READ_CHARS]))
     whole = neutralise(" ".join(unquoted.split()))
     if len(whole) <= TITLE_CHARS:
@@ -100,29 +100,29 @@ def title(text: str) -> str:
 
 
 def file_name(name: str, taken: set[str], unsafe: re.Pattern[str]) -> str:
-    """A file's name with nothing `unsafe` in it, none of those that are `taken`; it is taken from now on."""
+    """A file's name without `unsafe` characters that is not `taken` yet; it is added to `taken`."""
     path = PurePath(unsafe.sub("_", clean(name)).lstrip("._- ")[-80:].strip() or "file")
-    made, number = path.name, 2
-    while made in taken:
-        made, number = f"{path.stem}-{number}{path.suffix}", number + 1
-    taken.add(made)
-    return made
+    unique, number = path.name, 2
+    while unique in taken:
+        unique, number = f"{path.stem}-{number}{path.suffix}", number + 1
+    taken.add(unique)
+    return unique
 
 
 def shortened(text: str, most: int, size: Size) -> str:
     """The text in at most `most` units, cut after a word, with an ellipsis."""
     if size(text) <= most:
         return text
-    kept = text[: most - 2]
-    while size(kept) > most - 2:
-        kept = kept[:-1]
-    at = kept.rfind(" ", most // 2)
-    return (kept[:at] if at > 0 else kept).rstrip() + " …"
+    shortest = text[: most - 2]
+    while size(shortest) > most - 2:
+        shortest = shortest[:-1]
+    at = shortest.rfind(" ", most // 2)
+    return (shortest[:at] if at > 0 else shortest).rstrip() + " …"
 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A line that opens fenced code. `before` stands before the marks: indents, quote and list markers."""
+    """A line that opens fenced code. `before` precedes the marks: indents, quote and list markers."""
 
     before: str
     marks: str
@@ -142,16 +142,16 @@ class Block:
 
 
 def fence(line: str) -> Fence | None:
-    """What the line opens, if it opens fenced code."""
+    """The fence that the line opens, or None."""
     if "```" not in line and "~~~" not in line:
         return None
-    found = _FENCE.match(line)
-    return Fence(found[1], found[2], found[3].strip()) if found else None
+    opening = _FENCE.match(line)
+    return Fence(opening[1], opening[2], opening[3].strip()) if opening else None
 
 
 def blocks(markdown: str) -> list[Block]:
-    """The text's blocks in order. A list stays one block through the blank lines between its items."""
-    found: list[Block] = []
+    """The text's blocks in order. Blank lines between a list's items do not divide it."""
+    result: list[Block] = []
     open_fence: Fence | None = None
     listed, blank = False, True
     lines = LINE.findall(markdown)
@@ -160,19 +160,19 @@ def blocks(markdown: str) -> list[Block]:
         if open_fence and ">" in open_fence.before and not bare.lstrip().startswith(">"):
             open_fence, blank = None, True
         if open_fence:
-            found[-1].source += line
+            result[-1].source += line
             if open_fence.closed_by(bare):
                 open_fence, blank = None, True
             continue
         if not bare.strip():
-            if found:
-                found[-1].source += line
+            if result:
+                result[-1].source += line
             else:
-                found.append(Block("text", line))
+                result.append(Block("text", line))
             blank = True
             continue
         following = lines[at + 1].rstrip("\n") if at + 1 < len(lines) else ""
-        last = found[-1].kind if found else None
+        last = result[-1].kind if result else None
         kind: Kind = "text"
         if opened := fence(bare):
             kind = "fence"
@@ -182,20 +182,20 @@ def blocks(markdown: str) -> list[Block]:
             kind = "table"
         item = bool(_ITEM.match(bare)) or (listed and bare.startswith("  "))
         if kind == last and kind != "heading" and kind != "fence" and (not blank or (listed and item)):
-            found[-1].source += line
+            result[-1].source += line
         else:
-            found.append(Block(kind, line))
+            result.append(Block(kind, line))
         listed = item if kind == "text" else listed and kind == "fence"
         open_fence = opened
         blank = False
-    return found
+    return result
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What is not cut any further. `gap` are the line ends after it, should something follow.
+    """A part of a text that is not cut any further. `gap` are the line ends after it, if something follows.
 
-    One that `leads` is not the last of its part: a heading goes along with what it heads.
+    One that `leads` is not the last of its part: a heading stays with the text below it.
     """
 
     text: str
@@ -204,7 +204,7 @@ class Piece:
 
 
 def without_line(text: str, line: str) -> str:
-    """The text without the first such line, unless nothing else is in it."""
+    """The text without the first such line, unless that is all of it."""
     lines = text.split("\n")
     if line in lines and len(lines) > 1:
         lines.remove(line)
@@ -212,7 +212,7 @@ def without_line(text: str, line: str) -> str:
 
 
 def split(markdown: str, limit: int, size: Size = len) -> list[str]:
-    """Parts of at most `limit` characters, in order, cut where it hurts least.
+    """Parts of at most `limit` characters, in order, cut at the best places.
 
     Between blocks rather than inside one, between lines rather than inside one; fenced code,
     lists and tables stay whole while they fit. A fence that must be cut is closed and opened again.
@@ -224,17 +224,17 @@ def split(markdown: str, limit: int, size: Size = len) -> list[str]:
     for block in blocks(markdown):
         text = block.source.rstrip("\n")
         *full, last = cut(text, limit, size)
-        pieces += [Piece(one, "\n") for one in full]
+        pieces += [Piece(part, "\n") for part in full]
         pieces.append(Piece(last, block.source[len(text) :], block.kind == "heading"))
     parts = pack(pieces, limit, size)
-    return [shown for one in parts if (shown := one.strip("\n")).strip()]
+    return [shown for part in parts if (shown := part.strip("\n")).strip()]
 
 
 def pack(pieces: Iterable[Piece], limit: int, size: Size = len, divide: Divide | None = None) -> list[str]:
-    """Pieces of at most `limit` put together to parts of at most `limit`.
+    """Pieces of at most `limit` joined to parts of at most `limit`.
 
-    Each part is filled before the next begins, so that what is appended to a text leaves its full parts
-    as they were. With `divide` also by part of a piece, where much room would be left: platforms let few messages pass.
+    Each part is filled before the next begins, so that a text which grows leaves its full parts unchanged. With
+    `divide` a piece may be divided where much room would be left: platforms allow few messages.
     """
     parts: list[list[Piece]] = []
     part: list[Piece] = []
@@ -249,17 +249,17 @@ def pack(pieces: Iterable[Piece], limit: int, size: Size = len, divide: Divide |
             at = len(part)
             while at and part[at - 1].leads:
                 at -= 1
-            at = at or len(part)  # headings alone head nothing that they could go along with
+            at = at or len(part)  # a part of headings alone is not moved
             parts.append(part[:at])
             part = part[at:]
-            used = sum(size(one.text + one.gap) for one in part)
+            used = sum(size(leading.text + leading.gap) for leading in part)
             if part and used + length > limit:
                 parts.append(part)
                 part, used = [], 0
         part.append(piece)
         used += length + len(piece.gap)
     parts.append(part)
-    return ["".join(one.text + one.gap for one in part[:-1]) + part[-1].text for part in parts if part]
+    return ["".join(each.text + each.gap for each in part[:-1]) + part[-1].text for part in parts if part]
 
 
 def cut(block: str, limit: int, size: Size = len) -> list[str]:
@@ -275,7 +275,7 @@ def cut(block: str, limit: int, size: Size = len) -> list[str]:
             lines = lines[:-1]
         lines = lines[1:]
     elif not opened and len(lines) > 2 and opens_table(lines[0], lines[1].rstrip("\n")):
-        head = "".join(lines[:2])  # a table's header is repeated, or its rows mean nothing
+        head = "".join(lines[:2])  # a table's header is repeated in each part
         head = head if size(head) * 2 <= limit else ""
         lines = lines[2:] if head else lines
     room = limit - size(head) - len(foot) - 1
@@ -289,29 +289,29 @@ def cut(block: str, limit: int, size: Size = len) -> list[str]:
             body += piece
             used += length
     parts.append(body)
-    return [head + (one if not foot or one.endswith("\n") else one + "\n") + foot for one in parts]
+    return [head + (part if not foot or part.endswith("\n") else part + "\n") + foot for part in parts]
 
 
 def _pieces(line: str, room: int, size: Size) -> list[str]:
-    """A line in pieces of at most `room`: cut after a sentence in the last third, or a space not far before."""
+    """A line in pieces of at most `room`: cut after a sentence in the last third, else at a space before."""
     pieces = []
     while len(line) > room or size(line) > room:
         most = min(len(line), room)
         while size(line[:most]) > room:
             most -= max(1, (size(line[:most]) - room) // 2)
-        ends = [found.end() for found in _SENTENCE_END.finditer(line, most * 2 // 3, most)]
+        ends = [sentence.end() for sentence in _SENTENCE_END.finditer(line, most * 2 // 3, most)]
         at = ends[-1] if ends else line.rfind(" ", most // 3, most) + 1 or most
         pieces.append(line[:at])
         line = line[at:]
     return [*pieces, line]
 
 
-def rolled(text: str, new: str, *, overdue: bool) -> int | None:
-    """Where a growing text whose message has grown old goes on in another: an offset in `text + new`, after len(text).
+def roll_offset(text: str, new: str, *, overdue: bool) -> int | None:
+    """The offset in `text + new`, after len(text), where a growing text continues in another message; None to wait.
 
-    None to wait on. A platform's stream ends by itself after some minutes; who begins another in time loses nothing.
-    Between two lines, outside code and tables. If `overdue`, also between two words, but for what is bold, and anywhere
-    in code and tables: the pages reopen those, and take no link and no code within a line apart.
+    For a message that has grown old: a platform's stream ends by itself after some minutes. The offset is between two
+    lines, outside code and tables. If `overdue`, also between two words that are not bold, and anywhere in code and
+    tables: pages reopen those, and never divide a link or code within a line.
     """
     whole = text + new
     for end in re.finditer(r"\n+|[ \t]+" if overdue else r"\n+", new):
@@ -320,18 +320,18 @@ def rolled(text: str, new: str, *, overdue: bool) -> int | None:
             continue
         line = whole[whole.rfind("\n", 0, at - len(end[0])) + 1 : at]
         if overdue:
-            held = "\n" not in end[0] and any(line[-BOLD_CHARS:].count(mark) % 2 for mark in _BOLD)
+            inside = "\n" not in end[0] and any(line[-BOLD_CHARS:].count(mark) % 2 for mark in _BOLD)
         else:
-            held = "|" in line or _inside_code(whole[:at])
-        if not held:
+            inside = "|" in line or _inside_code(whole[:at])
+        if not inside:
             return at
     return None
 
 
 def _inside_code(text: str) -> bool:
     opened = ""
-    for found in _OPEN_CODE.finditer(text):
-        mark = found[1]
+    for mark_line in _OPEN_CODE.finditer(text):
+        mark = mark_line[1]
         if not opened:
             opened = mark
         elif mark[0] == opened[0] and len(mark) >= len(opened):
@@ -339,15 +339,15 @@ def _inside_code(text: str) -> bool:
     return bool(opened)
 
 
-def misleads(label: str, url: str) -> bool:
-    """Whether the label reads as one address, or as a citation, and the link leads to another place."""
-    said = unicodedata.normalize("NFKC", label.translate(_INVISIBLE)).lower()
-    if said.strip("[]() ").isdigit():
+def is_misleading(label: str, url: str) -> bool:
+    """Whether the label looks like an address or a citation while the link leads to another host."""
+    shown = unicodedata.normalize("NFKC", label.translate(_INVISIBLE)).lower()
+    if shown.strip("[]() ").isdigit():
         return True
     try:
         host = (urlsplit(url).hostname or "").removeprefix("www.")
     except ValueError:
         return True
-    return any(one[0].removeprefix("www.") != host for one in _HOST.finditer(said)) or (
-        "://" in said and host not in said
+    return any(host_shown[0].removeprefix("www.") != host for host_shown in _HOST.finditer(shown)) or (
+        "://" in shown and host not in shown
     )

@@ -1,6 +1,6 @@
-"""One message of a run: posted once, however often the process dies, and edited ever after.
+"""One message of a run: posted once, also when the process is killed in between, and edited from then on.
 
-Knows neither stages nor what its page says; the outbox remembers which message it is.
+Knows no stages; the outbox stores the message's id.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _log = logging.getLogger(__name__)
 
 
 class Message(Generic[AnyPage]):
-    """`page` gives what it shows by now, and whether that is final; None while there is nothing to show.
+    """`page` gives the present page, and whether it is final; None while there is nothing to show.
 
-    `instead_of`: the key of a message that this one takes over where it is not there yet itself. `in_place`: where it
-    cannot be edited, nothing is posted for it.
+    `instead_of` is the key of a message that this one replaces if it does not exist itself. `in_place`: it is only
+    edited, never posted.
     """
 
     def __init__(
@@ -66,82 +66,82 @@ class Message(Generic[AnyPage]):
         self.id: str | None = None
         self.gone = False
         self.unshown = False
-        """Whether what it says, or a file with it, could be shown nowhere."""
+        """Whether its page, or a file of it, could not be shown anywhere."""
         self.posted: float | None = None
-        """When it was posted for what it shows, by the clock; None for one that was there before."""
+        """When it was posted with its present stage, by the clock; None for one from before."""
         self._on: Surface[AnyPage] | None = None
         self._waited = False
-        """Whether what is there says no more yet than that the run waits."""
+        """Whether it only shows so far that the run waits."""
         self._stale: str | None = None
-        """What stood in its place before, and goes as soon as it is there."""
+        """The id of the message that it replaces, deleted as soon as the new one is posted."""
         self._claimed = False
         self._shown: str | None = None
-        self._noted: tuple[str, str, str | None] | None = None
-        self._noting: asyncio.Task[None] | None = None
+        self._recorded: tuple[str, str, str | None] | None = None
+        self._recording: asyncio.Task[None] | None = None
         self._style: MessageStyle | None = None
         self._files: tuple[tuple[str, bytes], ...] | None = ()
         self._unsure = False
-        """Whether it may have been posted without our knowing."""
+        """Whether a post may have succeeded without a response."""
         self._since = datetime.now(UTC)
         self._writing = asyncio.Lock()
 
     @property
-    def there(self) -> bool:
+    def exists(self) -> bool:
         return self.id is not None
 
     @property
-    def within_reach(self) -> bool:
-        """Whether it is there, and can be edited still."""
+    def editable(self) -> bool:
+        """Whether it exists, and can still be edited."""
         deleted = self.gone and not self.unshown
-        return self.there and not deleted and self._on not in self._home.lost
+        return self.exists and not deleted and self._on not in self._home.lost
 
     def take_over(self, ref: MessageRef, row: OutboxRow) -> None:
-        """Be another stage's message from now on."""
+        """Become another stage's message."""
         self._instead_of, self.ref, self._row = self.ref.key, ref, row
         self._waited = True
-        self.posted = None  # how long it has stood there says nothing of its text
+        self.posted = None  # its age says nothing about the age of its text
         self._claimed = False
 
-    def put_right(self, page: AnyPage) -> None:
-        """Show this for good, whatever it was to show, and though it may have been given up."""
+    def show_finally(self, page: AnyPage) -> None:
+        """Show this page as the final one, even if the message was given up."""
         self._page, self.gone, self.unshown = lambda: (page, True), False, False
 
     async def write(self) -> bool | None:
-        async with self._writing:  # where the run has moved, another writer may come for it already
-            found = self._page()
-            if found is None or self.gone:
+        async with self._writing:  # where the run has moved to another channel, two writers may write it
+            due = self._page()
+            if due is None or self.gone:
                 return False
-            page, final = found
+            page, final = due
             new = self.id is None
-            while not self._claimed:  # it may be taken over while the outbox is asked
+            while not self._claimed:  # it may be taken over during the claim
                 self._claimed = True
                 await self._claim()
-            if new and self.there and page.shown != self._shown:
+            if new and self.exists and page.shown != self._shown:
                 return None
             shown: str | None = page.shown
             wrote = shown != self._shown
             if wrote:
-                shown = self._shown = page.shown if await self._bring(page) else None
-            # Beside the next message, which need not wait for the storage; one that a crash leaves out is found.
-            self._noting = asyncio.create_task(self._note(self._noting, shown if final else None))
+                shown = self._shown = page.shown if await self._show(page) else None
+            # In a task, so that the next message does not wait for the storage; after a crash in between it is found.
+            self._recording = asyncio.create_task(self._record(self._recording, shown if final else None))
             return wrote
 
-    async def noted(self) -> None:
-        """Wait until the outbox knows what has been written."""
-        if self._noting is not None:
-            await asyncio.shield(self._noting)
+    async def recorded(self) -> None:
+        """Wait until the outbox has stored what was written."""
+        if self._recording is not None:
+            await asyncio.shield(self._recording)
 
     async def _claim(self) -> None:
-        """Learn from the outbox whether the message is there already."""
+        """Read from the outbox whether the message exists already."""
         try:
             row = self._row or await self._outbox.claim(self._space, self.ref.run, self.ref.key)
             before = None
             if row.message_id is None and self._instead_of:
                 before = await self._outbox.get(self._space, self.ref.run, self._instead_of)
-        except StorageFault as fault:  # better an answer that a crash might repeat than none
+        except StorageFault as fault:  # an answer that a crash may repeat is better than none
             _log.warning("run %s: a message could not be claimed: %s", self.ref.run, fault)
             return
-        if row.message_id is not None and self.id is None:  # else it was taken over while it was shown
+        if row.message_id is not None and self.id is None:  # else it was taken over while it was being shown
             self._recall(row.message_id, row.shown)
         elif before is not None and before.message_id is not None and self.id is None:
             self._recall(before.message_id, None)
@@ -154,8 +154,8 @@ class Message(Generic[AnyPage]):
         self._style = self._files = None
         self._home.recall(message)
 
-    async def _bring(self, page: AnyPage) -> bool:
-        """Show the page: here, else in a simpler style, else elsewhere. False if it can be shown nowhere."""
+    async def _show(self, page: AnyPage) -> bool:
+        """Show the page: here, or in a simpler style, or on another surface. False if it can be shown nowhere."""
         home = self._home
         style = home.style
         self.unshown = False
@@ -163,15 +163,15 @@ class Message(Generic[AnyPage]):
             surface = home.surface
             try:
                 if self._on in home.lost:
-                    self._anew()
+                    self._start_anew()
                 elif self.id is not None and self._style is not None and self._style < home.style:
                     self._stale = (
                         None if self._in_place else self.id
                     )  # a layout stays one: the plain style takes a new message
-                    self._anew()
+                    self._start_anew()
                 elif self.id is not None and self._waited and surface.renames(self.id, page):
                     self._stale = self.id
-                    self._anew()
+                    self._start_anew()
                 self._waited = False
                 if self.id is None and self._in_place:
                     self.gone = True
@@ -184,20 +184,22 @@ class Message(Generic[AnyPage]):
                 self.gone = True
             except NotEditable:
                 self._stale = None if self._in_place else self.id
-                self._anew()
+                self._start_anew()
             except Refused as refused:
                 if home.style is MessageStyle.BARE:
                     _log.warning("run %s: the platform does not take a message: %s", self.ref.run, refused)
                     self.gone = self.unshown = True
-                    home.style = style  # it was not for its style
+                    home.style = style  # the style was not the reason
                 else:
-                    self._style = self._style or MessageStyle.LAYOUT  # as most from before a crash are
+                    self._style = (
+                        self._style or MessageStyle.LAYOUT
+                    )  # the likely style of one from before a crash
                     home.style = MessageStyle(max(home.style, self._style) + 1)
             except PlaceClosed as closed:
                 try:
                     if self._in_place:
                         self.gone = True
-                    elif not await home.beyond(surface, closed):
+                    elif not await home.move(surface, closed):
                         _log.warning("run %s: nowhere to show a message: %s", self.ref.run, closed)
                         self.gone = self.unshown = True
                 except Gone:
@@ -212,15 +214,15 @@ class Message(Generic[AnyPage]):
                 _log.info("run %s: an older form of a message stays", self.ref.run)
         return not self.gone
 
-    def _anew(self) -> None:
-        """Its next message is another one, and not to be taken for a repetition of this one."""
+    def _start_anew(self) -> None:
+        """Post another message the next time, with another ref, so that it is no repetition of this one."""
         self.id, self._on, self.ref = None, None, replace(self.ref, turn=self.ref.turn + 1)
 
     async def _post(self, surface: Surface[AnyPage], page: AnyPage) -> None:
-        """Post it, unless an earlier try whose outcome nobody knows has done so."""
+        """Post it, unless an earlier try with an unknown outcome has done so."""
         unsure, self._unsure = self._unsure, True
-        found = await surface.find(self.ref, self._since, self._home.messages) if unsure else None
-        if found is None:
+        earlier = await surface.find(self.ref, self._since, self._home.messages) if unsure else None
+        if earlier is None:
             try:
                 self.id = await surface.post(page, self.ref, self._home.style)
             except NotSent:
@@ -230,27 +232,29 @@ class Message(Generic[AnyPage]):
             self._on, self._style, self._files = surface, self._home.style, page.files
             self._home.messages.add(self.id)
         else:
-            self._recall(found, None)
+            self._recall(earlier, None)
         self._unsure = False
-        if unsure and self.id is not None:  # also a post's nonce may have given us the earlier message
+        if (
+            unsure and self.id is not None
+        ):  # the post may have returned the earlier message, because of its nonce
             await self._edit(surface, page, self.id)
 
     async def _edit(self, surface: Surface[AnyPage], page: AnyPage, message: str) -> None:
-        # What a message that was posted before a crash shows is not known.
+        # What a message from before a crash shows is not known.
         files = page.files != self._files if self._files is not None else bool(page.files)
         style = self._home.style
         await surface.edit(message, page, self.ref, style, files=files, reset=self._style is None)
         self._style, self._files = style, page.files
 
-    async def _note(self, before: asyncio.Task[None] | None, shown: str | None) -> None:
-        """Write down which message it is, and what it shows once that is final."""
+    async def _record(self, before: asyncio.Task[None] | None, shown: str | None) -> None:
+        """Store the message's id, and what it shows once that is final."""
         if before is not None:
             await before
-        if self.id is None or self._noted == (self.ref.key, self.id, shown):
+        if self.id is None or self._recorded == (self.ref.key, self.id, shown):
             return
         noting = (self.ref.key, self.id, shown)
         try:
             await self._outbox.sent(self._space, self.ref.run, self.ref.key, self.id, shown)
         except StorageFault as fault:
             _log.warning("run %s: a message could not be noted: %s", self.ref.run, fault)
-        self._noted = noting
+        self._recorded = noting

@@ -1,8 +1,7 @@
-"""What the buttons under an answer do, for everybody who presses one, however long ago it was posted.
+"""What the buttons under an answer do, for everybody who presses one, however old the answer is.
 
-All that a press needs stands in the button's id, in the storage, and in the pressed message. A press that comes too
-late, or from where it does not belong, gets a sentence that only the presser sees. Knows no platform: each says how a
-press is acknowledged, and how its message is changed.
+A press needs only the button's id, the storage and the pressed message. A press that is too late, or not allowed, gets
+a sentence that only the presser sees. Knows no platform: each acknowledges presses and changes messages its own way.
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
-from bot.adapters import footer, offered
+from bot.adapters import footer, stored_choices
 
 if TYPE_CHECKING:
-    from bot.adapters.intake import Intake, Spot
-    from bot.adapters.offered import KeptChoice
+    from bot.adapters.intake import Intake, Location
+    from bot.adapters.stored_choices import StoredChoice
     from bot.events import Citation
 
 T = TypeVar("T")
@@ -26,46 +25,46 @@ class Press(Protocol):
     def intake(self) -> Intake: ...
 
     @property
-    def here(self) -> Spot:
-        """Where the presser is. Its space is theirs: an id that was copied from elsewhere finds nothing there."""
+    def location(self) -> Location:
+        """The presser and the place. Runs are looked up in its space alone, whatever id a button has."""
         ...
 
     def acknowledge(self) -> Awaitable[object]:
-        """There is no answer to be told at once."""
+        """Acknowledge the press; the answer may come later."""
         ...
 
     async def soon(self, looked_up: Awaitable[T]) -> T:
-        """What was looked up; should that take long, the press is acknowledged meanwhile."""
+        """Wait for a look-up; if it takes long, acknowledge the press meanwhile."""
         ...
 
     async def tell(self, key: str, **values: object) -> None:
-        """A sentence of the catalogue, to the presser alone."""
+        """Show a sentence of the catalogue to the presser alone."""
         ...
 
     async def hidden(self, run: str) -> bool:
-        """Whether the run is not for the presser to see."""
+        """Whether the presser may not see the run."""
         ...
 
-    async def begin(self, chosen: KeptChoice, run: str) -> None:
-        """Do what the line of the run's choice says, or ask for the words that it lacks."""
+    async def begin(self, chosen: StoredChoice, run: str) -> None:
+        """Begin what the choice's line says, or ask for its words first."""
         ...
 
     def recount(self, run: str) -> None:
-        """Have the pressed message show the votes, soon."""
+        """Have the votes on the pressed message updated soon."""
         ...
 
     async def stopped(self) -> None:
-        """Say who has stopped the run, to everybody who sees its answer."""
+        """Tell everybody who sees the answer who has stopped the run."""
         ...
 
-    async def take_off(self, custom_id: str) -> None:
-        """Take a button off the pressed message, as that stands now. Nothing where that can't be."""
+    async def remove_button(self, custom_id: str) -> None:
+        """Remove a button from the pressed message, if it can be edited."""
         ...
 
 
 async def stop(press: Press, run: str) -> None:
-    """Anyone who sees the answer may stop it, as with "stop"."""
-    app, space = press.intake.app, press.here.space
+    """Stop the run, which anyone who sees the answer may do, as with "stop"."""
+    app, space = press.intake.app, press.location.space
     hidden, _ = await asyncio.gather(press.hidden(run), press.acknowledge())
     if hidden:
         await press.tell("buttons.stale")
@@ -75,55 +74,55 @@ async def stop(press: Press, run: str) -> None:
         await press.tell("buttons.stopping")
     else:
         await press.tell("buttons.ended")
-        await press.take_off(f"stop:{run}")
+        await press.remove_button(f"stop:{run}")
 
 
 async def choose(press: Press, run: str, n: str) -> None:
-    """As if the presser had typed the choice's line; nothing where it has none.
+    """Do as if the presser had typed the choice's line, if it has one.
 
-    A vote is kept: with a line the run that it begins is the answer, else a sentence is.
+    A vote is stored; it is answered by the run of its line, or else by a sentence.
     """
-    records, space = press.intake.app.records, press.here.space
-    kept = await records.offers.get(space, run, offered.KIND, int(n))
-    if kept is None or await press.hidden(run):
+    records, space = press.intake.app.records, press.location.space
+    stored = await records.offers.get(space, run, stored_choices.KIND, int(n))
+    if stored is None or await press.hidden(run):
         await press.tell("buttons.stale")
         return
-    chosen = offered.kept_choice(kept)
+    chosen = stored_choices.from_json(stored)
     if chosen.over:
         await press.tell("buttons.taken")
         return
     if chosen.votes:
         if not chosen.command:
             await press.acknowledge()
-        await records.votes.give(space, run, chosen.group, str(press.here.user), int(n))
+        await records.votes.give(space, run, chosen.group, str(press.location.user), int(n))
     if chosen.command:
         await press.begin(chosen, run)
     elif chosen.votes:
         await press.tell("buttons.voted", label=chosen.label)
-    else:  # the buttons stay: somebody else may think otherwise
+    else:  # the buttons stay, for other people
         await press.tell("buttons.dismissed")
     if chosen.votes:
         press.recount(run)
 
 
-async def judge(press: Press, run: str, verdict: Literal["up", "down"]) -> None:
-    """A thumb; the last one of a person counts."""
-    if not await press.soon(known(press, run)):
+async def rate(press: Press, run: str, verdict: Literal["up", "down"]) -> None:
+    """Store a thumb up or down; each person's last one counts."""
+    if not await press.soon(visible(press, run)):
         await press.tell("buttons.stale")
         return
     feedback = press.intake.app.records.feedback
-    await press.soon(feedback.give(press.here.space, run, str(press.here.user), verdict))
+    await press.soon(feedback.give(press.location.space, run, str(press.location.user), verdict))
     await press.tell(f"buttons.thanks_{verdict}")
 
 
-async def known(press: Press, run: str) -> bool:
-    """Whether the run is of the presser's space, and for them to see."""
-    past = await press.intake.app.request_of(press.here.space, run)
+async def visible(press: Press, run: str) -> bool:
+    """Whether the run is of the presser's space, and they may see it."""
+    past = await press.intake.app.request_of(press.location.space, run)
     return past is not None and not await press.hidden(run)
 
 
-async def cited(press: Press, run: str) -> list[Citation]:
-    """The sources of the run's answer; none where it is not for the presser to see."""
+async def citations(press: Press, run: str) -> list[Citation]:
+    """The sources of the run's answer; none if the presser may not see it."""
     if await press.hidden(run):
         return []
-    return footer.cited(await press.intake.app.records.offers.all(press.here.space, run, "source"))
+    return footer.citations(await press.intake.app.records.offers.all(press.location.space, run, "source"))

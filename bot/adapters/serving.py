@@ -1,6 +1,6 @@
-"""`run`: the bot on the platforms that are set up, side by side, until it is told to leave.
+"""`run`: the bot on all configured platforms at once, until it is told to stop.
 
-Opens the application once, lets each platform in, and says in one sentence why one could not go on. Knows no event.
+Opens the application once, starts each platform's adapter, and prints one sentence for one that fails. Knows no event.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from bot.adapters import leaving
-from bot.adapters.discreet import Discreet
+from bot.adapters import termination
+from bot.adapters.log_redaction import RedactingFormatter
 from bot.adapters.slack.installed import credentials
 from bot.adapters.terminal import log_to
 from bot.events import Sorry
@@ -25,62 +25,62 @@ if TYPE_CHECKING:
     from bot.config import Config
 
 OURS: Final = ("bot.", "discord.", "slack_")
-"""Whose log lines people see on standard error when nothing is wrong; the file has everybody's."""
+"""Loggers whose lines below a warning go to standard error; the file has all lines."""
 
 SWITCH_S: Final = 0.001
-"""How long a thread may compute while the loop waits for it; Python's default is five times that."""
+"""How long a thread may compute while the event loop waits for it; Python's default is five times that."""
 
 _log = logging.getLogger(__name__)
 
 
-class Platform(Protocol):
-    """One of those that people talk to the bot on."""
+class Adapter(Protocol):
+    """The adapter of a platform with messages."""
 
     async def prepare(self) -> None:
         """Sign in, and attach the views. Raises Sorry."""
         ...
 
     async def run(self) -> None:
-        """Take in what people do until `quiet`. Raises Sorry when it cannot go on."""
+        """Receive events until `stop_receiving`. Raises Sorry when it cannot go on."""
         ...
 
-    async def quiet(self) -> None:
-        """Nothing new comes in, while messages can still be sent."""
+    async def stop_receiving(self) -> None:
+        """Receive nothing more; messages can still be sent."""
         ...
 
     async def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """A platform that is set up. `secrets` may stand in no log."""
+class ConfiguredPlatform:
+    """A configured platform. `secrets` must not appear in any log."""
 
     name: str
     secrets: tuple[str, ...]
-    make: Callable[[App], Platform]
+    make: Callable[[App], Adapter]
 
 
 def serve(config: Config, locale: str) -> int:
     """Run until SIGTERM or Ctrl-C. Raises Sorry when nothing can begin, or nothing can go on."""
     say = words(locale)
     chosen = _chosen(config, say)
-    _log_to(config, [secret for one in chosen for secret in one.secrets])
-    # Threads that compute give way this soon: the loop has three seconds to acknowledge whatever comes.
+    _log_to(config, [secret for platform in chosen for secret in platform.secrets])
+    # Threads that compute yield this soon, because the event loop has to acknowledge events within three seconds.
     sys.setswitchinterval(SWITCH_S)
-    return leaving.run(_serve(config, chosen, say))
+    return termination.run(_serve(config, chosen, say))
 
 
-def _chosen(config: Config, say: Words) -> list[Chosen]:
-    """What is set up. A sentence is printed for what is only half set up, or raised if that is all there is."""
-    found: list[Chosen] = []
+def _chosen(config: Config, say: Words) -> list[ConfiguredPlatform]:
+    """The configured platforms. A half configured one gets a printed sentence, or raises Sorry if there is no other."""
+    configured: list[ConfiguredPlatform] = []
     half: list[Sorry] = []
     for look in (_discord, _slack):
         try:
-            if (one := look(config, say)) is not None:
-                found.append(one)
+            if (platform := look(config, say)) is not None:
+                configured.append(platform)
         except Sorry as sorry:
             half.append(sorry)
-    if not found:
+    if not configured:
         slack = config.slack
         raise _last(half, say) or Sorry(
             "serving.nothing",
@@ -89,63 +89,63 @@ def _chosen(config: Config, say: Words) -> list[Chosen]:
             beside=slack.app_token_env if slack.mode == "socket" else slack.signing_secret_env,
         )
     _tell(half, say)
-    return found
+    return configured
 
 
-def _discord(config: Config, say: Words) -> Chosen | None:
+def _discord(config: Config, say: Words) -> ConfiguredPlatform | None:
     token = (config.secret(config.discord.token_env) or "").strip()
     if not token:
         return None
     if any(character.isspace() for character in token):
         raise Sorry("discord_run.token_refused", variable=config.discord.token_env)
 
-    def make(app: App) -> Platform:
+    def make(app: App) -> Adapter:
         from bot.adapters.discord.service import Discord
 
         return Discord(app, config, token, say)
 
-    return Chosen("Discord", (token,), make)
+    return ConfiguredPlatform("Discord", (token,), make)
 
 
-def _slack(config: Config, say: Words) -> Chosen | None:
-    found = credentials.needed(config)
-    if found is None:
+def _slack(config: Config, say: Words) -> ConfiguredPlatform | None:
+    slack_credentials = credentials.needed(config)
+    if slack_credentials is None:
         return None
 
-    def make(app: App) -> Platform:
+    def make(app: App) -> Adapter:
         from bot.adapters.slack.service import Slack
 
-        return Slack(app, config, found, say)
+        return Slack(app, config, slack_credentials, say)
 
-    return Chosen("Slack", found.secrets, make)
+    return ConfiguredPlatform("Slack", slack_credentials.secrets, make)
 
 
-async def _serve(config: Config, chosen: list[Chosen], say: Words) -> int:
+async def _serve(config: Config, chosen: list[ConfiguredPlatform], say: Words) -> int:
     from bot.app import App
 
-    names = say("serving.and").join(one.name for one in chosen)
+    names = say("serving.and").join(platform.name for platform in chosen)
     print(say("serving.opening", folder=config.data_dir, names=names), file=sys.stderr, flush=True)
     app = await App.open(config)
-    made: list[Platform] = []
+    adapters: list[Adapter] = []
     try:
-        for one in chosen:
-            made.append(one.make(app))  # noqa: PERF401  (those that were made are closed if the next one fails)
-        await _serve_on(app, made, say)
+        for platform in chosen:
+            adapters.append(platform.make(app))  # noqa: PERF401  (those that were made are closed if the next one fails)
+        await _serve_on(app, adapters, say)
     finally:
-        # In this order: nothing new comes in, what runs is put away, and only then the way out closes.
-        await _each([one.quiet for one in made])
+        # In this order: receive nothing more, end the runs, and only then close what sends messages.
+        await _each([adapter.stop_receiving for adapter in adapters])
         await app.close()
-        await _each([one.close for one in made])
+        await _each([adapter.close for adapter in adapters])
     return 0
 
 
-async def _serve_on(app: App, platforms: list[Platform], say: Words) -> None:
-    """Until all have ended. Raises what the last one failed with if none is left."""
+async def _serve_on(app: App, platforms: list[Adapter], say: Words) -> None:
+    """Run all adapters until they end. Raises the fault of the last one if all have failed."""
     failed: list[Sorry] = []
     ready = []
-    # Signing in is mostly waiting: side by side, and meanwhile what the start needs is loaded.
+    # Signing in is mostly waiting: do it at the same time, and load meanwhile what the start needs.
     app.load()
-    prepared = await asyncio.gather(*(one.prepare() for one in platforms), return_exceptions=True)
+    prepared = await asyncio.gather(*(each.prepare() for each in platforms), return_exceptions=True)
     for platform, fault in zip(platforms, prepared, strict=True):
         if isinstance(fault, Sorry):
             failed.append(fault)
@@ -158,9 +158,9 @@ async def _serve_on(app: App, platforms: list[Platform], say: Words) -> None:
         failed.clear()
         if resumed := await app.start():
             _log.info("taking up %d requests that were cut off", len(resumed))
-        # What is there by now stays: looking through it for garbage, again and again, would hold up the loop.
+        # The present objects stay alive: searching them for garbage again and again would block the loop.
         gc.freeze()
-    running = {asyncio.create_task(one.run()): one for one in ready}
+    running = {asyncio.create_task(each.run()): each for each in ready}
     try:
         while running:
             _tell(failed, say)
@@ -170,7 +170,7 @@ async def _serve_on(app: App, platforms: list[Platform], say: Words) -> None:
                 platform = running.pop(task)
                 if isinstance(ended_by := task.exception(), Sorry):
                     failed.append(ended_by)
-                    await _each([platform.quiet])
+                    await _each([platform.stop_receiving])
                 elif ended_by is not None:
                     raise ended_by
     finally:
@@ -183,7 +183,7 @@ async def _serve_on(app: App, platforms: list[Platform], say: Words) -> None:
 
 
 def _last(sorries: list[Sorry], say: Words) -> Sorry | None:
-    """The one to end with; the others are printed."""
+    """The last fault; the others are printed."""
     _tell(sorries[:-1], say)
     return sorries[-1] if sorries else None
 
@@ -194,17 +194,17 @@ def _tell(sorries: list[Sorry], say: Words) -> None:
 
 
 async def _each(steps: list[Callable[[], Awaitable[None]]]) -> None:
-    """Side by side; what one fails with does not keep the others from leaving."""
+    """Call all at once; a fault of one does not stop the others."""
     for fault in await asyncio.gather(*(step() for step in steps), return_exceptions=True):
         if isinstance(fault, BaseException):
             _log.error("could not leave in order", exc_info=fault)
 
 
 def _log_to(config: Config, secrets: list[str]) -> None:
-    """To the data folder as ever, and to standard error, where a container's or service's log is looked for."""
+    """Log to the data folder, and to standard error for containers and services."""
     log_to(config)
     root, shown = logging.getLogger(), logging.StreamHandler(sys.stderr)
     shown.addFilter(lambda line: line.levelno >= logging.WARNING or line.name.startswith(OURS))
     root.addHandler(shown)
     for handler in root.handlers:
-        handler.setFormatter(Discreet(*secrets))
+        handler.setFormatter(RedactingFormatter(*secrets))

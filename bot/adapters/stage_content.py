@@ -1,4 +1,4 @@
-"""One stage of a run as it stands right now: what the view keeps and the renderer turns into messages."""
+"""The present content of one stage of a run, which renderers turn into messages."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ from bot.words import Words
 
 @dataclass(slots=True)
 class StageContent:
-    """What one Stage has shown so far. `first_choice` is how many choices the run offered before this stage.
+    """What one Stage has shown so far. `first_choice` is the number of choices that the run offered before this stage.
 
-    `counts` are votes, by the number of the choice.
-
-    At each offset of `cuts` the text goes on in another message, however much room there is in the one before.
-    `growing` is True until the next stage opens or the run ends. `replaces`: a crash cut this stage off and
-    it is being made anew. `links` are lines of the platform's own Markdown that its adapter has written itself,
-    such as where a conversation goes on: they are shown as they are. `speaker` is who says all of it, None for the bot.
-    `calls` are the ids of people who are called by name.
+    `counts` are votes, by the number of the choice. At each offset of `cuts` the text continues in another message.
+    `growing` is True until the next stage opens or the run ends. `replaces`: a crash interrupted this stage and it is
+    written again. `links` are lines in the platform's own Markdown, made by its adapter and shown unchanged. `speaker`
+    is the speaker of all of it, None for the bot. `calls` are the ids of mentioned people.
     """
 
     key: str
@@ -42,13 +39,12 @@ class StageContent:
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """What a page needs to know beside its stage.
+    """What a page depends on besides its stage.
 
-    `last`: nothing follows this stage in its run. `ended`: "" while the run goes on, else how it ended.
-    `private`: only the asker sees it, so it can be shared; `share` is the key of what the button says that
-    does. `retry`: whether asking again makes sense.
-    `feedback`: whether a thumb up or down is asked for. `hint`: a line on how to go on, or "".
-    `no_files`: the permission without which no file can be sent here, or "".
+    `last`: no stage follows this one. `ended`: "" while the run goes on, else how it ended. `private`: only the asker
+    sees it, so it can be shared; `share` is the key of that button's label. `retry`: whether it offers to ask again.
+    `feedback`: whether it asks for a rating. `hint`: a line on how to continue, or "". `no_files`: the missing
+    permission without which no file can be sent, or "".
     """
 
     run: str

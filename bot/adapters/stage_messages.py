@@ -1,7 +1,7 @@
-"""The messages in which a run's stages stand: made for them, put in their channel's line, waited for.
+"""The messages of a run's stages: made, queued at their channel's writer, and awaited.
 
-Each asks for its page when its turn comes, so that whatever changed meanwhile goes out in one piece. Knows no event, no
-work and no platform.
+Each makes its page when its turn comes, so that all changes until then go into one edit. Knows no event, no work and no
+platform.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Generic
 
-from bot.adapters.markdown import rolled
+from bot.adapters.markdown import roll_offset
 from bot.adapters.message import Message
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.surface import AnyPage, Gone, MessageRef, MessageStyle, PlaceClosed, Refused, Unavailable
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from storage.outbox import Outbox, OutboxRow
 
 FIRST = "first"
-"""The outbox's key for a message that is there before any stage opens, or that holds them all."""
+"""The outbox's key of a message from before the first stage, or of one message for all stages."""
 
 OVERDUE_S = 15.0
-"""How long the end of a line is waited for, where a message has grown so old that another should go on."""
+"""How long to wait for the end of a line before a text whose message has grown old continues in another."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect(Generic[AnyPage]):
-    """How a platform says what a run shows.
+    """How a platform shows a run.
 
-    `pages` of a stage: its messages, at least one. `folded` makes one page of all stages; where it is given, they
-    stand in one message. `adapt` makes a work's sentence the platform's. After `roll_after_s` a message that still
-    grows goes on in another. `own_keys`: by these the adapter has messages of its own in the outbox.
+    `pages` makes the pages of a stage, one per message, at least one. `folded`, where given, makes one page of all
+    stages, for a single message. `adapt` converts a work's Markdown to the platform's. After `roll_after_s` a growing
+    text continues in another message. `own_keys` are the outbox's keys of the adapter's own messages.
     """
 
     pages: Callable[[StageContent, PageContext], Sequence[AnyPage]]
@@ -50,7 +50,7 @@ class Dialect(Generic[AnyPage]):
 
 @dataclass(eq=False, slots=True)
 class ShownStage(Generic[AnyPage]):
-    """A stage with its messages, and its pages as they were last made. `worded`: it had words to write."""
+    """A stage with its messages and its last pages. `worded`: it has had text to show."""
 
     content: StageContent
     messages: list[Message[AnyPage]] = field(default_factory=list)
@@ -59,7 +59,7 @@ class ShownStage(Generic[AnyPage]):
 
 
 class StageMessages(Generic[AnyPage]):
-    """One run's, on one home. `context` gives what pages need to know beside their stage: of the last one, or not."""
+    """The messages of one run. `context` gives the PageContext of the last stage (True) or of an earlier one."""
 
     def __init__(
         self,
@@ -79,9 +79,9 @@ class StageMessages(Generic[AnyPage]):
         self._context = context
         self.stages: list[ShownStage[AnyPage]] = []
         self.placed = False
-        """Whether there is a place for them by now."""
+        """Whether the home is open, so that messages can be written."""
         self.in_place = False
-        """Whether what they show is not to be shown where they cannot be edited."""
+        """Whether messages are only edited, never posted."""
         self._put: dict[Message[AnyPage], Writer] = {}
 
     @property
@@ -89,7 +89,7 @@ class StageMessages(Generic[AnyPage]):
         return [staged.content for staged in self.stages]
 
     def begin(self, content: StageContent, row: OutboxRow | None = None) -> ShownStage[AnyPage]:
-        """A new stage. `row` is the outbox's, if it was claimed."""
+        """Add a stage. `row` is the outbox's, if it was claimed."""
         staged = ShownStage[AnyPage](content)
         if self._dialect.folded is None:
             before = FIRST if row is not None and not self.stages else ""
@@ -99,12 +99,12 @@ class StageMessages(Generic[AnyPage]):
         else:
             staged.messages.append(self._message(staged, 0, FIRST))
         self.stages.append(staged)
-        for stage in self.stages[-2:]:  # the one before is no longer the last, which has the buttons
+        for stage in self.stages[-2:]:  # the one before loses the buttons, which only the last stage has
             self.changed(stage)
         return staged
 
     def replace(self, staged: ShownStage[AnyPage], content: StageContent, row: OutboxRow) -> None:
-        """Another stage, whose `row` was claimed, in the messages of this one."""
+        """Show another stage, whose `row` was claimed, in the messages of this one."""
         staged.content = content
         if self._dialect.folded is None:
             for message in staged.messages:
@@ -112,39 +112,41 @@ class StageMessages(Generic[AnyPage]):
         self.changed(staged)
 
     def grow(self, staged: ShownStage[AnyPage], text: str) -> None:
-        """More of its text; in another message, if the last one has grown old since it was posted."""
+        """Add text; in another message, if the last one has grown too old."""
         content, posted = staged.content, staged.messages[-1].posted
         roll_after_s = self._dialect.roll_after_s
         age = self._writers.clock.time() - posted if posted is not None else 0.0
-        # One cut, one message: the next one waits until what follows the last has begun to be shown.
+        # One cut, one message: no further cut before the message after the last cut exists.
         if roll_after_s is not None and age > roll_after_s and len(staged.messages) > len(content.cuts):
-            at = rolled(content.text, text, overdue=age > roll_after_s + OVERDUE_S)
+            at = roll_offset(content.text, text, overdue=age > roll_after_s + OVERDUE_S)
             if at is not None and at > max(content.cuts, default=0):
                 content.cuts.append(at)
         content.text += text
 
     def open(self) -> None:
-        """There is a place: have all written that has been waiting for it."""
+        """Queue all messages, now that the home is open."""
         self.placed = True
         for staged in self.stages:
             self.changed(staged)
 
     def changed(self, staged: ShownStage[AnyPage], *, titled: bool = False) -> None:
-        """The stage has something new, perhaps another title: have it written, once there is a place for it."""
+        """Queue the messages of a changed stage, once the home is open. `titled`: its title has changed, too."""
         staged.pages = None
         if not self.placed:
             return
         final = not staged.content.growing
         worded = bool(staged.content.text.strip())
         if worded and not (final or staged.worded or self._dialect.folded):
-            worded = not self._pages(staged)[0].wordless  # the platform's pages may hold back its beginning
+            worded = not self._pages(staged)[
+                0
+            ].wordless  # a platform's pages may hold back the beginning of a text
         rank = Rank.FINAL if final else Rank.FIRST if worded and not staged.worded else Rank.PASSING
         staged.worded = worded
-        # While it grows, only its last message does; the title stands in the first.
+        # While the text grows, only the last message changes; the title is in the first.
         for message in staged.messages if final or titled else staged.messages[-1:]:
             self._write(message, rank, empty=not final and not worded)
         if final and self._dialect.folded is None:
-            self._add_messages(staged)  # so that all are in line before the next stage's
+            self._add_messages(staged)  # so that all are queued before those of the next stage
 
     def _write(self, message: Message[AnyPage], rank: Rank, *, empty: bool = False) -> None:
         writer = self._writers.at(self._home.surface.key)
@@ -172,7 +174,7 @@ class StageMessages(Generic[AnyPage]):
         )
 
     def _page(self, staged: ShownStage[AnyPage], part: int) -> tuple[AnyPage, bool] | None:
-        """What a message of the stage shows by now, and whether it stays so; None for no longer anything."""
+        """The present page of a message of the stage, and whether it is final; None where it has none any more."""
         if self._dialect.folded is not None:
             context = self._context(True)
             return self._dialect.folded(self.contents, context), bool(context.ended)
@@ -187,24 +189,24 @@ class StageMessages(Generic[AnyPage]):
         return staged.pages
 
     def _add_messages(self, staged: ShownStage[AnyPage]) -> None:
-        """For pages that have none yet."""
+        """Make messages for pages that have none."""
         for part in range(len(staged.messages), len(self._pages(staged))):
             message = self._message(staged, part, f"{staged.content.key}#{part + 1}")
             staged.messages.append(message)
             self._write(message, Rank.PASSING if staged.content.growing else Rank.FINAL)
 
     async def written(self) -> None:
-        """Wait until everything is on the screen, or given up."""
+        """Wait until everything is written, or given up."""
         while self._put:
             waiting, self._put = self._put, {}
             for message, writer in waiting.items():
                 await writer.settled(message)
-                await message.noted()
+                await message.recorded()
         if self._dialect.folded is None:
             await self._clear()
 
     async def _clear(self) -> None:
-        """Take away the messages that only a text which a crash cut off had needed."""
+        """Delete messages that only the longer text of before a crash needed."""
         for staged in self.stages:
             part = len(self._pages(staged)) + 1
             while row := await self._outbox.get(self._space, self._run, f"{staged.content.key}#{part}"):
@@ -217,25 +219,25 @@ class StageMessages(Generic[AnyPage]):
 
     async def amend(self, page: Callable[[StageContent, int], AnyPage]) -> bool:
         """See home.Amend."""
-        within_reach = [
+        editable = [
             (message, staged.content, part)
             for staged in self.stages
             for part, message in enumerate(staged.messages)
-            if message.within_reach
+            if message.editable
         ]
-        if not within_reach:
+        if not editable:
             return False
-        message, content, part = within_reach[-1]
-        message.put_right(page(content, part))
+        message, content, part = editable[-1]
+        message.show_finally(page(content, part))
         self._write(message, Rank.FINAL)
         await self._put.pop(message).settled(message)
-        await message.noted()
+        await message.recorded()
         return not (message.gone or message.unshown)
 
-    async def tell_alone(self) -> bool:
-        """Tell the asker alone how it ended, or all of it; False if that can't be. Needs no place."""
+    async def tell_asker(self) -> bool:
+        """Show all of it, or how it ended, to the asker alone; False if that is impossible. Needs no open home."""
         response = self._home.response
-        if response is None or (self._home.private and not self._home.alone):
+        if response is None or (self._home.private and not self._home.ephemeral):
             return False
         if self._dialect.folded is not None:
             pages = [(FIRST, self._dialect.folded(self.contents, self._context(True)))]
@@ -246,7 +248,7 @@ class StageMessages(Generic[AnyPage]):
                 for part, page in enumerate(self._pages(staged), 1)
             ]
         if not response.files and any(page.files for _, page in pages):
-            return False  # or half of it would stand here, and half elsewhere
+            return False  # else one half would be here, and the other elsewhere
         try:
             for key, page in pages:
                 row = await self._outbox.claim(self._space, self._run, key)

@@ -1,6 +1,6 @@
-"""Where a run's messages are put, and what can go wrong there, in the words of all platforms.
+"""A surface: a channel, thread or response that takes messages, with its faults, common to all platforms.
 
-Knows no run and no stage; each platform has surfaces of its own, and a page made for them.
+Knows no run and no stage; each platform has its own surfaces and pages.
 """
 
 from __future__ import annotations
@@ -12,32 +12,32 @@ from enum import IntEnum
 from typing import Final, Protocol, TypeVar
 
 OWN: Final = "own:"
-"""What the id of a message begins with that stands under its speaker's own name: what follows is the platform's."""
+"""The prefix of the id of a message under its speaker's own name; the platform's id follows."""
 
 
 def bare(message: str) -> str:
-    """The id by which the platform knows the message."""
+    """The platform's id of the message."""
     return message.rpartition(":")[2] if message.startswith(OWN) else message
 
 
 class SurfaceFault(Exception):
-    """Any of these. Their texts hold no secret."""
+    """A fault of a surface. Its text holds no secret."""
 
 
 class Gone(SurfaceFault):
-    """Somebody deleted the message, and did not do it to see it again."""
+    """Deleted by a user; do not repost."""
 
 
 class NotEditable(SurfaceFault):
-    """The message has been edited as often as the platform lets it be."""
+    """The platform allows no further edit of the message."""
 
 
 class Refused(SurfaceFault):
-    """The platform does not take the message as it is."""
+    """The platform refuses the message in this form."""
 
 
 class PlaceClosed(SurfaceFault):
-    """Nothing can be written here (any more). `code` is the platform's, 0 if we know without asking."""
+    """Nothing can be written here (any more). `code` is the platform's, 0 if no request was made."""
 
     def __init__(self, code: int | str = 0, *, expired: bool = False) -> None:
         super().__init__(f"code {code}")
@@ -46,15 +46,15 @@ class PlaceClosed(SurfaceFault):
 
 
 class Unavailable(SurfaceFault):
-    """The platform could not take it just now: a fault of the network, or of its own."""
+    """A temporary fault of the network or the platform."""
 
 
 class NotSent(Unavailable):
-    """The same, and it is certain that nothing of it has arrived."""
+    """A temporary fault before anything was sent."""
 
 
 class MessageStyle(IntEnum):
-    """How a message is sent; each style asks less of the platform than the one before."""
+    """How a message is sent; each style needs less of the platform than the one before."""
 
     LAYOUT = 0
     PLAIN = 1
@@ -64,9 +64,9 @@ class MessageStyle(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class MessageRef:
-    """By what one message of a run is known again, though nobody noted its id.
+    """Identifies a message of a run on the platform, also where its id was not stored.
 
-    `turn` counts the messages that stood in one another's place.
+    `turn` counts the messages that have replaced one another.
     """
 
     run: str
@@ -75,21 +75,21 @@ class MessageRef:
 
 
 class Page(Protocol):
-    """What one message says, made for its platform."""
+    """The content of one message, made for its platform."""
 
     @property
     def shown(self) -> str:
-        """The same as long as the page is."""
+        """A text that is equal for equal pages."""
         ...
 
     @property
     def files(self) -> tuple[tuple[str, bytes], ...]:
-        """The names and contents of the files that come with it."""
+        """The names and contents of its files."""
         ...
 
     @property
     def wordless(self) -> bool:
-        """Whether it has nothing to read yet, though its stage has a text."""
+        """Whether it shows no text yet, though its stage has some."""
         ...
 
 
@@ -98,31 +98,31 @@ PutPage = TypeVar("PutPage", bound=Page, contravariant=True)
 
 
 class Surface(Protocol[PutPage]):
-    """Messages are known by the platform's ids, as texts; those under another name than the bot's begin with OWN, so
-    that they are edited, after a crash too, the way they were posted.
+    """Messages are identified by the platform's ids, as texts. The ids of those under another name than the bot's begin
+    with OWN, so that they are edited the way they were posted, also after a crash.
     """
 
     @property
     def key(self) -> Hashable:
-        """Whose writer writes here."""
+        """The key of the channel's writer."""
         ...
 
     async def post(self, page: PutPage, ref: MessageRef, style: MessageStyle) -> str:
-        """Post a new message: its id."""
+        """Post a new message; its id."""
         ...
 
     async def edit(
         self, message: str, page: PutPage, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
     ) -> None:
-        """`files`: they are others than before. `reset`: it may have been of another style."""
+        """Edit a message. `files`: its files have changed. `reset`: its style may have been another."""
         ...
 
     def renames(self, message: str, page: PutPage) -> bool:
-        """Whether the page is to stand under another name than the message does, which none can change."""
+        """Whether the page needs another sender's name than the message has, which no edit can change."""
         ...
 
     async def find(self, ref: MessageRef, since: datetime, known: Collection[str]) -> str | None:
-        """The message that may have been sent since then, and is none of the known ones."""
+        """The message of this ref that was posted since then, and is none of the known ones."""
         ...
 
     async def delete(self, message: str) -> None: ...

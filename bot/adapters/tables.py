@@ -1,7 +1,7 @@
-"""A Markdown table for platforms that draw none: aligned columns for a code block, or a list of records.
+"""A Markdown table for platforms without tables: aligned columns in a code block, or a list of records.
 
-Pure; knows no platform. A long table comes in several parts, each laid out by its own rows alone, so that
-more rows leave the parts before them as they were.
+Pure; knows no platform. A long table is divided into parts, each laid out by its own rows alone, so that a table
+which grows leaves its full parts unchanged.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from dataclasses import dataclass, field
 from wcwidth import wcswidth
 
 WIDTH = 60
-"""Columns of a code block that a desktop shows without wrapping."""
+"""Columns of a code block that a desktop client shows without wrapping."""
 
 GAP = "  "
 
 SHORT = 140
-"""Characters of a record that is read in one go; a longer one has a line for each cell."""
+"""Characters of a record on one line; a longer one has a line for each cell."""
 
 _CELL_END = re.compile(r"(?<!\\)\|")
 _FENCE_MARKS = "```"
 
 Cell = Callable[[str], str]
-"""How a cell's Markdown is shown."""
+"""Converts a cell's Markdown."""
 
 
 def cells(line: str) -> list[str]:
@@ -32,7 +32,7 @@ def cells(line: str) -> list[str]:
     bare = line.strip().removeprefix("|")
     if bare.endswith("|") and not bare.endswith("\\|"):
         bare = bare[:-1]
-    return [one.strip().replace("\\|", "|") for one in _CELL_END.split(bare)]
+    return [cell.strip().replace("\\|", "|") for cell in _CELL_END.split(bare)]
 
 
 def width_of(text: str) -> int:
@@ -48,7 +48,7 @@ def tables(source: str, limit: int, size: Callable[[str], int], *, code: Cell, p
     `code` shows a cell inside a code block, `prose` in a list.
     """
     header, delimiter, *rows = [line for line in source.split("\n") if line.strip()]
-    shape = _Shape(cells(header), [one.endswith(":") and one[0] != ":" for one in cells(delimiter)])
+    shape = _Shape(cells(header), [cell.endswith(":") and cell[0] != ":" for cell in cells(delimiter)])
     parts: list[str] = []
     part = _Part(shape, size, code, prose)
     for line in rows:
@@ -68,7 +68,7 @@ class _Shape:
 
 @dataclass(slots=True)
 class _Part:
-    """Some rows of a table. How long they are to be is reckoned row by row, before they are laid out."""
+    """Some rows of a table. Their length is computed row by row, before they are laid out."""
 
     shape: _Shape
     size: Callable[[str], int]
@@ -80,9 +80,9 @@ class _Part:
     listed: int = 0
 
     def __post_init__(self) -> None:
-        header = [self.code(one) for one in self.shape.header]
-        self.widths = [width_of(one) for one in header]
-        self.extra = sum(self.size(one) - width_of(one) for one in header)
+        header = [self.code(cell) for cell in self.shape.header]
+        self.widths = [width_of(cell) for cell in header]
+        self.extra = sum(self.size(cell) - width_of(cell) for cell in header)
         self.listed = self.size(self._named()) + 1
 
     def takes(self, row: list[str], limit: int) -> bool:
@@ -100,18 +100,18 @@ class _Part:
         if not _fits(self.widths):
             return "\n".join([self._named(), *map(self._record, self.rows)])
         rule = GAP.join("─" * width for width in self.widths)
-        header, *rows = (self._aligned(one) for one in [self.shape.header, *self.rows])
+        header, *rows = (self._aligned(row) for row in [self.shape.header, *self.rows])
         return "\n".join([_FENCE_MARKS, header, rule, *rows, _FENCE_MARKS])
 
     def _with(self, row: list[str]) -> tuple[list[int], int, int]:
-        shown = [self.code(one) for one in row]
-        taken = [width_of(one) for one in shown]
+        shown = [self.code(cell) for cell in row]
+        taken = [width_of(cell) for cell in shown]
         columns = max(len(taken), len(self.widths))
         widths = [
             max(self.widths[at] if at < len(self.widths) else 0, taken[at] if at < len(taken) else 0)
             for at in range(columns)
         ]
-        extra = self.extra + sum(self.size(one) for one in shown) - sum(taken)
+        extra = self.extra + sum(self.size(cell) for cell in shown) - sum(taken)
         return widths, extra, self.listed + self.size(self._record(row)) + 1
 
     def _aligned(self, row: list[str]) -> str:
@@ -124,15 +124,15 @@ class _Part:
         return GAP.join(shown).rstrip()
 
     def _named(self) -> str:
-        """The columns, over the records: the first column's name stands nowhere else."""
-        return "-# " + " · ".join(self.prose(one) for one in self.shape.header if one)
+        """The names of the columns, above the records: the first column's name is shown nowhere else."""
+        return "-# " + " · ".join(self.prose(name) for name in self.shape.header if name)
 
     def _record(self, row: list[str]) -> str:
         """A row as an item of a list, its first cell the heading of the others."""
         named = [
-            (self.prose(self.shape.header[at]) if at < len(self.shape.header) else "", self.prose(one))
-            for at, one in enumerate(row)
-            if one
+            (self.prose(self.shape.header[at]) if at < len(self.shape.header) else "", self.prose(cell))
+            for at, cell in enumerate(row)
+            if cell
         ]
         if not named:
             return "-"
@@ -140,10 +140,12 @@ class _Part:
         title = f"- **{title.replace('**', '')}**"
         if len(others) == 1 and len(self.shape.header) <= 2:
             return f"{title}: {others[0][1]}"
-        told = [f"{name}{'' if name.endswith('?') else ':'} {one}" if name else one for name, one in others]
-        if sum(map(len, told)) <= SHORT:
-            return " · ".join([title, *told])
-        return "\n".join([title, *(f"  - {one}" for one in told)])
+        values = [
+            f"{name}{'' if name.endswith('?') else ':'} {cell}" if name else cell for name, cell in others
+        ]
+        if sum(map(len, values)) <= SHORT:
+            return " · ".join([title, *values])
+        return "\n".join([title, *(f"  - {cell}" for cell in values)])
 
 
 def _across(widths: list[int]) -> int:

@@ -1,7 +1,7 @@
-"""When a channel's messages are written: in order, no faster than the platform allows, the last state always.
+"""Schedules the writing of a channel's messages: in order, no faster than the platform allows, the last state always.
 
-Knows neither platform nor run: a message is something that can be asked to write what it shows by now, so
-that whatever changed while it waited goes out in one piece.
+Knows neither platform nor run: a message writes its present state when its turn comes, so that all changes until then
+go into one edit.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from enum import IntEnum
 from operator import attrgetter
 from typing import Literal, Protocol
 
-from bot.adapters.discreet import traced
+from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.surface import NotSent, Unavailable
 
 MARGIN_S = 0.25
-"""Posts are counted when they arrive, which the network spreads."""
+"""Added to the time between posts, because the platform counts them when they arrive."""
 HOLD_S = 0.15
-"""A message with nothing to read yet waits this long: a quick stage is then posted once, as it ends."""
+"""A message without text waits this long: a quick stage is then posted once, at its end."""
 WORDS_S = 0.04
-"""First words wait this long: often the stage is over with them, and is then written only once."""
+"""First words wait this long: often the stage ends with them, and is then written only once."""
 BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
-"""What is waited before each further try."""
+"""The pause before each further try."""
 PASSING_TRIES_S = 120.0
 FINAL_TRIES_S = 900.0
-"""How long a state that the platform does not take is tried again."""
+"""How long to retry while the platform is unavailable."""
 
 urgency: ContextVar[int] = ContextVar("urgency", default=0)
-"""Of the request that this task makes: the smallest goes first."""
+"""The urgency of this task's requests to the platform: the smallest goes first."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What a platform allows in a channel: seconds between two edits, and so many new messages in so many seconds."""
+    """A platform's limits in a channel: seconds between two edits, and `posts` new messages in `posts_in_s` seconds."""
 
     edit_every_s: float
     posts: int
@@ -47,24 +47,24 @@ class Pace:
 
 
 class Rank(IntEnum):
-    """What goes first where several messages wait."""
+    """The order of messages that wait."""
 
     FINAL = 0
     FIRST = 1
-    """The first words of a stage, which somebody waits for."""
+    """The first words of a stage, which people wait for."""
     PASSING = 2
 
 
 class Writable(Protocol):
     @property
-    def there(self) -> bool:
-        """Whether the platform has it, so that writing it is an edit."""
+    def exists(self) -> bool:
+        """Whether it has been posted, so that writing it is an edit."""
         ...
 
     async def write(self) -> bool | None:
-        """Bring the platform up to date; False if there was nothing to tell it. Raises Unavailable.
+        """Post or edit the message; False if there was nothing to write. Raises Unavailable.
 
-        None: it turned out to be there, so that writing it is an edit, and has its turn as one.
+        None: it turned out to exist, so that writing it is an edit, which has to wait for its turn.
         """
         ...
 
@@ -73,7 +73,7 @@ class Clock(Protocol):
     def time(self) -> float: ...
 
     async def wait(self, event: asyncio.Event, seconds: float) -> None:
-        """Until the event is set, or so many seconds have passed."""
+        """Wait until the event is set, or so many seconds have passed."""
         ...
 
 
@@ -91,8 +91,7 @@ class LoopClock:
 
 @dataclass(slots=True)
 class _Due:
-    """A message that waits. `empty`: nothing to read in it yet; `worded`: since when there is. `since`: when it
-    first failed."""
+    """A message that waits. `empty`: it has no text yet; `worded`: since when it has. `since`: when it first failed."""
 
     group: str
     put: float
@@ -110,7 +109,7 @@ Lane = Literal["post", "edit"]
 
 
 class Writer:
-    """One channel's. Posts and edits have a lane each: an edit that hangs holds up no new message."""
+    """The writer of one channel. Posts and edits have a lane each: an edit that hangs does not delay new messages."""
 
     def __init__(self, pace: Pace, clock: Clock) -> None:
         self._pace = pace
@@ -125,14 +124,14 @@ class Writer:
     def put(
         self, message: Writable, rank: Rank = Rank.PASSING, *, group: str = "", empty: bool = False
     ) -> None:
-        """The message has something new. New messages of one group are posted in the order they were put."""
+        """Queue a message that has changed. New messages of one group are posted in the order of these calls."""
         due, now = self._due.get(message), self._clock.time()
         if due is None:
             self._due[message] = _Due(group, now, rank, empty, now)
         else:
             due.worded = now if due.empty and not empty else due.worded
             if rank < due.rank:
-                due.not_before = 0.0  # what is more urgent does not wait for what was put off
+                due.not_before = 0.0  # a more urgent state does not wait for the retry of an earlier one
             due.rank = min(due.rank, rank)
             due.empty = empty
             due.again = due.writing
@@ -145,13 +144,13 @@ class Writer:
             await self._written.wait()
 
     def close(self) -> None:
-        """Write no more: the process is leaving, and what is missing is shown at the next start."""
+        """Write no more: the process ends, and what is missing is shown at the next start."""
         for task in self._tasks.values():
             task.cancel()
 
     @property
     def idle(self) -> bool:
-        """Nothing to do, and nothing to remember for the platform's limits."""
+        """Whether it has nothing to write, and no recent write that counts for the platform's limits."""
         now = self._clock.time()
         free = self._posted[-1] + self._pace.posts_in_s if self._posted else now
         return not self._due and max(self._edited + self._pace.edit_every_s, free) <= now
@@ -160,14 +159,14 @@ class Writer:
         for event in self._poked.values():
             event.set()
         for message in self._due:
-            lane: Lane = "edit" if message.there else "post"
+            lane: Lane = "edit" if message.exists else "post"
             if lane not in self._tasks:
                 self._tasks[lane] = asyncio.create_task(self._work(lane))
 
     async def _work(self, lane: Lane) -> None:
         try:
-            while (found := self._next_post() if lane == "post" else self._next_edit()) is not None:
-                message, at = found
+            while (next_message := self._next_post() if lane == "post" else self._next_edit()) is not None:
+                message, at = next_message
                 self._poked[lane].clear()
                 if (ahead := at - self._clock.time()) > 0:
                     await self._clock.wait(self._poked[lane], ahead)
@@ -175,7 +174,7 @@ class Writer:
                     await self._write(message, lane)
         finally:
             del self._tasks[lane]
-        self._wake()  # of a message that has changed lanes meanwhile, only the other lane knows
+        self._wake()  # a message that has changed lanes meanwhile is the other lane's
 
     def _next_post(self) -> tuple[Writable, float] | None:
         """The new message to post next, and when."""
@@ -184,7 +183,7 @@ class Writer:
         best: tuple[Writable, float] | None = None
         groups: set[str] = set()
         for message, due in self._due.items():
-            if message.there or due.writing:
+            if message.exists or due.writing:
                 continue
             if due.group not in groups:
                 at = max(slot, due.not_before, self._held_until(due))
@@ -195,10 +194,10 @@ class Writer:
         return best
 
     def _held_until(self, due: _Due, *, posted: bool = False) -> float:
-        """When it may be written for what it says; the channel's pace is another matter.
+        """The earliest time to write a message in its present state, apart from the channel's pace.
 
-        A message without words is posted when an edit could bring them at once, and if none can for long, then. One
-        that is there is not edited for less than words at once: these would then wait for the next edit.
+        A message without text is posted when an edit could follow at once, or else after a while. One that exists is
+        not edited at once without text: its first words would then wait for the next edit.
         """
         if due.rank is Rank.FINAL:
             return 0.0
@@ -207,7 +206,7 @@ class Writer:
         if posted:
             return due.put + self._pace.edit_every_s
         latest = due.put + 2 * self._pace.edit_every_s
-        taken = any(map(attrgetter("there"), self._due))  # by an edit that waits or is on its way
+        taken = any(map(attrgetter("exists"), self._due))  # by an edit that waits or is on its way
         free = latest if taken else min(self._edited + self._pace.edit_every_s, latest)
         return max(due.put + HOLD_S, free)
 
@@ -217,7 +216,7 @@ class Writer:
         best: tuple[tuple[bool, Rank, float], Writable, float] | None = None
         now = self._clock.time()
         for message, due in self._due.items():
-            if not message.there or due.writing:
+            if not message.exists or due.writing:
                 continue
             at = max(slot, due.not_before, self._held_until(due, posted=True))
             order = (at > max(now, slot), due.rank, at)
@@ -229,7 +228,7 @@ class Writer:
         due = self._due[message]
         due.writing, due.again = True, False
         rank = due.rank
-        due.rank = Rank.PASSING  # what comes from now on has a rank of its own
+        due.rank = Rank.PASSING  # a later state has its own rank
         wrote: bool | None = True
         later = False
         urgency.set(min(rank, Rank.FIRST) if lane == "post" else rank)
@@ -238,17 +237,17 @@ class Writer:
             later = wrote is None
         except Unavailable as fault:
             later = self._later(due, rank, fault)
-            wrote = not isinstance(fault, NotSent)  # the platform has counted it, but for those
-        except Exception as fault:  # the channel's other messages are still to be written
-            _log.error("a message could not be written: %s", traced(fault))
+            wrote = not isinstance(fault, NotSent)  # the platform has counted all but these
+        except Exception as fault:  # it must not stop the channel's other messages
+            _log.error("a message could not be written: %s", type_and_trace(fault))
         due.writing = False
         now = self._clock.time()
         if wrote and lane == "post":
             self._posted.append(now)
         elif wrote:
-            self._edited = now  # at its end, so that the platform sees at least this much between two
+            self._edited = now  # at its end, so that the platform sees at least the pause between two
         if later:
-            if due.rank < rank:  # put while it was being written, and as little put off as if it came now
+            if due.rank < rank:  # a more urgent state was put during the write: do not delay it
                 due.not_before = 0.0
             due.rank = min(due.rank, rank)
         else:
@@ -259,20 +258,20 @@ class Writer:
         self._wake()
 
     def _later(self, due: _Due, rank: Rank, fault: Unavailable) -> bool:
-        """Whether it is tried again."""
+        """Plan another try; False if the message is given up."""
         now = self._clock.time()
         due.since = now if due.since is None else due.since
         if now - due.since > (FINAL_TRIES_S if rank is Rank.FINAL else PASSING_TRIES_S):
             _log.warning("a message was given up after %d tries: %s", due.tries, fault)
             return False
         due.not_before = now + BACKOFF_S[min(due.tries, len(BACKOFF_S) - 1)]
-        if not isinstance(fault, NotSent):  # what asks nothing of the platform may ask often
+        if not isinstance(fault, NotSent):  # a try that sends nothing may be repeated often
             due.tries += 1
         return True
 
 
 class Writers:
-    """Every channel's writer, as long as it has something to do or to remember."""
+    """The writers of all channels; idle ones are dropped."""
 
     def __init__(self, pace: Pace, clock: Clock | None = None) -> None:
         self._pace = pace
@@ -283,11 +282,11 @@ class Writers:
         return len(self._writers)
 
     def at(self, key: Hashable) -> Writer:
-        """The writer that all runs in a channel share."""
+        """The writer of the channel, which all its runs share."""
         writer = self._writers.pop(key, None) or Writer(self._pace, self.clock)
         for old, other in list(self._writers.items())[
             :2
-        ]:  # the longest unused; two a call keep up with one new
+        ]:  # the longest unused; two a call are enough for one new writer
             del self._writers[old]
             if not other.idle:
                 self._writers[old] = other

@@ -178,7 +178,7 @@ class PaperHome(Generic[AnyPage]):
         self.hint = hint
         self.over = False
         self.no_files = ""
-        self.private = self.alone = False
+        self.private = self.ephemeral = False
         self.share = "page.share"
         self.opened = asyncio.Event()
         self.opened.set()
@@ -190,7 +190,7 @@ class PaperHome(Generic[AnyPage]):
     def recall(self, message: str) -> None:
         self.messages.add(message)
 
-    async def beyond(self, surface: Surface[AnyPage], shut: PlaceClosed) -> bool:
+    async def move(self, surface: Surface[AnyPage], shut: PlaceClosed) -> bool:
         if surface is self.surface:
             if not self._left:
                 return False
@@ -209,6 +209,6 @@ class PaperHome(Generic[AnyPage]):
         self, sheets: Sequence[StageContent], context: PageContext, amend: Amend[AnyPage]
     ) -> None: ...
 
-    async def put_out(self, messages: Sequence[str], note: str) -> None: ...
+    async def end_messages(self, messages: Sequence[str], note: str) -> None: ...
 
     def ended(self) -> None: ...

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.offered import Counts
+from bot.adapters.stored_choices import VoteCounts
 from bot.adapters.terminal.conversation import Conversation
 from bot.adapters.terminal.feed import Feed
 from bot.adapters.terminal.markdown import Ink
@@ -32,7 +32,7 @@ from tests.fakes.slack import View
 
 QUICK = Pace(edit_every_s=0.01, posts=50, posts_in_s=1.0)
 HOSTILE = "--private /library remove x"
-ASKS = Choice("Do something else", "/rules ask --k 3 scene 7:", "What do you do?")
+LONG_REQUESTS = Choice("Do something else", "/rules ask --k 3 scene 7:", "What do you do?")
 
 
 async def echo(run: Run) -> AsyncGenerator[Event, None]:
@@ -43,7 +43,7 @@ async def echo(run: Run) -> AsyncGenerator[Event, None]:
 async def offers(run: Run) -> AsyncGenerator[Event, None]:
     yield Stage("scene", "Scene")
     yield Text("It is dark.")
-    yield Choices("What now?", (Choice("Left", "/rules ask left"), ASKS))
+    yield Choices("What now?", (Choice("Left", "/rules ask left"), LONG_REQUESTS))
 
 
 QUESTION = Choices("Is it worth that?", (Choice("Go on", "/rules ask go on"), Choice("Leave it", "")))
@@ -85,7 +85,7 @@ async def ended(app: App, n: int) -> list[Request]:
 async def on(tmp_path: Path) -> AsyncIterator[Line]:
     async with line(tmp_path, Play()) as made:
         made.client.writers = Writers(QUICK)
-        made.client.counts = Counts(made.client.writers)
+        made.client.counts = VoteCounts(made.client.writers)
         yield made
 
 
@@ -108,11 +108,11 @@ async def offered(on: Line, what: str = "offers", label: str = "Left") -> Messag
 
 async def test_on_discord_a_choice_asks_for_words_that_nothing_looks_into(on: Line) -> None:
     message = await offered(on)
-    pressed = await on.discord.press(on.bia, message, ASKS.label)
+    pressed = await on.discord.press(on.bia, message, LONG_REQUESTS.label)
     assert pressed.modal is not None
-    assert pressed.modal["title"] == ASKS.label
+    assert pressed.modal["title"] == LONG_REQUESTS.label
     (label,) = pressed.modal["components"]
-    assert label["label"] == ASKS.asks
+    assert label["label"] == LONG_REQUESTS.asks
     await on.discord.submit(on.bia, pressed, {"text": HOSTILE})
     first, second = await ended(on.app, 2)
     assert (second.text, second.options) == (f"scene 7: {HOSTILE}", {"k": 3})
@@ -122,7 +122,7 @@ async def test_on_discord_a_choice_asks_for_words_that_nothing_looks_into(on: Li
 
 async def test_on_discord_a_window_that_is_sent_twice_counts_once(on: Line) -> None:
     message = await offered(on)
-    pressed = await on.discord.press(on.bia, message, ASKS.label)
+    pressed = await on.discord.press(on.bia, message, LONG_REQUESTS.label)
     await on.discord.submit(on.bia, pressed, {"text": "run"})
     await ended(on.app, 2)
     again = await on.discord.submit(on.bia, pressed, {"text": "hide"})
@@ -157,10 +157,10 @@ async def window(at: Table) -> View:
 
 async def test_on_slack_a_choice_asks_for_words_that_nothing_looks_into(at: Table) -> None:
     message = await offered_on_slack(at)
-    await at.slack.press(at.ana, message, ASKS.label)
+    await at.slack.press(at.ana, message, LONG_REQUESTS.label)
     view = await window(at)
     (field,) = view.blocks
-    assert field["label"]["text"] == ASKS.asks
+    assert field["label"]["text"] == LONG_REQUESTS.asks
     sent = await at.slack.submit(at.ana, view, {"text:0": {"text": HOSTILE}})
     first, second = await ended(at.app, 2)
     assert (second.text, second.options) == (f"scene 7: {HOSTILE}", {"k": 3})
@@ -262,7 +262,7 @@ async def test_on_discord_a_crowd_is_counted_whole_in_few_edits(on: Line) -> Non
         on.guild.join(one)
     message = await offered(on, "vote", "Left")
     await ended(on.app, 1)
-    on.client.counts = Counts(Writers(Pace(edit_every_s=0.3, posts=50, posts_in_s=1.0)))
+    on.client.counts = VoteCounts(Writers(Pace(edit_every_s=0.3, posts=50, posts_in_s=1.0)))
     before = len(message.edits)
     left = next(one.custom_id for one in message.buttons if one.label == "Left")
     await asyncio.gather(*(on.discord.press(one, message, str(left)) for one in people))
@@ -350,7 +350,7 @@ async def test_on_slack_a_crowd_is_counted_whole_in_few_edits(at: Table) -> None
     people = [at.team.user(f"Person {n}") for n in range(25)]
     message = await offered_on_slack(at, "vote")
     await ended(at.app, 1)
-    at.bot.intake.counts = Counts(Writers(Pace(edit_every_s=0.3, posts=50, posts_in_s=1.0)))
+    at.bot.intake.counts = VoteCounts(Writers(Pace(edit_every_s=0.3, posts=50, posts_in_s=1.0)))
     before = len(message.edits)
     await asyncio.gather(*(at.slack.press(one, message, "Left") for one in people))
     await at.slack.until(lambda: "Left · 25" in message.shown)
@@ -469,7 +469,7 @@ async def in_terminal(data: Path, *typed: str) -> tuple[list[dict[str, Any]], li
 
 async def test_in_a_terminal_the_next_line_is_the_words(tmp_path: Path) -> None:
     events, (first, second, third) = await in_terminal(
-        tmp_path, "offers", ASKS.command, "--private is a word", "and this a question"
+        tmp_path, "offers", LONG_REQUESTS.command, "--private is a word", "and this a question"
     )
     assert (second.text, second.options) == ("scene 7: --private is a word", {"k": 3})
     assert second.answers == first.id
@@ -477,13 +477,13 @@ async def test_in_a_terminal_the_next_line_is_the_words(tmp_path: Path) -> None:
     (question,) = [one for one in events if one["event"] == "notice"]
     assert question["text"] == "What do you do? (type the answer; / leaves)"
     (choices,) = [one for one in events if one["event"] == "choices"]
-    assert choices["choices"][1] == asdict(ASKS)
+    assert choices["choices"][1] == asdict(LONG_REQUESTS)
     assert [one["status"] for one in events if one["event"] == "done"] == ["done"] * 4
 
 
 async def test_in_a_terminal_a_slash_leaves_the_question(tmp_path: Path) -> None:
     events, requests = await in_terminal(
-        tmp_path, "offers", ASKS.command, "/", ASKS.command, "/rules ask left", "right"
+        tmp_path, "offers", LONG_REQUESTS.command, "/", LONG_REQUESTS.command, "/rules ask left", "right"
     )
     assert [one.text for one in requests] == ["offers", "left", "right"]
     assert [one.answers != "" for one in requests] == [False, True, False]
@@ -491,6 +491,6 @@ async def test_in_a_terminal_a_slash_leaves_the_question(tmp_path: Path) -> None
 
 
 async def test_who_types_the_words_with_the_command_is_asked_nothing(tmp_path: Path) -> None:
-    events, requests = await in_terminal(tmp_path, "offers", f"{ASKS.command} -- --private")
+    events, requests = await in_terminal(tmp_path, "offers", f"{LONG_REQUESTS.command} -- --private")
     assert [one.text for one in requests] == ["offers", "scene 7: --private"]
     assert not [one for one in events if one["event"] == "notice"]

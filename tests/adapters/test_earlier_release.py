@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bot import commands
 from bot.adapters.discord.received import placing as discord
-from bot.adapters.intake import unfinished
-from bot.adapters.offered import kept_choice
+from bot.adapters.intake import pending_form
 from bot.adapters.slack import placing as slack
+from bot.adapters.stored_choices import from_json
 from bot.events import Place
 
 DISCORD = (
@@ -26,15 +26,15 @@ WINDOW = (
 def test_where_a_request_came_from() -> None:
     origin = discord.origin_of(DISCORD)
     assert (origin.home, origin.channel, origin.guild, origin.message) == ("thread", 31, 11, 41)
-    assert origin.kept() == DISCORD
+    assert origin.to_json() == DISCORD
     whence = slack.origin_of(SLACK)
     assert (whence.home, whence.channel, whence.user, whence.message) == ("thread", "C1", "U1", "1.0002")
-    assert whence.kept() == SLACK
+    assert whence.to_json() == SLACK
     assert Place("slack", "T1", "C1", "1.0002").channel == whence.channel
 
 
 def test_a_window_that_stands_open_while_the_release_changes() -> None:
-    lacking = unfinished(WINDOW)
+    lacking = pending_form(WINDOW)
     assert lacking.author == "21"
     asked = lacking.asked("What is this?")
     assert (asked.row, asked.text) == (commands.verb("rules", "ask"), "What is this?\n\n> text")
@@ -42,7 +42,7 @@ def test_a_window_that_stands_open_while_the_release_changes() -> None:
 
 
 def test_a_choice() -> None:
-    kept = kept_choice('{"label": "Grappled", "command": "/rules lookup Grappled"}')
+    kept = from_json('{"label": "Grappled", "command": "/rules lookup Grappled"}')
     assert (kept.label, kept.command) == ("Grappled", "/rules lookup Grappled")
     assert not kept.over
     assert not kept.votes

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.composer import Composer
-from bot.adapters.markdown import rolled
+from bot.adapters.markdown import roll_offset
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.stage_messages import OVERDUE_S, Dialect
 from bot.adapters.surface import MessageRef, MessageStyle, PlaceClosed
@@ -43,7 +43,7 @@ QUICK = Pace(edit_every_s=0.01, posts=50, posts_in_s=4.0)
     ],
 )
 def test_it_is_cut_after_a_line_that_has_come_to_its_end(text: str, new: str, ends: str | None) -> None:
-    at = rolled(text, new, overdue=False)
+    at = roll_offset(text, new, overdue=False)
     assert (text + new)[:at] == ends if ends is not None else at is None
 
 
@@ -61,7 +61,7 @@ def test_it_is_cut_after_a_line_that_has_come_to_its_end(text: str, new: str, en
     ],
 )
 def test_when_that_takes_too_long_between_two_words(text: str, new: str, ends: str | None) -> None:
-    at = rolled(text, new, overdue=True)
+    at = roll_offset(text, new, overdue=True)
     assert (text + new)[:at] == ends if ends is not None else at is None
 
 
@@ -111,7 +111,7 @@ class Desk:
     ) -> Composer[Sheeted]:
         self.home = PaperHome[Sheeted](self.paper)
         self.home.response = whispers  # type: ignore[assignment]
-        self.home.private = self.home.alone = alone
+        self.home.private = self.home.ephemeral = alone
         dialect = Dialect(pages, roll_after_s=roll)
         return Composer(ASKED, self.outbox, self.offers, self.home, Writers(QUICK), dialect)
 

@@ -14,7 +14,7 @@ from types import TracebackType
 
 import pytest
 
-from bot.adapters.discreet import Discreet
+from bot.adapters.log_redaction import RedactingFormatter
 from tests.fakes import migrated
 from tests.fakes.discord import FakeDiscord
 from tests.fakes.slack import FakeSlack
@@ -257,7 +257,7 @@ def raised(error: Exception) -> tuple[type[Exception], Exception, TracebackType 
 
 def test_no_token_reaches_a_log() -> None:
     """Not the bot's, nor an interaction's in an address, nor either in a traceback."""
-    formatter = Discreet("a-bots-own-token")
+    formatter = RedactingFormatter("a-bots-own-token")
     record = logging.LogRecord(
         "discord.http",
         logging.WARNING,
@@ -291,7 +291,7 @@ def test_no_token_reaches_a_log() -> None:
     ],
 )
 def test_no_secret_of_slacks_reaches_a_log(secret: str) -> None:
-    formatter = Discreet("a signing secret AbCdEf")
+    formatter = RedactingFormatter("a signing secret AbCdEf")
     record = logging.LogRecord("slack_sdk", logging.ERROR, "", 0, "%s failed", (secret,), None)
     record.exc_info = raised(ValueError(f"POST '{secret}', then on"))
     line = formatter.format(record)
@@ -303,10 +303,10 @@ def test_no_secret_of_slacks_reaches_a_log(secret: str) -> None:
 def test_words_that_look_a_little_like_secrets_are_left_alone() -> None:
     line = "GET /actions/ of 2 commands/Tables, xoxo, xapp, app_id=A1, services/list"
     record = logging.LogRecord("bot.x", logging.INFO, "", 0, line, (), None)
-    assert Discreet("").format(record).endswith(line)
+    assert RedactingFormatter("").format(record).endswith(line)
 
 
 def test_a_lost_connection_is_one_line() -> None:
     fault = raised(OSError("refused"))
     record = logging.LogRecord("discord.shard", logging.ERROR, "", 0, "Shard %s", (3,), fault)
-    assert Discreet().format(record).endswith("discord.shard Shard 3 (OSError: refused)")
+    assert RedactingFormatter().format(record).endswith("discord.shard Shard 3 (OSError: refused)")

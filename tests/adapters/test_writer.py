@@ -23,7 +23,7 @@ class Note:
     clock: Clock
     log: list[tuple[float, str]]
     text: str = ""
-    there: bool = False
+    exists: bool = False
     written: str | None = None
     faults: int = 0
     fault: Exception = field(default_factory=lambda: Unavailable("down"))
@@ -33,8 +33,8 @@ class Note:
 
     async def write(self) -> bool | None:
         text = self.text
-        if self.recalled and not self.there:
-            self.there = True
+        if self.recalled and not self.exists:
+            self.exists = True
             return None
         if text == self.written:
             return False
@@ -44,7 +44,7 @@ class Note:
         if self.faults:
             self.faults -= 1
             raise self.fault
-        self.there, self.written = True, text
+        self.exists, self.written = True, text
         self.log.append((round(self.clock.now - 1000, 2), f"{self.name}:{text}"))
         return True
 
@@ -85,7 +85,7 @@ async def test_the_edits_of_a_channel_keep_apart_whoever_makes_them(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     writers = Writers(PACE, clock)
-    notes = [Note(name, clock, log, "0", there=True) for name in "abc"]
+    notes = [Note(name, clock, log, "0", exists=True) for name in "abc"]
     for n in range(100):
         for note in notes:
             note.text = str(n)
@@ -110,7 +110,7 @@ async def test_messages_from_before_a_crash_are_edited_at_the_pace_of_edits(
 async def test_channels_do_not_wait_for_one_another(clock: Clock, log: list[tuple[float, str]]) -> None:
     writers = Writers(PACE, clock)
     for name in "abcde":
-        writers.at(name).put(Note(name, clock, log, "0", there=True))
+        writers.at(name).put(Note(name, clock, log, "0", exists=True))
     await clock.advance(0)
     assert len(log) == 5
 
@@ -152,7 +152,7 @@ async def test_first_words_do_not_wait_for_an_edit_made_just_before(
 ) -> None:
     """The search's last edit falls together with the answer's stage; the words come half a second later."""
     writer = Writers(PACE, clock).at("c")
-    search, answer = Note("search", clock, log, "…", there=True), Note("answer", clock, log, "…")
+    search, answer = Note("search", clock, log, "…", exists=True), Note("answer", clock, log, "…")
     search.text = "found 3"
     writer.put(search, Rank.FINAL, group="run")
     writer.put(answer, group="run", empty=True)
@@ -168,7 +168,7 @@ async def test_first_words_do_not_wait_for_an_edit_that_brought_none(
 ) -> None:
     """The message is there already, and gets its title some moments before its words."""
     writer = Writers(PACE, clock).at("c")
-    answer = Note("answer", clock, log, "…", there=True)
+    answer = Note("answer", clock, log, "…", exists=True)
     writer.put(answer, group="run", empty=True)
     await clock.advance(0.4)
     answer.text = "Scene 7"
@@ -183,7 +183,7 @@ async def test_first_words_do_not_wait_for_an_edit_that_brought_none(
 async def test_a_stage_that_is_over_with_its_first_words_is_written_once(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    writer, search = Writers(PACE, clock).at("c"), Note("search", clock, log, "…", there=True)
+    writer, search = Writers(PACE, clock).at("c"), Note("search", clock, log, "…", exists=True)
     search.text = "found 3"
     writer.put(search, Rank.FIRST)
     await clock.advance(0.02)
@@ -207,9 +207,9 @@ async def test_a_message_that_is_held_holds_up_only_its_own_run(
 async def test_final_states_go_before_passing_ones(clock: Clock, log: list[tuple[float, str]]) -> None:
     writer = Writers(PACE, clock).at("c")
     passing, first, final = (
-        Note(name, clock, log, "x", there=True) for name in ("passing", "first", "final")
+        Note(name, clock, log, "x", exists=True) for name in ("passing", "first", "final")
     )
-    writer.put(Note("before", clock, log, "x", there=True))
+    writer.put(Note("before", clock, log, "x", exists=True))
     await clock.advance(0)
     writer.put(passing)
     writer.put(first, Rank.FIRST)
@@ -220,7 +220,7 @@ async def test_final_states_go_before_passing_ones(clock: Clock, log: list[tuple
 
 async def test_an_edit_that_hangs_holds_up_no_new_message(clock: Clock, log: list[tuple[float, str]]) -> None:
     writer, gate = Writers(PACE, clock).at("c"), asyncio.Event()
-    writer.put(Note("hangs", clock, log, "x", there=True, gate=gate))
+    writer.put(Note("hangs", clock, log, "x", exists=True, gate=gate))
     await clock.advance(0)
     writer.put(Note("new", clock, log, "x"))
     await clock.advance(0)
@@ -252,7 +252,7 @@ async def test_a_final_state_does_not_wait_for_the_passing_one_that_is_put_off_j
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     writer, gate = Writers(PACE, clock).at("c"), asyncio.Event()
-    note = Note("a", clock, log, "on", there=True, faults=1, fault=NotSent("no room"), gate=gate)
+    note = Note("a", clock, log, "on", exists=True, faults=1, fault=NotSent("no room"), gate=gate)
     writer.put(note)
     await clock.advance(0.1)
     note.text = "end"
@@ -318,10 +318,10 @@ async def test_a_pen_is_kept_as_long_as_the_platform_would_remember(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     writers = Writers(PACE, clock)
-    writers.at("c").put(Note("a", clock, log, "x", there=True))
+    writers.at("c").put(Note("a", clock, log, "x", exists=True))
     await clock.advance(0)
     for n in range(50):
         writers.at(n)
-    writers.at("c").put(Note("b", clock, log, "x", there=True))
+    writers.at("c").put(Note("b", clock, log, "x", exists=True))
     await clock.advance(5)
     assert log == [(0, "a:x"), (1.2, "b:x")]

@@ -9,7 +9,7 @@ import discord
 import pytest
 from simcord.enums import InteractionType
 
-from bot.adapters.intake import LOOKS
+from bot.adapters.intake import QUICK_REQUESTS
 from bot.runs.requests import event_id
 from tests.cogs.table import Table, command, said
 
@@ -151,7 +151,7 @@ async def test_an_interaction_that_is_delivered_twice_is_done_once(table: Table)
 async def test_what_is_delivered_again_does_not_count_again(table: Table) -> None:
     first = await table.deliver(ASK, command("rules roll", expression="1d1"))
     payload = next(one[2] for one in reversed(table.env.backend.transcript) if one[1] == "INTERACTION_CREATE")
-    for _ in range(LOOKS):
+    for _ in range(QUICK_REQUESTS):
         await table.redeliver(payload, first)
     another = await table.deliver(ASK, command("rules roll", expression="1d1"))
     assert len(table.requests) == 2

@@ -7,17 +7,17 @@ from dataclasses import replace
 import pytest
 from discord import ChannelType
 
-from bot.adapters.discord.received.placing import AnswerPlace, Spot, home, place
+from bot.adapters.discord.received.placing import AnswerPlace, Location, home, place
 from bot.adapters.markdown import TITLE_CHARS, title
 from storage.threads import ThreadRow
 
 ANA, CHANNEL, THREAD, GUILD, EVENT = 1, 20, 21, 30, 40
 
 
-def spot(kind: ChannelType = ChannelType.text, *, guild: int | None = GUILD, **more: bool) -> Spot:
+def spot(kind: ChannelType = ChannelType.text, *, guild: int | None = GUILD, **more: bool) -> Location:
     if kind is ChannelType.public_thread:
-        return Spot(ANA, THREAD, kind, parent=CHANNEL, guild=guild, **more)
-    return Spot(ANA, CHANNEL, kind, guild=guild, **more)
+        return Location(ANA, THREAD, kind, parent=CHANNEL, guild=guild, **more)
+    return Location(ANA, CHANNEL, kind, guild=guild, **more)
 
 
 HELD = ThreadRow(str(GUILD), str(CHANNEL), "7", str(THREAD), free_chat=False, explained=False)
@@ -44,7 +44,7 @@ AS_GUEST = spot(installed=False, member=False)
         (AS_GUEST, False, "response"),
     ],
 )
-def test_an_answer_to_an_interaction_goes(where: Spot, ordered: bool, goes: AnswerPlace) -> None:
+def test_an_answer_to_an_interaction_goes(where: Location, ordered: bool, goes: AnswerPlace) -> None:
     assert home(where, ordered=ordered) == goes
 
 
@@ -59,12 +59,12 @@ def test_an_answer_to_an_interaction_goes(where: Spot, ordered: bool, goes: Answ
         (IN_DM, False, "here"),
     ],
 )
-def test_an_answer_to_a_message_goes(where: Spot, ordered: bool, goes: AnswerPlace) -> None:
+def test_an_answer_to_a_message_goes(where: Location, ordered: bool, goes: AnswerPlace) -> None:
     assert home(replace(where, message=EVENT), ordered=ordered) == goes
 
 
 @pytest.mark.parametrize("where", [spot(), IN_THREAD, IN_DM, AS_GUEST])
-def test_a_private_answer_is_the_response(where: Spot) -> None:
+def test_a_private_answer_is_the_response(where: Location) -> None:
     assert home(where, ordered=True, private=True) == "response"
 
 
@@ -83,7 +83,7 @@ def test_without_threads_answers_stay_in_the_channel() -> None:
         (AS_GUEST, "user:1"),
     ],
 )
-def test_the_space_is_the_guilds_only_where_the_guild_has_the_bot(where: Spot, space: str) -> None:
+def test_the_space_is_the_guilds_only_where_the_guild_has_the_bot(where: Location, space: str) -> None:
     assert where.space == space
 
 
@@ -98,7 +98,7 @@ def test_the_space_is_the_guilds_only_where_the_guild_has_the_bot(where: Spot, s
         (IN_DM, "here", ""),
     ],
 )
-def test_the_conversation_is_called(where: Spot, goes: AnswerPlace, thread: str) -> None:
+def test_the_conversation_is_called(where: Location, goes: AnswerPlace, thread: str) -> None:
     made = place(where, event=EVENT, goes=goes)
     assert (made.channel, made.thread) == (str(CHANNEL), thread)
 
@@ -108,7 +108,7 @@ def test_a_thread_that_the_bot_opened_is_called_by_the_event_that_opened_it() ->
 
 
 @pytest.mark.parametrize("where", [spot(), IN_THREAD, AS_GUEST])
-def test_private_answers_in_a_channel_are_one_conversation_of_the_person(where: Spot) -> None:
+def test_private_answers_in_a_channel_are_one_conversation_of_the_person(where: Location) -> None:
     made = place(where, event=EVENT, goes="response", held=HELD, private=True)
     assert (made.channel, made.thread) == (str(CHANNEL), "private:1")
 

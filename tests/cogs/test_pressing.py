@@ -10,7 +10,7 @@ from simcord.builders import ChannelHandle
 
 from bot.adapters.buttons_row import custom_id
 from bot.adapters.discord.received.placing import origin_of
-from bot.adapters.intake import LOOKS
+from bot.adapters.intake import QUICK_REQUESTS
 from bot.commands import FOLLOW_UP
 from bot.runs.requests import event_id
 from tests.cogs.table import Table, said
@@ -139,7 +139,7 @@ async def test_a_line_with_a_slash_is_its_verb(table: Table) -> None:
 async def test_a_message_delivered_again_does_not_count_again(table: Table) -> None:
     await table.say(table.ana, "/roll 1d6")
     payload = next(one[2] for one in reversed(table.env.backend.transcript) if one[1] == "MESSAGE_CREATE")
-    for _ in range(LOOKS):
+    for _ in range(QUICK_REQUESTS):
         table.env.backend.emit("MESSAGE_CREATE", payload)
     await table.env.settle()
     await table.say(table.ana, "/roll 1d8")

@@ -10,7 +10,7 @@ import pytest
 from simcord.enums import InteractionType
 
 from bot.adapters.buttons_row import custom_id
-from bot.adapters.intake import LOOKS, QUOTED_CHARS, WINDOW, quotation
+from bot.adapters.intake import QUICK_REQUESTS, QUOTED_CHARS, WINDOW, quotation
 from bot.events import Choices
 from bot.prompts import as_yaml
 from tests.cogs.table import Client, Table, command, said
@@ -187,7 +187,7 @@ async def test_only_so_much_of_a_message_is_quoted() -> None:
 
 
 async def test_nobody_opens_windows_without_end(table: Table) -> None:
-    opened = [await table.ana.slash(table.general, "rules ask") for _ in range(LOOKS + 1)]
+    opened = [await table.ana.slash(table.general, "rules ask") for _ in range(QUICK_REQUESTS + 1)]
     assert all(one.modal for one in opened[:-1])
     assert "seconds" in said(opened[-1])
 

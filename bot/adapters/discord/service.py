@@ -84,10 +84,10 @@ class Discord:
         async with in_words(self._settings):
             await self._client.connect()
 
-    async def quiet(self) -> None:
+    async def stop_receiving(self) -> None:
         """Nothing new comes in, while messages can still be sent."""
         if self._begun:
-            await self._client.quiet()
+            await self._client.stop_receiving()
 
     async def close(self) -> None:
         if self._begun:

@@ -33,7 +33,7 @@ Body = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class Location:
     """Where a person is.
 
     `thread` is the ts of the thread's root, "" at the channel's root. `team` is the workspace, "" where only the
@@ -99,7 +99,7 @@ class Origin:
     def private(self) -> bool:
         return self.home in ("alone", "direct") or (self.home == "there" and self.user != "")
 
-    def kept(self, **more: str) -> str:
+    def to_json(self, **more: str) -> str:
         """As JSON, with `more` of its fields."""
         return json.dumps(asdict(self) | more, ensure_ascii=False, separators=(",", ":"))
 
@@ -124,7 +124,7 @@ def origin_at(place: Place) -> str:
         team="" if organisation else place.space,
         enterprise=place.space if organisation else "",
         thread=place.thread,
-    ).kept()
+    ).to_json()
 
 
 def new_thread(request: Request, id: str, title: str) -> tuple[Place, str]:
@@ -141,7 +141,7 @@ def new_thread(request: Request, id: str, title: str) -> tuple[Place, str]:
         until=0.0,
         earlier=False,
     )
-    return replace(place, thread=id), there.kept(title=title)
+    return replace(place, thread=id), there.to_json(title=title)
 
 
 def for_one(kept: str) -> bool:
@@ -150,7 +150,7 @@ def for_one(kept: str) -> bool:
     return origin.private or origin.channel.startswith("D")
 
 
-def home(here: Spot, *, ordered: bool, private: bool = False) -> AnswerPlace:
+def home(here: Location, *, ordered: bool, private: bool = False) -> AnswerPlace:
     """Where the answer stands. What is private and quickly done is shown on the spot, to the asker alone."""
     if private and not here.direct:
         return "direct" if ordered else "alone"
@@ -159,7 +159,7 @@ def home(here: Spot, *, ordered: bool, private: bool = False) -> AnswerPlace:
     return "thread" if ordered else "channel"
 
 
-def place(here: Spot, *, event: str, goes: AnswerPlace, held: ThreadRow | None = None) -> Place:
+def place(here: Location, *, event: str, goes: AnswerPlace, held: ThreadRow | None = None) -> Place:
     """The conversation. `event` names one whose thread is still to be made.
 
     `held` says what a thread of the bot's own is called.
@@ -193,14 +193,14 @@ def event_of(kind: Kind, *parts: str) -> str:
     return ":".join((kind, *parts))
 
 
-def spot_of_event(body: Body, team: str | None, enterprise: str | None) -> Spot:
+def spot_of_event(body: Body, team: str | None, enterprise: str | None) -> Location:
     """Where a message stands, or whatever else names a channel; `team` and `enterprise` are Bolt's.
 
     For an app that a whole organisation has installed, Slack's authorizations name no workspace.
     """
     event = body.get("event") or {}
     thread, message = text_of(event, "thread_ts"), text_of(event, "ts")
-    return Spot(
+    return Location(
         user=text_of(event, "user"),
         team=team or _workspace(body, enterprise),
         channel=text_of(event, "channel"),
@@ -210,18 +210,18 @@ def spot_of_event(body: Body, team: str | None, enterprise: str | None) -> Spot:
     )
 
 
-def spot_of_command(body: Body, team: str | None, enterprise: str | None) -> Spot:
+def spot_of_command(body: Body, team: str | None, enterprise: str | None) -> Location:
     """Where a command was typed, which is never in a thread."""
-    return Spot(text_of(body, "user_id"), team or "", text_of(body, "channel_id"), enterprise or "")
+    return Location(text_of(body, "user_id"), team or "", text_of(body, "channel_id"), enterprise or "")
 
 
-def spot_of_interaction(body: Body, team: str | None, enterprise: str | None) -> Spot:
+def spot_of_interaction(body: Body, team: str | None, enterprise: str | None) -> Location:
     """Where the person is; `team` and `enterprise` are Bolt's, who reads them from each kind of payload.
 
     Nowhere (no channel) for what was pressed in the Home tab or in a window. Where a whole organisation has installed
     the app, a window's workspace may be called by the organisation's id: then it is the person's own.
     """
-    return Spot(
+    return Location(
         user=text_of(body, "user", "id"),
         team=(team or "") if not (team or "").startswith("E") else text_of(body, "user", "team_id"),
         channel=text_of(body, "channel", "id") or text_of(body, "container", "channel_id"),
@@ -230,7 +230,7 @@ def spot_of_interaction(body: Body, team: str | None, enterprise: str | None) ->
     )
 
 
-def event_of_press(body: Body, here: Spot) -> str:
+def event_of_press(body: Body, here: Location) -> str:
     """The event id of a press: that of this action on this message, by this person."""
     action = action_of(body)
     where = here.channel or text_of(body, "container", "view_id")

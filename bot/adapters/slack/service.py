@@ -12,7 +12,6 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters.offered import Counts
 from bot.adapters.slack.installed.clients import Clients
 from bot.adapters.slack.installed.http import Flow, Http
 from bot.adapters.slack.installed.limits import PACE
@@ -31,6 +30,7 @@ from bot.adapters.slack.received.fetched import Files, ThreadReader
 from bot.adapters.slack.received.intake import Intake
 from bot.adapters.slack.received.people import People
 from bot.adapters.slack.shown.home import view_of
+from bot.adapters.stored_choices import VoteCounts
 from bot.adapters.surface import PlaceClosed
 from bot.adapters.writer import Writers
 from bot.platforms import Platform
@@ -64,7 +64,7 @@ class Slack:
         self.people = People(self.workspaces, settings.admins)
         self.writers = Writers(PACE)
         self.intake = Intake(app, config, self.workspaces, self.people)
-        self.intake.counts = Counts(self.writers)
+        self.intake.counts = VoteCounts(self.writers)
         self.bolt = bolt_app(
             self.workspaces,
             self.clients.bare(),
@@ -118,9 +118,9 @@ class Slack:
             self._ready()
         await self._source.run()
 
-    async def quiet(self) -> None:
+    async def stop_receiving(self) -> None:
         """Nothing new comes in, while messages can still be sent."""
-        await self._source.quiet()
+        await self._source.stop_receiving()
         await self.intake.close()
 
     async def close(self) -> None:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, BinaryIO
 
-from bot.adapters import leaving
+from bot.adapters import termination
 from bot.adapters.terminal.conversation import Application, Conversation
 from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, Ink, coloured
 from bot.config import DEMO
@@ -55,8 +55,8 @@ async def open_app(config: Config) -> Application:
 def chat(config: Config, locale: str, thread: str | None, *, opened: Open = open_app) -> int:
     """Run the chat until its input ends; the exit code."""
     if sys.stdin.isatty() and sys.stdout.isatty():
-        return leaving.run(_person(config, locale, thread, opened))
-    return leaving.run(_pipe(config, locale, thread, opened))
+        return termination.run(_person(config, locale, thread, opened))
+    return termination.run(_pipe(config, locale, thread, opened))
 
 
 async def _person(config: Config, locale: str, thread: str | None, opened: Open) -> int:
@@ -82,7 +82,7 @@ def chat_json(
     config: Config, locale: str, thread: str | None, out: BinaryIO, *, opened: Open = open_app
 ) -> int:
     """The same for a program: one JSON line per event on `out`."""
-    return leaving.run(_program(config, locale, thread, out, opened))
+    return termination.run(_program(config, locale, thread, out, opened))
 
 
 async def _program(config: Config, locale: str, thread: str | None, out: BinaryIO, opened: Open) -> int:

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from bot.adapters import leaving
+from bot.adapters import termination
 from bot.adapters.markdown import clean
 from bot.adapters.terminal import log_to
 from bot.adapters.terminal.conversation import Conversation, new_id
@@ -87,7 +87,7 @@ def perform(
 
     Raises Sorry when the data folder cannot be used.
     """
-    return leaving.run(_perform(config, locale, row, dict(options), text, out, space))
+    return termination.run(_perform(config, locale, row, dict(options), text, out, space))
 
 
 async def _perform(

@@ -57,7 +57,7 @@ async def line(data: Path, scripts: Mapping[str, Script], *, free_chat: bool = F
                 await client.wait_until_ready()
                 yield Line(discord, app, client, guild, channel, ana, bia)
             finally:
-                await client.quiet()
+                await client.stop_receiving()
                 await app.close()
                 connected.cancel()
                 await asyncio.gather(connected, return_exceptions=True)

@@ -104,7 +104,9 @@ async def test_what_is_for_one_person_alone_is_out_of_everybody_elses_reach(
     at: Table, id: Callable[[str], str]
 ) -> None:
     origin = Origin("response", at.channel.id, 1, user=at.ana.id, private=True)
-    request = replace(asked(at.space, "endless"), author=Author(str(at.ana.id), "Ana"), origin=origin.kept())
+    request = replace(
+        asked(at.space, "endless"), author=Author(str(at.ana.id), "Ana"), origin=origin.to_json()
+    )
     await at.app.perform(request)
     await at.recorder.until(request.id, Text("begun"))
     source = Citation(1, "Handbook", "Combat", "A secret of Ana's.")

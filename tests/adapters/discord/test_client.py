@@ -45,7 +45,7 @@ async def here(fake: FakeDiscord, data: Path, **settings: object) -> AsyncIterat
             await fake.connected(shards=fake.gateway.shards)
             yield client
         finally:
-            await client.quiet()
+            await client.stop_receiving()
             await app.close()
             connecting.cancel()
 
@@ -145,7 +145,7 @@ async def test_windows_that_were_dismissed_are_forgotten_at_a_start(tmp_path: Pa
 
 async def test_leaving_takes_no_longer_than_the_gateways_goodbye(tmp_path: Path) -> None:
     async with FakeDiscord() as fake, here(fake, tmp_path) as client:
-        await client.quiet()
+        await client.stop_receiving()
         await fake.until(lambda: not fake.gateway.live, seconds=1)
         # Requests can still be sent: what runs has its last word.
         assert (await client.fetch_user(fake.user("Ana").id)).display_name == "Ana"

@@ -13,7 +13,7 @@ from simcord.builders import ChannelHandle
 from simcord.enums import MessageType
 
 from bot.adapters.discord.received.messages import Listener
-from bot.adapters.intake import SLIPS
+from bot.adapters.intake import HINTS
 from bot.config import DiscordConfig
 from bot.events import Event, Place, Run, Text
 from tests.adapters.discord.table import Table, table
@@ -111,9 +111,9 @@ async def test_an_empty_mention_is_answered_with_an_example(at: Table) -> None:
 
 
 async def test_somebody_who_mentions_it_without_end_is_let_be(at: Table) -> None:
-    for _ in range(SLIPS + 3):
+    for _ in range(HINTS + 3):
         await at.ana.send(at.channel, me(at))
-    assert len([one for one in at.said() if "For example" in one]) == SLIPS
+    assert len([one for one in at.said() if "For example" in one]) == HINTS
 
 
 async def test_in_a_thread_with_free_chat_every_message_is_for_the_bot_that_is_not_for_others(
@@ -242,12 +242,12 @@ async def test_the_same_message_delivered_twice_is_asked_once(at: Table) -> None
 
 
 async def test_somebody_who_asks_for_nothing_that_there_is_is_told_so_a_few_times(at: Table) -> None:
-    for _ in range(SLIPS + 3):
+    for _ in range(HINTS + 3):
         await at.ana.send(at.channel, f"{me(at)} /rules fathom")
-    assert len(at.said()) == (SLIPS + 3) + SLIPS
+    assert len(at.said()) == (HINTS + 3) + HINTS
 
 
 async def test_hints_about_books_are_given_only_so_often(at: Table) -> None:
-    for _ in range(SLIPS + 3):
+    for _ in range(HINTS + 3):
         await at.ana.send(at.channel, me(at), attachments=[("srd.md", b"# Grappled")])
-    assert len([one for one in at.said() if "answer from srd.md" in one]) == SLIPS
+    assert len([one for one in at.said() if "answer from srd.md" in one]) == HINTS

@@ -15,7 +15,7 @@ from bot.adapters.composer import Composer
 from bot.adapters.discord.received.placing import Origin
 from bot.adapters.discord.shown.home import dialect
 from bot.adapters.discord.text.page import Page
-from bot.adapters.offered import kept_choice
+from bot.adapters.stored_choices import from_json
 from bot.adapters.surface import MessageStyle, NotEditable, PlaceClosed, Refused, Unavailable
 from bot.adapters.writer import Clock, Pace, Writers
 from bot.events import (
@@ -564,7 +564,7 @@ async def test_what_has_been_taken_stands_there_and_can_be_pressed_no_more(desk:
         (one.label, one.disabled) for row in desk.paper.messages[1].page.rows for one in row if one.label
     ]
     assert shown == [("✓ Go", True), ("Stay", True)]
-    kept = [kept_choice(one) for one in await desk.offers.all(PLACE.space, RUN, "choice")]
+    kept = [from_json(one) for one in await desk.offers.all(PLACE.space, RUN, "choice")]
     assert [(one.label, one.over) for one in kept] == [("Go", True), ("Stay", True)]
 
 

@@ -117,7 +117,7 @@ class Bench:
         thread = str(asked.id) if home == "thread" else ""
         place = Place("discord", space, str(channel.id), thread)
         run = event_id("discord", space, str(asked.id))
-        kept = replace(origin, **told).kept()
+        kept = replace(origin, **told).to_json()
         return asked, Request(
             run, place, Author(str(user.id), user.name), "rules", "ask", text=question, origin=kept
         )

@@ -13,7 +13,7 @@ import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.installed.workspaces import Me, Workspace, Workspaces
-from bot.adapters.slack.placing import AnswerPlace, Origin, Spot, home, origin_of, place
+from bot.adapters.slack.placing import AnswerPlace, Location, Origin, home, origin_of, place
 from bot.adapters.slack.shown.home import SlackHome, slack_view
 from bot.adapters.writer import Pace, Writers
 from bot.events import Author, Ended, Request, Shown, View
@@ -79,7 +79,7 @@ class Desk:
         """As the intake would have kept it: written in a thread, or by a command in a channel."""
         self._asked += 1
         channel, message = (at, "") if isinstance(at, Channel) else (at.channel, at.ts)
-        here = Spot(self.ana.id, self.team.id, channel.id, message=message)
+        here = Location(self.ana.id, self.team.id, channel.id, message=message)
         run = event_id("slack", self.team.id, f"command:{self._asked}")
         goes = goes or home(here, ordered=ordered, private=private)
         origin = Origin(
@@ -92,7 +92,7 @@ class Desk:
             title=text,
             asked=text,
         )
-        kept = replace(origin, **more).kept()
+        kept = replace(origin, **more).to_json()
         where = place(here, event=run, goes=goes)
         return Request(run, where, Author(self.ana.id, "Ana"), *verb, text=text, origin=kept)
 

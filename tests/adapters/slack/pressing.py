@@ -25,7 +25,7 @@ def asked(
     run = event_id(PLATFORM, space or at.space, f"{text} {who.id} {home} {time.monotonic_ns()}")
     origin = Origin(home, at.channel.id, who.id, at.space)
     place = Place(PLATFORM, space or at.space, at.channel.id, run)
-    return Request(run, place, Author(who.id, who.name), "rules", "ask", {}, text, origin=origin.kept())
+    return Request(run, place, Author(who.id, who.name), "rules", "ask", {}, text, origin=origin.to_json())
 
 
 async def done(at: Table, text: str = "hello", **more: object) -> Request:

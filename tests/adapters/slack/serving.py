@@ -84,6 +84,6 @@ async def served(
         if running is not None:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
-        await service.quiet()
+        await service.stop_receiving()
         await app.close()
         await service.close()

@@ -19,12 +19,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bot.adapters.offered import Counts
 from bot.adapters.slack.installed.credentials import Credentials
 from bot.adapters.slack.placing import PLATFORM, Origin, origin_of, real
 from bot.adapters.slack.received.fetched import Files, ThreadReader
 from bot.adapters.slack.service import Slack, register
 from bot.adapters.slack.shown.home import view_of
+from bot.adapters.stored_choices import VoteCounts
 from bot.adapters.writer import Pace, Writers
 from bot.app import App
 from bot.config import SlackConfig, load
@@ -218,7 +218,7 @@ async def table(
         bot.record, bot.scripts, bot.plain = Record(), known, not record
         if pace is not None:
             bot.writers = Writers(pace)
-            bot.intake.counts = Counts(bot.writers)
+            bot.intake.counts = VoteCounts(bot.writers)
             bot.real = partial(view_of, app.house.records, bot.workspaces, bot.writers)
         running: asyncio.Task[None] | None = None
         try:
@@ -228,7 +228,7 @@ async def table(
             await slack.connected(told.connections)
             yield Table(slack, bot, team)
         finally:
-            await bot.quiet()
+            await bot.stop_receiving()
             if running is not None:
                 running.cancel()
                 await asyncio.wait([running])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from slack_bolt.async_app import AsyncBoltContext
 
-from bot.adapters.intake import LOOKS, Asked
+from bot.adapters.intake import QUICK_REQUESTS, Invocation
 from bot.adapters.slack.installed.manifest import COMMANDS
 from bot.adapters.slack.received.commands import Invoked, line_of
 from bot.command_line import parse
@@ -195,9 +195,9 @@ async def test_a_command_is_acknowledged_in_time_even_where_the_database_is_slow
 
 
 async def test_nobody_looks_at_what_is_in_place_without_end(at: Table) -> None:
-    for _ in range(LOOKS + 1):
+    for _ in range(QUICK_REQUESTS + 1):
         await at.slack.command(at.ana, at.channel, "/sutradhar", "setup")
-    await at.slack.until(lambda: len(at.whispers(at.ana)) == LOOKS + 1)
+    await at.slack.until(lambda: len(at.whispers(at.ana)) == QUICK_REQUESTS + 1)
     assert sum("Ask again in" in one for one in at.whispers(at.ana)) == 1
 
 
@@ -212,7 +212,7 @@ async def test_a_window_that_is_for_admins_opens_for_who_has_just_become_one(at:
 
 async def test_what_is_for_others_is_asked_as_an_admin() -> None:
     row = verb("settings", "set")
-    assert not Asked(row, "language en", {"for": "me"}).admin
+    assert not Invocation(row, "language en", {"for": "me"}).admin
     for options in ({}, {"for": "channel"}, {"for": "everyone"}):
-        assert Asked(row, "language en", options).admin
-    assert not Asked(verb("settings", "show"), "language").admin
+        assert Invocation(row, "language en", options).admin
+    assert not Invocation(verb("settings", "show"), "language").admin

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack.placing import Spot, event_of
+from bot.adapters.slack.placing import Location, event_of
 from bot.adapters.slack.received.fetched import MESSAGES, NAMES, ThreadReader
 from bot.events import Request
 from tests.adapters.slack.table import Table
@@ -93,7 +93,7 @@ async def test_it_is_known_when_the_question_is_asked_again(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "The siege")
     request = await called_in(at, root)
     await at.slack.say(at.bia, at.channel, "Later", thread=root)
-    here = Spot(at.bia.id, at.space, at.channel.id, thread=root.ts)
+    here = Location(at.bia.id, at.space, at.channel.id, thread=root.ts)
 
     async def ack() -> None:
         pass

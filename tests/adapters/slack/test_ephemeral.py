@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.slack.placing import Spot
+from bot.adapters.slack.placing import Location
 from bot.adapters.slack.shown.ephemeral import show, tell
 from bot.adapters.slack.text.page import Page
 from tests.adapters.slack.table import Table
@@ -16,8 +16,8 @@ from tests.fakes.slack import Channel
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-def spot(at: Table, channel: Channel | None = None, **more: Any) -> Spot:
-    return Spot(at.ana.id, at.space, (channel or at.channel).id, **more)
+def spot(at: Table, channel: Channel | None = None, **more: Any) -> Location:
+    return Location(at.ana.id, at.space, (channel or at.channel).id, **more)
 
 
 async def test_an_action_is_answered_by_its_own_address(at: Table) -> None:
@@ -76,7 +76,7 @@ async def test_it_never_raises(at: Table, caplog: pytest.LogCaptureFixture) -> N
     at.slack.fail("chat.postEphemeral", error="user_not_in_channel")
     at.slack.fail("chat.postMessage", error="account_inactive")
     await tell(at.bot.workspaces, spot(at), "A sentence.")
-    await tell(at.bot.workspaces, Spot(at.ana.id, "T_OTHER", at.channel.id), "A sentence.")
+    await tell(at.bot.workspaces, Location(at.ana.id, "T_OTHER", at.channel.id), "A sentence.")
     assert (
         caplog.text.count("could not be told something\n") + caplog.text.count("something: PlaceClosed") == 2
     )

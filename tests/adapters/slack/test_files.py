@@ -35,7 +35,7 @@ class Tokens(Workspaces):
 
 
 def asked(team: str = "T1") -> Request:
-    origin = Origin("here", "C1", "U1", team).kept()
+    origin = Origin("here", "C1", "U1", team).to_json()
     place = Place("slack", team, "C1", "1.0")
     return Request("0" * 32, place, Author("U1", "Ana"), "library", "add", origin=origin)
 

@@ -66,7 +66,7 @@ async def door() -> AsyncIterator[Door]:
         try:
             yield made
         finally:
-            await http.quiet()
+            await http.stop_receiving()
             await clients.close()
 
 
@@ -140,7 +140,7 @@ async def test_a_balancer_hears_that_the_bot_is_up_and_that_it_leaves() -> None:
         going = asyncio.create_task(at.slack.command(at.ana, at.channel, "/sutradhar", "help"))
         await at.slack.until(lambda: at.heard)
         running = asyncio.create_task(at.http.run())
-        leaving = asyncio.create_task(at.http.quiet())
+        leaving = asyncio.create_task(at.http.stop_receiving())
         await running
         with pytest.raises(aiohttp.ClientError):
             await http.get(at.root + HEALTH)

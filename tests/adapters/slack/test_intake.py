@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from bot import commands
-from bot.adapters.intake import ASKS, LOOKS, SLIPS, Asked
-from bot.adapters.slack.placing import Spot, event_of, origin_of
+from bot.adapters.intake import HINTS, LONG_REQUESTS, QUICK_REQUESTS, Invocation
+from bot.adapters.slack.placing import Location, event_of, origin_of
 from bot.adapters.slack.received.intake import request_of
 from bot.adapters.slack.received.people import Person
 from bot.words import words
@@ -30,8 +30,8 @@ class Acks:
         self.given += 1
 
 
-def spot(at: Table, **more: Any) -> Spot:
-    return Spot(at.ana.id, at.space, at.channel.id, **more)
+def spot(at: Table, **more: Any) -> Location:
+    return Location(at.ana.id, at.space, at.channel.id, **more)
 
 
 def press(at: Table, name: str) -> str:
@@ -46,7 +46,7 @@ async def test_a_request_is_kept_before_anybody_is_told_so(at: Table) -> None:
         run = (await at.app.house.records.inbox.unfinished())[-1]
         kept.append(run.channel == at.channel.id)
 
-    run = await at.bot.intake.perform(spot(at), press(at, "1"), Asked(ROLL, "2d6"), ack)
+    run = await at.bot.intake.perform(spot(at), press(at, "1"), Invocation(ROLL, "2d6"), ack)
     assert kept == [True]
     assert await at.app.ended(run) == "done"
 
@@ -55,7 +55,7 @@ async def test_the_same_event_is_one_run_however_often_it_comes(at: Table) -> No
     event, acks = event_of("message", at.channel.id, "1.1"), [Acks() for _ in range(5)]
     take = at.bot.intake.perform
     runs = await asyncio.gather(
-        *(take(spot(at, message="1.1"), event, Asked(ROLL, "2d6"), ack) for ack in acks)
+        *(take(spot(at, message="1.1"), event, Invocation(ROLL, "2d6"), ack) for ack in acks)
     )
     assert len(set(runs)) == 1
     assert [one.given for one in acks] == [1] * 5
@@ -73,16 +73,16 @@ async def test_what_an_earlier_process_has_kept_is_acknowledged_and_not_done_aga
 
 
 async def test_two_workspaces_that_call_an_event_the_same_are_two(at: Table) -> None:
-    other = Spot(at.ana.id, "T_OTHER", at.channel.id)
-    one = await at.bot.intake.perform(spot(at), press(at, "same"), Asked(ROLL, "2d6"), Acks())
-    two = await at.bot.intake.perform(other, press(at, "same"), Asked(ROLL, "2d6"), Acks())
+    other = Location(at.ana.id, "T_OTHER", at.channel.id)
+    one = await at.bot.intake.perform(spot(at), press(at, "same"), Invocation(ROLL, "2d6"), Acks())
+    two = await at.bot.intake.perform(other, press(at, "same"), Invocation(ROLL, "2d6"), Acks())
     assert one
     assert two
     assert one != two
 
 
 async def test_who_asks_too_much_is_told_when_to_go_on(at: Table) -> None:
-    for n in range(ASKS + 1):
+    for n in range(LONG_REQUESTS + 1):
         await at.slack.command(at.ana, at.channel, "/rules", f"ask {n}?")
     await at.slack.until(lambda: at.whispers(at.ana))
     (told,) = at.whispers(at.ana)
@@ -90,23 +90,23 @@ async def test_who_asks_too_much_is_told_when_to_go_on(at: Table) -> None:
     await at.slack.command(at.ana, at.channel, "/rules", "roll 2d6")
     await at.slack.command(at.ana, at.channel, "/sutradhar", "stop")
     await at.slack.command(at.bia, at.channel, "/rules", "ask And I?")
-    await at.ended(ASKS + 3)
-    assert LOOKS > ASKS
+    await at.ended(LONG_REQUESTS + 3)
+    assert QUICK_REQUESTS > LONG_REQUESTS
 
 
 async def test_a_mention_counts_once_though_it_comes_as_two_events(at: Table) -> None:
-    for n in range(ASKS):
+    for n in range(LONG_REQUESTS):
         await at.slack.say(at.ana, at.channel, f"{n}?", mention=True)
-    await at.ended(ASKS)
+    await at.ended(LONG_REQUESTS)
     assert at.whispers(at.ana) == []
 
 
 async def test_nobody_gets_the_bot_to_answer_their_slips_without_end(at: Table) -> None:
-    for n in range(SLIPS + 2):
+    for n in range(HINTS + 2):
         await at.slack.say(at.ana, at.channel, f"/rulez {n}", mention=True)
     await at.slack.say(at.bia, at.channel, "/rulez", mention=True)
     await at.slack.until(lambda: at.whispers(at.bia))
-    assert len(at.whispers(at.ana)) == SLIPS
+    assert len(at.whispers(at.ana)) == HINTS
 
 
 async def test_what_changes_the_whole_space_is_for_its_admins(at: Table) -> None:
@@ -143,7 +143,7 @@ async def test_people_are_spoken_to_in_their_own_language(at: Table) -> None:
 async def test_asking_again_asks_the_same_here_and_as_who_pressed(at: Table) -> None:
     said = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
     (first,) = await at.ended()
-    here = Spot(at.bia.id, at.space, at.channel.id, thread=said.ts)
+    here = Location(at.bia.id, at.space, at.channel.id, thread=said.ts)
     await at.bot.intake.again(here, press(at, "1"), first.id, Acks())
     _, second = await at.ended(2)
     assert (second.text, second.place, second.author.name) == ("Who?", first.place, "Bia")
@@ -153,7 +153,7 @@ async def test_what_was_asked_in_private_is_nobody_elses_to_ask_again(at: Table)
     await at.slack.command(at.ana, at.channel, "/rules", "ask Who? --private")
     (first,) = await at.ended()
     intake = at.bot.intake
-    bia, ana = (Spot(one.id, at.space, at.channel.id) for one in (at.bia, at.ana))
+    bia, ana = (Location(one.id, at.space, at.channel.id) for one in (at.bia, at.ana))
     assert await intake.hidden(bia, first.id)
     assert not await intake.hidden(ana, first.id)
     acks = Acks()
@@ -164,7 +164,7 @@ async def test_what_was_asked_in_private_is_nobody_elses_to_ask_again(at: Table)
     await intake.again(ana, press(at, "2"), first.id, Acks())
     _, second = await at.ended(2)
     assert second.options == {"private": True}
-    elsewhere = Spot(at.ana.id, "T_OTHER", at.channel.id)
+    elsewhere = Location(at.ana.id, "T_OTHER", at.channel.id)
     assert await at.app.request_of(elsewhere.space, first.id) is None
 
 
@@ -180,9 +180,9 @@ async def test_a_choice_is_the_line_that_it_stands_for(at: Table) -> None:
 
 async def test_a_window_that_was_refused_may_be_sent_once_more(at: Table) -> None:
     reindex, here = commands.verb("library", "reindex"), spot(at)
-    assert await at.bot.intake.perform(here, press(at, "1"), Asked(reindex), Acks()) == ""
+    assert await at.bot.intake.perform(here, press(at, "1"), Invocation(reindex), Acks()) == ""
     at.ana.admin = True
-    run = await at.bot.intake.perform(here, press(at, "1"), Asked(reindex), Acks())
+    run = await at.bot.intake.perform(here, press(at, "1"), Invocation(reindex), Acks())
     assert await at.app.ended(run) == "done"
 
 
@@ -202,7 +202,7 @@ async def test_who_is_an_admin_no_more_changes_no_setting_of_the_council(at: Tab
 async def test_what_was_asked_in_a_direct_conversation_is_nobody_elses_either(at: Table) -> None:
     await at.slack.say(at.ana, at.team.dm(at.ana), "Who?")
     (first,) = await at.ended()
-    bia = Spot(at.bia.id, at.space, at.channel.id)
+    bia = Location(at.bia.id, at.space, at.channel.id)
     assert await at.bot.intake.hidden(bia, first.id)
     assert not await at.bot.intake.hidden(spot(at), first.id)
     await at.bot.intake.again(bia, press(at, "1"), first.id, Acks())
@@ -211,7 +211,7 @@ async def test_what_was_asked_in_a_direct_conversation_is_nobody_elses_either(at
 
 
 async def test_the_address_of_an_answer_is_not_shown(at: Table) -> None:
-    asked, ana = Asked(ROLL, "2d6"), Person("Ana")
+    asked, ana = Invocation(ROLL, "2d6"), Person("Ana")
     request = request_of(asked, spot(at), "1", ana, response_url="https://hooks.example/secret")
     assert "secret" in request.origin
     assert "secret" not in repr(request)
@@ -219,8 +219,8 @@ async def test_the_address_of_an_answer_is_not_shown(at: Table) -> None:
 
 
 async def test_help_counts_as_little_as_what_stops(at: Table) -> None:
-    for _ in range(LOOKS):
+    for _ in range(QUICK_REQUESTS):
         await at.slack.command(at.ana, at.channel, "/rules", "roll 2d6")
-    await at.ended(LOOKS)
+    await at.ended(QUICK_REQUESTS)
     await at.slack.command(at.ana, at.channel, "/sutradhar", "help")
     assert "/sutradhar help" in (await at.whispered(at.ana)).shown

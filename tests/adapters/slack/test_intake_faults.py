@@ -12,8 +12,8 @@ import pytest
 import pytest_asyncio
 
 from bot import commands
-from bot.adapters.intake import Asked
-from bot.adapters.slack.placing import Spot, event_of
+from bot.adapters.intake import Invocation
+from bot.adapters.slack.placing import Location, event_of
 from bot.app import Acknowledge, Ticket
 from bot.events import Request, Sorry
 from tests.adapters.slack.table import Table
@@ -117,8 +117,8 @@ async def test_what_comes_after_the_acknowledgement_is_not_waited_for(at: Table,
     app = failing(Sorry("storage.full"), acknowledged=True)
     app.failed.clear()
     async with asyncio.timeout(60):
-        here, event = Spot(at.ana.id, at.space, at.channel.id), event_of("action", at.channel.id)
-        run = await at.bot.intake.perform(here, event, Asked(commands.verb("rules", "roll"), "2d6"), ack)
+        here, event = Location(at.ana.id, at.space, at.channel.id), event_of("action", at.channel.id)
+        run = await at.bot.intake.perform(here, event, Invocation(commands.verb("rules", "roll"), "2d6"), ack)
     app.failed.set()
     await at.slack.until(lambda: at.whispers(at.ana))
     assert f"(run {run[:8]})" in at.whispers(at.ana)[0]

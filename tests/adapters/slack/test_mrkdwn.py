@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from bot.adapters.markdown import misleads
+from bot.adapters.markdown import is_misleading
 from bot.adapters.slack.text.inline import cost, size
 from bot.adapters.slack.text.mrkdwn import line, literal, mrkdwn, plain, safe
 from tests.adapters.slack.looks import CALLS, MARKS, markdown
@@ -94,7 +94,7 @@ def honest(text: str) -> bool:
     marked = [
         (html.unescape(label), html.unescape(url)) for url, label in re.findall(r"<([^<>|]+)\|(.*?)>", shown)
     ]
-    return not any(misleads(label, url) for label, url in [*links(safe(text)), *marked])
+    return not any(is_misleading(label, url) for label, url in [*links(safe(text)), *marked])
 
 
 @pytest.mark.parametrize("trick", TRICKS)

@@ -12,7 +12,7 @@ import pytest_asyncio
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.installed.workspaces import Workspaces
-from bot.adapters.slack.placing import Spot
+from bot.adapters.slack.placing import Location
 from bot.adapters.slack.received import people
 from bot.adapters.slack.received.people import KEPT_S, People, Person
 from bot.adapters.surface import PlaceClosed
@@ -35,8 +35,8 @@ class Town(Workspaces):
     def people(self, *admins: str) -> People:
         return People(self, admins, clock=lambda: self.now)
 
-    def spot(self, user: User, **more: Any) -> Spot:
-        return Spot(user.id, self.team.id, "C1", **more)
+    def spot(self, user: User, **more: Any) -> Location:
+        return Location(user.id, self.team.id, "C1", **more)
 
     @property
     def asked(self) -> int:
@@ -117,7 +117,7 @@ class Away(Workspaces):
 
 @pytest.mark.parametrize("fault", [PlaceClosed("not_installed"), StorageFault("locked")])
 async def test_a_name_is_no_reason_to_fail(fault: Exception) -> None:
-    assert await People(Away(fault)).of(Spot("U1", "T1", "C1")) == Person()
+    assert await People(Away(fault)).of(Location("U1", "T1", "C1")) == Person()
 
 
 async def test_nor_is_a_connection_that_breaks(town: Town) -> None:
@@ -127,7 +127,7 @@ async def test_nor_is_a_connection_that_breaks(town: Town) -> None:
 
 async def test_a_fault_of_our_own_is_not_hidden() -> None:
     with pytest.raises(ZeroDivisionError):
-        await People(Away(ZeroDivisionError())).of(Spot("U1", "T1", "C1"))
+        await People(Away(ZeroDivisionError())).of(Location("U1", "T1", "C1"))
 
 
 async def test_whether_somebody_is_an_admin_is_asked_anew(town: Town) -> None:
@@ -164,27 +164,27 @@ async def test_an_admin_of_another_workspace_is_none_here(
     town: Town, changed: dict[str, Any], enterprise: str, admin: bool
 ) -> None:
     user = town.team.user("Bia", admin=True).payload(locale=True) | changed
-    here = Spot("U1", town.team.id, "C1", enterprise)
+    here = Location("U1", town.team.id, "C1", enterprise)
     assert people.person_of(here, user, frozenset()).admin is admin
 
 
 async def test_no_more_people_are_remembered_than_there_is_room_for(town: Town) -> None:
     known = town.people()
     for n in range(people.MOST + 5):
-        known.remember(Spot(f"U{n}", town.team.id, "C1"), Person(f"Person {n}"))
-    assert await known.of(Spot(f"U{people.MOST + 4}", town.team.id, "C1")) == Person(
+        known.remember(Location(f"U{n}", town.team.id, "C1"), Person(f"Person {n}"))
+    assert await known.of(Location(f"U{people.MOST + 4}", town.team.id, "C1")) == Person(
         f"Person {people.MOST + 4}"
     )
-    assert await known.of(Spot("U0", town.team.id, "C1")) == Person()
+    assert await known.of(Location("U0", town.team.id, "C1")) == Person()
 
 
 async def test_two_workspaces_know_their_own(town: Town) -> None:
     known = town.people()
-    known.remember(Spot("U1", "T1", "C1"), Person("Ana", admin=True))
-    known.remember(Spot("U1", "T2", "C1"), Person("Bia"))
-    assert (await known.of(Spot("U1", "T2", "C1"))) == Person("Bia")
+    known.remember(Location("U1", "T1", "C1"), Person("Ana", admin=True))
+    known.remember(Location("U1", "T2", "C1"), Person("Bia"))
+    assert (await known.of(Location("U1", "T2", "C1"))) == Person("Bia")
     known.forget("T1")
-    assert await known.of(Spot("U1", "T1", "C1")) == Person()
+    assert await known.of(Location("U1", "T1", "C1")) == Person()
 
 
 async def test_who_was_in_charge_long_ago_is_so_only_if_slack_says_so_now(town: Town) -> None:

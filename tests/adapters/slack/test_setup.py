@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bot.adapters.slack.installed.manifest import BOT_SCOPES
-from bot.adapters.slack.placing import Spot
+from bot.adapters.slack.placing import Location
 from bot.adapters.slack.received import setup
 from bot.config import ProviderConfig, RolesConfig
 from bot.events import Sorry
@@ -87,8 +87,8 @@ async def test_slack_takes_the_welcome_in_every_language(locale: str, whom: str)
     assert wrong(setup.said(whom, "sutradhar", words(locale))["blocks"], MESSAGE) == []
 
 
-def here(at: Table, who: str) -> Spot:
-    return Spot(who, at.space, at.channel.id)
+def here(at: Table, who: str) -> Location:
+    return Location(who, at.space, at.channel.id)
 
 
 async def listed(at: Table) -> str:

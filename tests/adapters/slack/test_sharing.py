@@ -33,7 +33,7 @@ async def asked(at: Table, home: AnswerPlace, **more: Any) -> Request:
     origin = replace(Origin(home, at.channel.id, at.ana.id, at.space), **more)
     place = Place(PLATFORM, at.space, at.channel.id, run)
     author = Author(at.ana.id, at.ana.name)
-    request = Request(run, place, author, "rules", "ask", {}, "hello", origin=origin.kept())
+    request = Request(run, place, author, "rules", "ask", {}, "hello", origin=origin.to_json())
     await (await at.app.perform(request)).wait()
     return request
 

@@ -77,7 +77,7 @@ async def line(connections: int = 1) -> AsyncIterator[Line]:
             await slack.connected(connections)
             yield made
         finally:
-            await sockets.quiet()
+            await sockets.stop_receiving()
             running.cancel()
             await asyncio.wait([running])
             await clients.close()
@@ -181,7 +181,7 @@ async def test_leaving_acknowledges_what_has_come_and_leaves_nothing_behind() ->
         at.goes_on.clear()
         going = asyncio.create_task(at.ask("slow"))
         await at.slack.until(lambda: at.heard)
-        leaving = asyncio.create_task(at.sockets.quiet())
+        leaving = asyncio.create_task(at.sockets.stop_receiving())
         await asyncio.sleep(0)
         at.goes_on.set()
         await leaving

@@ -67,7 +67,7 @@ class One:
                     break
             except Unavailable:
                 pass
-        await self.message.noted()
+        await self.message.recorded()
 
     @property
     def there(self) -> list[Message]:

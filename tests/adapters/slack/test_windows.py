@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.intake import ASKS, WINDOW, Unfinished
-from bot.adapters.slack.placing import PLATFORM, Spot
+from bot.adapters.intake import LONG_REQUESTS, WINDOW, PendingForm
+from bot.adapters.slack.placing import PLATFORM, Location
 from bot.adapters.slack.received import windows
 from bot.adapters.slack.received.windows import PART_CHARS, block_id, parts
 from bot.commands import verb
@@ -73,8 +73,8 @@ async def test_what_could_be_asked_is_hinted_at_in_the_readers_language(
 async def test_a_window_that_was_opened_before_a_restart_is_answered(at: Table) -> None:
     """All that is known of it stands in the storage."""
     run = event_id(PLATFORM, at.space, "command:before")
-    asked = Unfinished("rules", "ask", at.ana.id, options={"k": 3}, channel=at.channel.id, thread="1.0")
-    await at.app.house.records.offers.keep(at.space, run, WINDOW, [asked.kept()])
+    asked = PendingForm("rules", "ask", at.ana.id, options={"k": 3}, channel=at.channel.id, thread="1.0")
+    await at.app.house.records.offers.keep(at.space, run, WINDOW, [asked.to_json()])
     content = windows.modal(f"modal:{run}", "/rules ask", [windows.field(0, "Question")], submit="Send")
     view = at.slack.views_kept.open(at.ana, at.slack.views_kept.accept(content, "modal"))
     await at.slack.submit(at.ana, view, typed(QUESTION))
@@ -112,8 +112,8 @@ async def test_a_form_asks_for_what_the_verb_takes_and_was_not_given(at: Table) 
 
 async def test_what_is_wrong_in_a_form_is_said_under_its_field_and_stays(at: Table) -> None:
     run = event_id(PLATFORM, at.space, "action:cast")
-    asked = Unfinished("story", "cast", at.ana.id, channel=at.channel.id, thread="1.0")
-    await at.app.house.records.offers.keep(at.space, run, WINDOW, [asked.kept()])
+    asked = PendingForm("story", "cast", at.ana.id, channel=at.channel.id, thread="1.0")
+    await at.app.house.records.offers.keep(at.space, run, WINDOW, [asked.to_json()])
     fields = [windows.field(0, "Name"), *map(windows.option_field, asked.form(words("en")))]
     content = windows.modal(f"modal:{run}", "/story cast", fields, submit="Send")
     view = at.slack.views_kept.open(at.ana, at.slack.views_kept.accept(content, "modal"))
@@ -135,9 +135,9 @@ async def test_in_a_message_a_form_is_offered_by_a_button(at: Table) -> None:
 
 async def test_a_window_of_another_release_keeps_what_was_typed(at: Table) -> None:
     view = await opened(at)
-    gone = Unfinished("rules", "sing", at.ana.id, channel=at.channel.id)
+    gone = PendingForm("rules", "sing", at.ana.id, channel=at.channel.id)
     run = view.callback_id.removeprefix("modal:")
-    await at.app.house.records.offers.keep(at.space, run, WINDOW, [gone.kept()])
+    await at.app.house.records.offers.keep(at.space, run, WINDOW, [gone.to_json()])
     await at.slack.submit(at.ana, view, typed(QUESTION))
     assert view.open
     assert "is still here" in view.errors[block_id(0)]
@@ -160,7 +160,7 @@ async def test_what_is_refused_stays_in_the_window_and_can_be_sent_later(at: Tab
     view = await opened(at)
     clock = Clock()
     at.bot.intake._asks._clock = clock
-    for _ in range(ASKS):
+    for _ in range(LONG_REQUESTS):
         at.bot.intake.count(_spot(at), verb("rules", "ask"))
     await at.slack.submit(at.ana, view, typed(QUESTION))
     assert view.open
@@ -180,8 +180,8 @@ class Clock:
         return self.now
 
 
-def _spot(at: Table) -> Spot:
-    return Spot(at.ana.id, at.space, at.channel.id)
+def _spot(at: Table) -> Location:
+    return Location(at.ana.id, at.space, at.channel.id)
 
 
 @pytest.mark.parametrize("who", ["somebody else", "a made-up id"])
@@ -226,7 +226,7 @@ async def test_a_long_prompt_has_several_fields_that_come_back_as_one_text(at: T
     here = _spot(at)
     row = verb("prompts", "edit")
     bia = replace(here, user=at.bia.id)
-    await windows.ask(intake, trigger, bia, "e", Unfinished(row.work, row.name, before="rag "), filled=text)
+    await windows.ask(intake, trigger, bia, "e", PendingForm(row.work, row.name, before="rag "), filled=text)
     (view,) = views(at, at.bia)
     assert len(view.blocks) > 4
     await at.slack.submit(at.bia, view)

@@ -21,7 +21,7 @@ from yarl import URL
 
 from bot.adapters.discord.installed.traffic import HANGS_S, PACE, GlobalLimit, InvalidRequests
 from bot.adapters.discord.shown.webhooks import Webhooks
-from bot.adapters.offered import Counts
+from bot.adapters.stored_choices import VoteCounts
 from bot.adapters.writer import Writers
 from bot.events import Sorry
 
@@ -155,7 +155,7 @@ class Client(commands.AutoShardedBot):
         self.config = config
         self.settings = config.discord
         self.writers = Writers(PACE)
-        self.counts = Counts(self.writers)
+        self.counts = VoteCounts(self.writers)
         self.webhooks = Webhooks(self)
         self.refused = InvalidRequests()
         self._on_first_ready = on_first_ready
@@ -214,7 +214,7 @@ class Client(commands.AutoShardedBot):
         if self.settings.gateway_url is not None and (shard := self.get_shard(shard_id)) is not None:
             shard._parent.ws.gateway = URL(self.settings.gateway_url)
 
-    async def quiet(self) -> None:
+    async def stop_receiving(self) -> None:
         """Leave the gateway: no more events come, while requests can still be sent."""
         leaving: list[Any] = [shard.disconnect() for shard in self.shards.values()]
         for task in self._starting:

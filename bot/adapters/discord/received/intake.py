@@ -28,8 +28,8 @@ from bot.adapters.discord.received.commands import Autocomplete, path_of, read
 from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, files_of, request_of, text_of
 from bot.adapters.discord.shown import replies
 from bot.adapters.discord.text.command_names import as_in_table, help_text
-from bot.adapters.intake import FIELD, PEOPLE, Asked, Unfinished, quotation
-from bot.adapters.offered import KeptChoice
+from bot.adapters.intake import FIELD, PEOPLE, Invocation, PendingForm, quotation
+from bot.adapters.stored_choices import StoredChoice
 from bot.adapters.surface import OWN
 from bot.command_line import parse
 from bot.events import Sorry
@@ -65,7 +65,7 @@ class Intake(intake.Intake):
 
     async def slash(self, interaction: discord.Interaction, row: Verb, given: Mapping[str, Any]) -> None:
         """Do what a command asks for. Without the text that its verb needs, a window asks for it."""
-        async with intake.told(partial(self.failed, interaction)):
+        async with intake.reporting_faults(partial(self.failed, interaction)):
             text, options, attached = read(row, given)
             if row.at_once:
                 # Answered on the spot, to the person alone: there is nothing in it to keep or to lose.
@@ -76,7 +76,7 @@ class Intake(intake.Intake):
                 say = self.words(interaction)
                 label = say(row.argument.summary)
                 label = label[:1].upper() + label[1:]
-                asked = Unfinished(row.work, row.name, options=options, files=files_of(attached))
+                asked = PendingForm(row.work, row.name, options=options, files=files_of(attached))
                 title = f"/{path_of(say, row)}"
                 hint = parse(row.example).text
                 await self.open(interaction, asked, title=title, label=label, hint=hint, form=True)
@@ -88,26 +88,26 @@ class Intake(intake.Intake):
                     named = await self.autocomplete.whole(
                         space, row.argument.completes, named, str(shelf) if shelf else None
                     )
-                await self._take(interaction, Asked(row, named, options, files))
+                await self._take(interaction, Invocation(row, named, options, files))
 
     async def again(self, interaction: discord.Interaction, run: str) -> None:
         """Ask a run's question once more, here, as whoever pressed the button."""
-        async with intake.told(partial(self.failed, interaction)):
-            await self._take(interaction, await self.same_again(placing.spot(interaction), run))
+        async with intake.reporting_faults(partial(self.failed, interaction)):
+            await self._take(interaction, await self.repetition(placing.spot(interaction), run))
 
-    async def choose(self, interaction: discord.Interaction, chosen: KeptChoice, run: str) -> None:
+    async def choose(self, interaction: discord.Interaction, chosen: StoredChoice, run: str) -> None:
         """Do what the line of one of the run's choices says, or ask for the words that it lacks."""
-        async with intake.told(partial(self.failed, interaction)):
+        async with intake.reporting_faults(partial(self.failed, interaction)):
             if not chosen.asks:
-                await self._take(interaction, intake.chosen(chosen.command, run))
+                await self._take(interaction, intake.choice_invocation(chosen.command, run))
                 return
-            asked = intake.lacking(chosen.command, run)
+            asked = intake.choice_form(chosen.command, run)
             await self.open(interaction, asked, title=chosen.label, label=chosen.asks, form=chosen.form)
 
     async def open(
         self,
         interaction: discord.Interaction,
-        asked: Unfinished,
+        asked: PendingForm,
         *,
         title: str,
         label: str,
@@ -119,10 +119,10 @@ class Intake(intake.Intake):
         """Open a window for the text that a request lacks, and with `form` as much of its verb's form as fits; `finish`
         takes it up.
         """
-        async with intake.told(partial(self.failed, interaction)):
+        async with intake.reporting_faults(partial(self.failed, interaction)):
             here = placing.spot(interaction)
             manages = placing.manages(interaction, here)
-            kept = await self.keep(here, str(interaction.id), asked, admin=manages)
+            kept = await self.store_form(here, str(interaction.id), asked, admin=manages)
             long = asked.row.plain or filled != "" or asked.answers != ""
             field: ui.TextInput[ui.Modal] = ui.TextInput(
                 custom_id=TYPED,
@@ -153,18 +153,18 @@ class Intake(intake.Intake):
         if not quoted:
             await replies.tell(interaction, say("edge.no_text"))
             return
-        asked = Unfinished(*commands.plain_verb(commands.DEFAULT_WORK), after=f"\n\n{quoted}")
+        asked = PendingForm(*commands.plain_verb(commands.DEFAULT_WORK), after=f"\n\n{quoted}")
         await self.open(
             interaction, asked, title=say("edge.about"), label=say("edge.about_label"), required=False
         )
 
     async def on_message(self, interaction: discord.Interaction, row: Verb, message: discord.Message) -> None:
         """Do what a verb in a message's menu says with the run whose message that is."""
-        async with intake.told(partial(self.failed, interaction)):
+        async with intake.reporting_faults(partial(self.failed, interaction)):
             here = placing.spot(interaction)
             channel = str(here.parent or here.channel)
             ids = (str(message.id), f"{OWN}{message.webhook_id}:{message.id}")
-            await self._take(interaction, await self.of_message(here, row, ids, channel))
+            await self._take(interaction, await self.called_on_message(here, row, ids, channel))
 
     async def _reword(self, interaction: discord.Interaction, row: Verb, name: str) -> None:
         """Open a window with today's text of a prompt, to be changed."""
@@ -172,7 +172,7 @@ class Intake(intake.Intake):
         if len(text) > CHARS:
             raise Sorry("discord.prompt_long", name=name, length=len(text), limit=CHARS)
         say = self.words(interaction)
-        asked = Unfinished(row.work, row.name, before=f"{name.strip()} ")
+        asked = PendingForm(row.work, row.name, before=f"{name.strip()} ")
         title = say("edge.edit", name=name)
         await self.open(interaction, asked, title=title, label=say("edge.edit_label"), filled=text)
 
@@ -186,9 +186,9 @@ class Intake(intake.Intake):
         if found is None:
             return
         window = found["run"]
-        async with intake.told(partial(self.failed, interaction)):
+        async with intake.reporting_faults(partial(self.failed, interaction)):
             here = placing.spot(interaction)
-            asked = await self.kept(here, window)
+            asked = await self.stored_form(here, window)
             if asked is None:
                 sent = event_id(PLATFORM, here.space, _sent(window))
                 raise Sorry(
@@ -208,16 +208,16 @@ class Intake(intake.Intake):
 
         async def tell(error: Exception) -> None:
             said = replies.sentence(say, error)
-            if not self.hinted_enough(here):  # everybody in the channel reads it
+            if not self.too_many_hints(here):  # everybody in the channel reads it
                 await replies.reply(message, said)
 
-        async with intake.told(tell):
+        async with intake.reporting_faults(tell):
             files = files_of(message.attachments)
             parsed = intake.parsed_of(as_in_table(text.strip()) or "/help", files)
-            held = await self.held(here)
+            held = await self.thread_row(here)
             here = placing.within(here, held)
             place = placing.place(here, event=message.id, goes="here", held=held)
-            asked = await self.meant(parsed, files, place, str(here.user))
+            asked = await self.interpreted(parsed, files, place, str(here.user))
             self.count(here, asked.row)
             made, _ = self._request_of(message, here, asked, held, say.locale)
             await self.app.perform(made)
@@ -241,11 +241,11 @@ class Intake(intake.Intake):
         run = interaction.extras.get(_RUN, "")
         await replies.tell(interaction, replies.sentence(self.words(interaction), error, run))
 
-    async def _take(self, interaction: discord.Interaction, asked: Asked, *, window: str = "") -> None:
+    async def _take(self, interaction: discord.Interaction, asked: Invocation, *, window: str = "") -> None:
         """From an interaction that says everything to a run. Of a `window` it is one, however often that is sent."""
         here = placing.spot(interaction)
         self.count(here, asked.row)
-        held, locale = await self.held(here), self.words(interaction).locale
+        held, locale = await self.thread_row(here), self.words(interaction).locale
         made, origin = self._request_of(interaction, here, asked, held, locale)
         if window:
             made = replace(made, id=event_id(PLATFORM, here.space, _sent(window)))

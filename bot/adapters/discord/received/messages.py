@@ -96,7 +96,7 @@ class Listener:
         held = await threads.held(space, real)
         # A thread that somebody else opened is its conversation's name itself.
         channel, thread = (held.channel, held.thread) if held else (str(payload.parent_id), real)
-        await self._client.intake.gone(Place(PLATFORM, space, channel, thread), real)
+        await self._client.intake.thread_deleted(Place(PLATFORM, space, channel, thread), real)
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
         await welcome(self._client.app.records.marks, guild)
@@ -156,7 +156,7 @@ class Listener:
         intake = self._client.intake
         say = intake.words_of(message)
         hint = "books" if books and not reads_files(as_in_table(text)) else "" if text else "short"
-        if hint and intake.hinted_enough(spot_of(message)):
+        if hint and intake.too_many_hints(spot_of(message)):
             hint = ""
         if hint == "books":
             await replies.reply(message, say("welcome.books", file=books[0]), "b")

@@ -23,7 +23,7 @@ from bot.events import Author, File, Place, Request, Sorry
 from bot.runs.requests import event_id
 
 if TYPE_CHECKING:
-    from bot.adapters.intake import Asked
+    from bot.adapters.intake import Invocation
     from storage.threads import ThreadRow
 
 PLATFORM = "discord"
@@ -47,7 +47,7 @@ _SMALL = re.compile(r"(?:> )?-# ")
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class Location:
     """Where a person is. `channel` is what they look at; for a thread, `parent` is the channel it hangs from.
 
     `message` is what they wrote there, None if they did not write. `installed`: the guild itself has installed the
@@ -107,7 +107,7 @@ class Origin:
     title: str = ""
     asked: str = ""
 
-    def kept(self, **more: str) -> str:
+    def to_json(self, **more: str) -> str:
         """As JSON, with `more` of its fields."""
         return json.dumps(asdict(self) | more, ensure_ascii=False, separators=(",", ":"))
 
@@ -130,7 +130,7 @@ def origin_at(place: Place) -> str:
         guild=int(place.space) if place.space.isdecimal() else None,
         user=int(user or 0),
         private=user != "",
-    ).kept()
+    ).to_json()
 
 
 def new_thread(request: Request, id: str, title: str) -> tuple[Place, str] | None:
@@ -143,7 +143,7 @@ def new_thread(request: Request, id: str, title: str) -> tuple[Place, str] | Non
         return None
     channel = int(request.place.channel)
     there = replace(origin, home="thread", channel=channel, message=None, token="", until=0.0, title=title)
-    return replace(request.place, thread=id), there.kept()
+    return replace(request.place, thread=id), there.to_json()
 
 
 def for_one(kept: str) -> bool:
@@ -151,7 +151,7 @@ def for_one(kept: str) -> bool:
     return origin_of(kept).private
 
 
-def spot(interaction: discord.Interaction) -> Spot:
+def spot(interaction: discord.Interaction) -> Location:
     """Where the interaction happened. Raises Sorry where it does not say."""
     channel, user = interaction.channel, interaction.user
     if channel is None or not isinstance(user, discord.User | discord.Member):
@@ -160,14 +160,14 @@ def spot(interaction: discord.Interaction) -> Spot:
     if guild is None:
         context = interaction.context
         direct = channel.type is ChannelType.private and (context.dm_channel or not context.private_channel)
-        return Spot(user.id, channel.id, channel.type, installed=direct, member=direct)
+        return Location(user.id, channel.id, channel.type, installed=direct, member=direct)
     present = interaction.client.get_guild(guild) is not None
     # An interaction that names no installation at all is the guild's where the bot is one of its members.
     installed = interaction.is_guild_integration() or (present and not interaction.is_user_integration())
     may = interaction.app_permissions
     thread = channel.type in _THREADS
     posts = may.view_channel and (may.send_messages_in_threads if thread else may.send_messages)
-    return Spot(
+    return Location(
         user.id,
         channel.id,
         channel.type,
@@ -178,10 +178,10 @@ def spot(interaction: discord.Interaction) -> Spot:
     )
 
 
-def spot_of(message: discord.Message) -> Spot:
+def spot_of(message: discord.Message) -> Location:
     """Where the message stands; the bot reads only what its own installation lets it read."""
     channel = message.channel
-    return Spot(
+    return Location(
         message.author.id,
         channel.id,
         channel.type or ChannelType.text,  # a channel that is not known has none
@@ -191,14 +191,14 @@ def spot_of(message: discord.Message) -> Spot:
     )
 
 
-def within(spot: Spot, held: ThreadRow | None) -> Spot:
+def within(spot: Location, held: ThreadRow | None) -> Location:
     """The same; a thread that is held is one even if the client has not seen it yet."""
     if held is None or spot.thread:
         return spot
     return replace(spot, kind=ChannelType.public_thread, parent=int(held.channel))
 
 
-def manages(event: discord.Interaction | discord.Message, spot: Spot) -> bool:
+def manages(event: discord.Interaction | discord.Message, spot: Location) -> bool:
     """Whether the person is in charge: of the guild, or of the space that is theirs alone."""
     if spot.space.startswith("user:"):
         return True
@@ -226,7 +226,7 @@ def missing(client: discord.Client, channel_id: int, *needed: str) -> str | None
     return None
 
 
-def home(spot: Spot, *, ordered: bool, private: bool = False, threads: bool = True) -> AnswerPlace:
+def home(spot: Location, *, ordered: bool, private: bool = False, threads: bool = True) -> AnswerPlace:
     """Where the answer stands. To a message there is no response to give."""
     if private or not spot.member:
         return "response"
@@ -238,7 +238,7 @@ def home(spot: Spot, *, ordered: bool, private: bool = False, threads: bool = Tr
 
 
 def place(
-    spot: Spot, *, event: int, goes: AnswerPlace, held: ThreadRow | None = None, private: bool = False
+    spot: Location, *, event: int, goes: AnswerPlace, held: ThreadRow | None = None, private: bool = False
 ) -> Place:
     """The conversation. `held` says what a real thread that the bot opened is called; `event` names a new one."""
     if private:
@@ -252,8 +252,8 @@ def place(
 
 def request_of(
     event: discord.Interaction | discord.Message,
-    here: Spot,
-    asked: Asked,
+    here: Location,
+    asked: Invocation,
     held: ThreadRow | None,
     locale: str,
     *,

@@ -18,14 +18,14 @@ from discord.ui import ActionRow, Button, DynamicItem, Item, LayoutView, TextDis
 
 from bot.adapters import buttons_row, footer, presses
 from bot.adapters.buttons_row import custom_id
-from bot.adapters.discord.received.placing import Spot, spot
+from bot.adapters.discord.received.placing import Location, spot
 from bot.adapters.discord.shown import replies
 from bot.adapters.discord.shown.surface import in_our_words
 from bot.adapters.discord.text.markdown import size
 from bot.adapters.discord.text.page import buttons_without, relabelled
 from bot.adapters.discord.text.render import LABEL
 from bot.adapters.markdown import neutralise, split
-from bot.adapters.offered import KeptChoice, labels
+from bot.adapters.stored_choices import StoredChoice, labels
 from bot.events import Sorry
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Press:
         return self.interaction.client.intake
 
     @property
-    def here(self) -> Spot:
+    def location(self) -> Location:
         return spot(self.interaction)
 
     @property
@@ -80,12 +80,12 @@ class Press:
 
     async def hidden(self, run: str) -> bool:
         """What only somebody else may see, or what somebody asked whose guest the bot is."""
-        here = self.here
+        here = self.location
         if await self.intake.hidden(here, run):
             return True
         return not here.installed and await self.intake.app.request_of(here.space, run) is None
 
-    async def begin(self, chosen: KeptChoice, run: str) -> None:
+    async def begin(self, chosen: StoredChoice, run: str) -> None:
         await self.intake.choose(self.interaction, chosen, run)
 
     def recount(self, run: str) -> None:
@@ -95,7 +95,7 @@ class Press:
 
     async def _count(self, run: str) -> None:
         """Raises Unavailable, and the faults of a surface."""
-        press, here = self.interaction, self.here
+        press, here = self.interaction, self.location
         records, message = self.intake.app.records, press.message
         shown = await labels(records.offers, records.votes, here.space, run, LABEL, size)
         if message is None or not shown:
@@ -124,7 +124,7 @@ class Press:
             allowed_mentions=discord.AllowedMentions.none(),
         )
 
-    async def take_off(self, custom_id: str) -> None:
+    async def remove_button(self, custom_id: str) -> None:
         press = self.interaction
         with suppress(discord.HTTPException, discord.ClientException, ValueError):
             if (view := buttons_without(await press.original_response(), custom_id)) is not None:
@@ -159,13 +159,13 @@ async def turn(press: Press, run: str, page: str) -> None:
 
 async def share(press: Press, run: str) -> None:
     """The private answer, for everybody in the channel."""
-    if not await press.soon(presses.known(press, run)):
+    if not await press.soon(presses.visible(press, run)):
         await press.tell("buttons.stale")
         return
     key = await _shared(press, run)
     await press.tell(key)
     if key in ("buttons.shared", "buttons.shared_before"):
-        await press.take_off(custom_id("share", run))
+        await press.remove_button(custom_id("share", run))
 
 
 async def stale(press: Press) -> None:
@@ -174,7 +174,7 @@ async def stale(press: Press) -> None:
 
 
 async def _source_pages(press: Press, run: str) -> list[str]:
-    return footer.pages(await presses.cited(press, run), press.say, PAGE_CHARS)
+    return footer.pages(await presses.citations(press, run), press.say, PAGE_CHARS)
 
 
 def _page(say: Words, run: str, pages: list[str], page: int) -> LayoutView:
@@ -199,7 +199,7 @@ def _page(say: Words, run: str, pages: list[str], page: int) -> LayoutView:
 
 async def _shared(press: Press, run: str) -> str:
     """Post the pressed message's text to its channel, once: how it went, as a key of the catalogue."""
-    interaction, here = press.interaction, press.here
+    interaction, here = press.interaction, press.location
     message = interaction.message
     text = said(message) if message is not None else ""
     if message is None or not text:
@@ -269,7 +269,7 @@ async def _post(press: Press, view: LayoutView, nonce: str) -> int:
     """A message of the bot's own where it is a member; as a guest, one through the press."""
     none = discord.AllowedMentions.none()
     channel = press.interaction.channel
-    if press.here.member and isinstance(channel, discord.abc.Messageable):
+    if press.location.member and isinstance(channel, discord.abc.Messageable):
         # The nonce makes two quick presses one message.
         return (await channel.send(view=view, allowed_mentions=none, nonce=nonce)).id
     return (await press.interaction.followup.send(view=view, allowed_mentions=none, wait=True)).id
@@ -314,7 +314,7 @@ _ACTS: dict[str, Callable[..., Awaitable[None]]] = {
     buttons_row.SOURCES: show_sources,
     buttons_row.SOURCES_PAGE: turn,
     buttons_row.SHARE: share,
-    buttons_row.FEEDBACK: presses.judge,
+    buttons_row.FEEDBACK: presses.rate,
 }
 _KNOWN = "|".join(re.sub(r"\(\?P<\w+>", "(?:", template) for template in _ACTS)
 _KINDS = "|".join(sorted({template.partition(":")[0] for template in _ACTS}))

@@ -66,7 +66,7 @@ class DiscordHome:
     """See home.Home."""
 
     tell: Callable[[str], None]
-    alone = False
+    ephemeral = False
     share = "page.share"
 
     def __init__(
@@ -137,14 +137,14 @@ class DiscordHome:
         elif self._origin.home == "there":
             await self._find()
 
-    async def put_out(self, messages: Sequence[str], note: str) -> None:
+    async def end_messages(self, messages: Sequence[str], note: str) -> None:
         await self.open()
         surface = self.surface
         if not isinstance(surface, Channel):
             return
         for message in messages:
             with suppress(SurfaceFault):
-                await with_retries(partial(surface.put_out, message, self._run, f"-# ⏹ {note}"))
+                await with_retries(partial(surface.end_messages, message, self._run, f"-# ⏹ {note}"))
 
     async def _find(self) -> None:
         """Where the conversation is by now. What is private never stands where others read along."""
@@ -199,7 +199,7 @@ class DiscordHome:
         await asyncio.sleep(INVITE_AFTER_S)
         await with_retries(partial(opening.invite, thread))
 
-    async def beyond(self, surface: Surface[Page], closed: PlaceClosed) -> bool:
+    async def move(self, surface: Surface[Page], closed: PlaceClosed) -> bool:
         async with self._moving:
             if surface is not self.surface:  # another message of the run has been here before
                 return True

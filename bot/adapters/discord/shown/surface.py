@@ -19,7 +19,7 @@ import aiohttp
 import discord
 
 from bot.adapters.discord.installed.traffic import HANGS_S, UPLOAD_S
-from bot.adapters.discord.text.page import put_out, username
+from bot.adapters.discord.text.page import end_messages, username
 from bot.adapters.surface import (
     OWN,
     Gone,
@@ -272,18 +272,18 @@ class Channel:
         if isinstance(thread, discord.Thread):
             await thread.edit(archived=False)
 
-    async def put_out(self, message: str, run: str, note: str) -> None:
+    async def end_messages(self, message: str, run: str, note: str) -> None:
         """End a message that a crash cut off. Raises Unavailable, and the faults of a surface."""
         with in_our_words():
             none = discord.AllowedMentions.none()
             if not message.startswith(OWN):
                 there = await self._channel.fetch_message(int(message))
-                await there.edit(**put_out(there, run, note), allowed_mentions=none)
+                await there.edit(**end_messages(there, run, note), allowed_mentions=none)
                 return
 
             async def end(webhook: discord.Webhook) -> None:
                 posted = await webhook.fetch_message(int(bare(message)), **self._in_thread(webhook))
-                await posted.edit(**put_out(posted, run, note), allowed_mentions=none)
+                await posted.edit(**end_messages(posted, run, note), allowed_mentions=none)
 
             with suppress(NotEditable):
                 await self._as_posted(message, end)

@@ -19,7 +19,7 @@ from bot.adapters.markdown import (
     clean,
     cut,
     fence,
-    misleads,
+    is_misleading,
     neutralise,
     shortened,
 )
@@ -257,6 +257,6 @@ def _link(label: str, url: str, title: str) -> str:
     words = _INLINE.sub(_shown, label).strip()
     if not url.lower().startswith(("http://", "https://")):
         return f"{words} ({url}{title})" if words else f"({url}{title})"
-    if not words or misleads(label, url):
+    if not words or is_misleading(label, url):
         return f"{words} (<{url}>{title})" if words else f"<{url}>{title}"
     return f"[{words}](<{url}>{title})"

@@ -214,7 +214,7 @@ def relabelled(message: discord.Message, labels: Mapping[str, str]) -> ui.Layout
     return view if changed else None
 
 
-def put_out(message: discord.Message, run: str, note: str) -> dict[str, Any]:
+def end_messages(message: discord.Message, run: str, note: str) -> dict[str, Any]:
     """The edit that ends a message in the middle of its text: no cursor, no stop button, `note` below it."""
     view = _view(message)
     _without(view, custom_id("stop", run))

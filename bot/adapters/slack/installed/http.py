@@ -95,7 +95,7 @@ class Http:
         """Until `quiet`."""
         await self._leaving.wait()
 
-    async def quiet(self) -> None:
+    async def stop_receiving(self) -> None:
         """Take nothing new in; what has come is still answered."""
         self._leaving.set()
         if self._runner is not None:

@@ -21,7 +21,7 @@ from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.socket_mode.request import SocketModeRequest
 
-from bot.adapters.discreet import traced
+from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.slack.installed.faults import as_sorry, code_of, final
 from bot.events import Sorry
 
@@ -79,7 +79,7 @@ class Sockets:
         finally:
             await _cancelled(self._lines)
 
-    async def quiet(self) -> None:
+    async def stop_receiving(self) -> None:
         """Take nothing new in; what has come is still acknowledged."""
         self._leaving.set()
         await _cancelled(self._lines)
@@ -179,7 +179,7 @@ class Sockets:
                 return
             response: BoltResponse = await run_async_bolt_app(self._bolt, request)
         except Exception as fault:  # nothing that Slack sends may end the connection
-            _log.error("an envelope could not be read: %s", traced(fault))
+            _log.error("an envelope could not be read: %s", type_and_trace(fault))
             return
         if response.status not in (200, 404):
             return  # not acknowledged: it comes again

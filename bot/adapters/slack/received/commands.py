@@ -20,11 +20,11 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 
 from bot import commands
-from bot.adapters.intake import Asked, Unfinished, quotation
+from bot.adapters.intake import Invocation, PendingForm, quotation
 from bot.adapters.slack.installed.manifest import ASK, ASK_ABOUT, COMMANDS, MENU
 from bot.adapters.slack.placing import (
     Body,
-    Spot,
+    Location,
     event_of,
     response_url,
     spot_of_command,
@@ -70,7 +70,7 @@ def listen(bolt: AsyncApp, intake: Intake) -> None:
     bolt.command(re.compile(rf"\A({'|'.join(COMMANDS)})\Z"))(Invoked(intake).on_command)
     doing = Shortcuts(intake)
 
-    def _here(body: Body, context: AsyncBoltContext) -> Spot:
+    def _here(body: Body, context: AsyncBoltContext) -> Location:
         return spot_of_interaction(body, context.team_id, context.enterprise_id)
 
     async def about(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
@@ -111,12 +111,12 @@ class Invoked:
         await asyncio.wait({taking}, timeout=self._ack_s)
         await ack()
 
-    async def take(self, here: Spot, body: Body, ack: Ack) -> None:
+    async def take(self, here: Location, body: Body, ack: Ack) -> None:
         """Returns when what the command asks for is kept, or refused."""
         intake, url = self._intake, response_url(body)
         trigger = text_of(body, "trigger_id")
         event = event_of("command", trigger)
-        async with intake.told(here, response_url=url):
+        async with intake.reporting_faults(here, response_url=url):
             line = line_of(text_of(body, "command"), text_of(body, "text"))
             if line.lower() == f"/{SETUP}":
                 intake.count(here)
@@ -128,17 +128,19 @@ class Invoked:
             if _lacks_text(row, asked):
                 intake.later(self._ask(here, event, trigger, row, asked, url))
             else:
-                made = Asked(row, asked.text, asked.options)
+                made = Invocation(row, asked.text, asked.options)
                 await intake.perform(here, event, made, ack, response_url=url)
 
-    async def _ask(self, here: Spot, event: str, trigger: str, row: Verb, asked: Parsed, url: str) -> None:
+    async def _ask(
+        self, here: Location, event: str, trigger: str, row: Verb, asked: Parsed, url: str
+    ) -> None:
         """Open a window for what is missing; Slack waits three seconds for it, too."""
         intake = self._intake
-        async with intake.told(here, response_url=url):
+        async with intake.reporting_faults(here, response_url=url):
             if row.rewords:
                 await windows.reword(intake, trigger, here, event, row, asked.text)
             else:
-                lacking = Unfinished(row.work, row.name, options=asked.options)
+                lacking = PendingForm(row.work, row.name, options=asked.options)
                 await windows.ask(intake, trigger, here, event, lacking, form=True)
 
 
@@ -186,10 +188,10 @@ class Shortcuts:
         self._intake = intake
         self._known: OrderedDict[tuple[str, str], str] = OrderedDict()
 
-    async def about(self, body: Body, here: Spot) -> None:
+    async def about(self, body: Body, here: Location) -> None:
         """Open a window for a question about the message, which is answered in that message's thread."""
         intake, message = self._intake, body.get("message") or {}
-        async with intake.told(here, response_url=response_url(body)):
+        async with intake.reporting_faults(here, response_url=response_url(body)):
             say = await intake.words(here)
             text = await heard(
                 str(message.get("text") or ""), "", lambda user: intake.people.name(here, user)
@@ -203,14 +205,14 @@ class Shortcuts:
                 str(body.get("trigger_id") or ""),
                 await self._answered_at(body, here),
                 event_of("shortcut", str(body.get("action_ts")), here.user),
-                Unfinished(*commands.plain_verb(DEFAULT_WORK), after=f"\n\n{quoted}"),
+                PendingForm(*commands.plain_verb(DEFAULT_WORK), after=f"\n\n{quoted}"),
                 title=say("slack_window.about"),
                 label=say("edge.about_label"),
                 shown=quoted,
                 required=False,
             )
 
-    async def _answered_at(self, body: Body, here: Spot) -> Spot:
+    async def _answered_at(self, body: Body, here: Location) -> Location:
         """Where the message stands, or with the asker alone if the bot cannot write there."""
         message = body.get("message") or {}
         if await self._within(here):
@@ -218,27 +220,27 @@ class Shortcuts:
             return replace(here, thread=ts)
         return replace(here, channel=await self._direct(here), thread="")
 
-    async def on_message(self, row: Verb, body: Body, here: Spot, ack: Ack) -> None:
+    async def on_message(self, row: Verb, body: Body, here: Location, ack: Ack) -> None:
         """Do what a verb that is a message's shortcut says with the run whose message that is, in its thread."""
         intake, ts = self._intake, text_of(body, "message", "ts") or text_of(body, "message_ts")
         here = replace(here, thread=here.thread or ts)
 
-        async def asked() -> Asked:
-            held = await intake.held(here)
+        async def asked() -> Invocation:
+            held = await intake.thread_row(here)
             channel = held.channel if held is not None else here.channel
-            return await intake.of_message(here, row, (ts, OWN + ts), channel)
+            return await intake.called_on_message(here, row, (ts, OWN + ts), channel)
 
         event = event_of("shortcut", str(body.get("action_ts")), here.user)
         await intake.perform(here, event, asked, ack, response_url=response_url(body))
 
-    async def ask(self, body: Body, here: Spot) -> None:
+    async def ask(self, body: Body, here: Location) -> None:
         """Open the window for a question from anywhere."""
         intake = self._intake
-        async with intake.told(here):
+        async with intake.reporting_faults(here):
             await open_ask(intake, here, str(body.get("trigger_id") or ""))
             await self._direct(here)  # known by the time that it is needed
 
-    async def asked(self, body: Body, here: Spot, ack: AsyncAck) -> None:
+    async def asked(self, body: Body, here: Location, ack: AsyncAck) -> None:
         """The window comes back: what is wrong with it is said in it, and it stays open."""
         say = await self._intake.words(here)
         values = body["view"]["state"]["values"]
@@ -256,10 +258,10 @@ class Shortcuts:
             await windows.wrong(ack, say("slack_window.no_direct"))
             return
         options: dict[str, OptionValue] = {SHELF: shelf} if shelf else {}
-        there, asked = replace(here, channel=channel), Asked(row, text, options)
+        there, asked = replace(here, channel=channel), Invocation(row, text, options)
         await windows.perform(self._intake, body, there, asked, ack)
 
-    async def _direct(self, here: Spot) -> str:
+    async def _direct(self, here: Location) -> str:
         """The direct conversation of `here.user` with the bot; "" where Slack does not say in time."""
         key = here.space, here.user
         if key in self._known:
@@ -272,7 +274,7 @@ class Shortcuts:
                 self._known.popitem(last=False)
         return channel
 
-    async def _within(self, here: Spot) -> bool:
+    async def _within(self, here: Location) -> bool:
         """Whether the bot is in the channel that `here` is in; also if Slack does not say in time."""
         said = await self._ask(here, "conversations.info", {"channel": here.channel})
         if not said:
@@ -280,7 +282,7 @@ class Shortcuts:
         channel = said.get("channel") or {}
         return bool(said.get("ok")) and bool(channel.get("is_member") or channel.get("is_im"))
 
-    async def _ask(self, here: Spot, method: str, args: dict[str, Any]) -> dict[str, Any]:
+    async def _ask(self, here: Location, method: str, args: dict[str, Any]) -> dict[str, Any]:
         """Slack's answer, also if it is a refusal; {} where there is none."""
         try:
             async with asyncio.timeout(WAIT_S):
@@ -294,7 +296,7 @@ class Shortcuts:
         return dict(answer.data) if isinstance(answer.data, dict) else {}
 
 
-async def open_ask(intake: Intake, here: Spot, trigger: str) -> None:
+async def open_ask(intake: Intake, here: Location, trigger: str) -> None:
     """Open the window with a work, a shelf and a question. Raises Sorry."""
     say = await intake.words(here)
     books = await intake.app.records.documents.list(here.space)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from yarl import URL
 
 from bot.adapters.download import Downloads
-from bot.adapters.slack.placing import Origin, Spot, origin_of, text_of
+from bot.adapters.slack.placing import Location, Origin, origin_of, text_of
 from bot.adapters.slack.received.line import Name, heard
 from bot.adapters.surface import PlaceClosed, SurfaceFault
 from bot.events import File, Request, Sorry
@@ -120,7 +120,7 @@ class ThreadReader:
         origin = origin_of(request.origin)
         if not (origin.earlier and origin.thread):
             return ""
-        here = Spot(
+        here = Location(
             origin.user, origin.team, origin.channel, origin.enterprise, origin.thread, origin.message
         )
         try:
@@ -133,7 +133,7 @@ class ThreadReader:
         lines = await asyncio.gather(*(self._line(one, name) for one in reversed(said[-MESSAGES:])))
         return "\n".join(reversed(lines))
 
-    async def _said(self, here: Spot, origin: Origin) -> list[Mapping[str, Any]]:
+    async def _said(self, here: Location, origin: Origin) -> list[Mapping[str, Any]]:
         """Without the question itself, and what came after it."""
         async with self._workspaces.calling(here.team, here.enterprise) as client:
             answer: Any = await client.conversations_replies(
@@ -144,7 +144,7 @@ class ThreadReader:
         ]
         return [one for one in found if text_of(one, "ts") < origin.message]
 
-    def _named(self, here: Spot) -> Name:
+    def _named(self, here: Location) -> Name:
         named: set[str] = set()
 
         async def name(user: str) -> str:
@@ -163,7 +163,7 @@ class ThreadReader:
         origin = origin_of(request.origin)
         if not origin.thread or origin.private:
             return None
-        here = Spot(
+        here = Location(
             origin.user, origin.team, origin.channel, origin.enterprise, origin.thread, origin.message
         )
         pages = self._pages(here, self._named(here))
@@ -172,7 +172,7 @@ class ThreadReader:
             return None
         return WholeThread(root[0].author, root[0].text.partition("\n")[0][:TITLE_CHARS], _again(root, pages))
 
-    async def _pages(self, here: Spot, name: Name) -> AsyncGenerator[list[ThreadMessage], None]:
+    async def _pages(self, here: Location, name: Name) -> AsyncGenerator[list[ThreadMessage], None]:
         cursor, me = "", await self._workspaces.me(here.team, here.enterprise)
         while True:
             try:

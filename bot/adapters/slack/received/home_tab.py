@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bot import budget, commands
 from bot.adapters.slack import placing
 from bot.adapters.slack.installed.workspaces import Workspace
-from bot.adapters.slack.placing import PLATFORM, Body, Spot, action_of, spot_of_event, spot_of_interaction
+from bot.adapters.slack.placing import PLATFORM, Body, Location, action_of, spot_of_event, spot_of_interaction
 from bot.adapters.slack.received.commands import open_ask
 from bot.adapters.slack.received.intake import unattended
 from bot.adapters.slack.text.mrkdwn import literal, plain
@@ -52,7 +52,7 @@ class HomeTab:
         self._links: OrderedDict[tuple[str, str, str], str] = OrderedDict()
         self._suggested: OrderedDict[tuple[str, str, str], None] = OrderedDict()
 
-    async def publish(self, here: Spot) -> None:
+    async def publish(self, here: Location) -> None:
         """Show `here.user` their Home tab as it is now."""
         intake, say = self._intake, await self._intake.words(here)
         person = await intake.people.of(here)
@@ -67,7 +67,7 @@ class HomeTab:
         async with intake.workspaces.calling(here.team, here.enterprise) as client:
             await client.views_publish(user_id=here.user, view=shown)
 
-    async def _link(self, here: Spot, row: SessionRow) -> str:
+    async def _link(self, here: Location, row: SessionRow) -> str:
         """Where its thread is, "" where there is none to go to.
 
         A message's address stays the same: one that is shown often is asked for once, "" again.
@@ -88,7 +88,7 @@ class HomeTab:
                 self._links.popitem(last=False)
         return self._links[key]
 
-    async def suggest(self, here: Spot) -> None:
+    async def suggest(self, here: Location) -> None:
         """What to begin with, above the box in which people write to the bot."""
         say = await self._intake.words(here)
         key = here.space, here.user, say.locale
@@ -107,10 +107,10 @@ class HomeTab:
         if len(self._suggested) > MOST:
             self._suggested.popitem(last=False)
 
-    async def pressed(self, body: Body, here: Spot) -> None:
+    async def pressed(self, body: Body, here: Location) -> None:
         """Do it and show the tab as it is then. A session's id that is not the presser's finds nothing."""
         what = str(action_of(body).get("action_id", ""))
-        async with self._intake.told(here):
+        async with self._intake.reporting_faults(here):
             if what == ASK:
                 await open_ask(self._intake, here, str(body.get("trigger_id") or ""))
                 return
@@ -121,7 +121,7 @@ class HomeTab:
             finally:
                 await unattended("a Home tab could not be shown anew", self.publish(here))
 
-    async def _change(self, here: Spot, what: str) -> None:
+    async def _change(self, here: Location, what: str) -> None:
         owned = self._intake.app.records.owned
         for name in (RESUME, ARCHIVE):
             if what.startswith(name):
@@ -139,7 +139,7 @@ class HomeTab:
             raise Sorry("buttons.stale")
 
 
-async def _usage(app: App, here: Spot, say: Words, *, admin: bool) -> list[str]:
+async def _usage(app: App, here: Location, say: Words, *, admin: bool) -> list[str]:
     """The person's own part; to an admin everybody's, too, and how answers were judged."""
     own = await app.accounts.report(here.space, here.user)
     lines = [_spent("slack_home.own", own, say)]

@@ -17,10 +17,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bot.adapters import intake
-from bot.adapters.discreet import traced
-from bot.adapters.intake import Asked, KeyedLocks
+from bot.adapters.intake import Invocation, KeyedLocks
+from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.slack import placing
-from bot.adapters.slack.placing import PLATFORM, RESPONSE_SECONDS, Origin, Spot, origin_of
+from bot.adapters.slack.placing import PLATFORM, RESPONSE_SECONDS, Location, Origin, origin_of
 from bot.adapters.slack.received.line import parsed_of
 from bot.adapters.slack.received.people import People, Person
 from bot.adapters.slack.shown.ephemeral import show, tell
@@ -32,8 +32,8 @@ from bot.words import Words, words
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
-    from bot.adapters.offered import Counts
     from bot.adapters.slack.installed.workspaces import Workspaces
+    from bot.adapters.stored_choices import VoteCounts
     from bot.app import App
     from bot.config import Config
     from storage.threads import ThreadRow
@@ -55,7 +55,7 @@ class Begun:
     Bolt answers with what the last acknowledgement carried, so there is one. `response_url` is a secret.
     """
 
-    here: Spot
+    location: Location
     response_url: str = field(repr=False)
     run: str = ""
     acknowledged: bool = False
@@ -64,7 +64,7 @@ class Begun:
 class Intake(intake.Intake):
     """One per process. In `turns`, by channel and root, messages are taken in as Slack tells of them."""
 
-    counts: Counts
+    counts: VoteCounts
 
     def __init__(self, app: App, config: Config, workspaces: Workspaces, people: People) -> None:
         super().__init__(app, PLATFORM, placing.for_one)
@@ -82,20 +82,20 @@ class Intake(intake.Intake):
         self._going: set[asyncio.Task[Any]] = set()
 
     async def line(
-        self, here: Spot, event: str, text: str, ack: Ack, *, files: tuple[File, ...] = ()
+        self, here: Location, event: str, text: str, ack: Ack, *, files: tuple[File, ...] = ()
     ) -> None:
         """Do what a line says: a command, also without its slash, or plain text."""
 
-        async def asked() -> Asked:
+        async def asked() -> Invocation:
             parsed, goes = parsed_of(text, files), placing.home(here, ordered=False)
-            place = placing.place(here, event="", goes=goes, held=await self.held(here))
-            return await self.meant(parsed, files, place, here.user)
+            place = placing.place(here, event="", goes=goes, held=await self.thread_row(here))
+            return await self.interpreted(parsed, files, place, here.user)
 
         await self.perform(here, event, asked, ack)
 
     async def choose(
         self,
-        here: Spot,
+        here: Location,
         event: str,
         command: str,
         ack: Ack,
@@ -106,17 +106,17 @@ class Intake(intake.Intake):
     ) -> None:
         """Do what a line such as "/rules lookup Grappled" says. `private`: it was offered to one person alone."""
 
-        async def asked() -> Asked:
-            return intake.chosen(command, answers, private=private)
+        async def asked() -> Invocation:
+            return intake.choice_invocation(command, answers, private=private)
 
         await self.perform(here, event, asked, ack, response_url=response_url)
 
-    async def again(self, here: Spot, event: str, run: str, ack: Ack, *, response_url: str = "") -> None:
+    async def again(self, here: Location, event: str, run: str, ack: Ack, *, response_url: str = "") -> None:
         """Ask a run's question once more, here, as whoever pressed the button."""
-        asked = partial(self.same_again, here, run)
+        asked = partial(self.repetition, here, run)
         await self.perform(here, event, asked, ack, response_url=response_url)
 
-    async def hint(self, here: Spot, event: str, key: str, **values: object) -> None:
+    async def hint(self, here: Location, event: str, key: str, **values: object) -> None:
         """A sentence of the catalogue to the person alone, once, unless they have got many."""
 
         async def tell() -> None:
@@ -125,16 +125,16 @@ class Intake(intake.Intake):
         await self.aside(here, event, key, tell)
 
     async def aside(
-        self, here: Spot, event: str, what: str, do: Callable[[], Coroutine[Any, Any, Any]]
+        self, here: Location, event: str, what: str, do: Callable[[], Coroutine[Any, Any, Any]]
     ) -> None:
         """Do what makes no run, once for all that Slack tells of the event, unless the person got much of it."""
         run = event_id(PLATFORM, here.space, f"{what}:{event}")
         async with self._taking.of(run):
-            if run not in self._became and not self.hinted_enough(here):
+            if run not in self._became and not self.too_many_hints(here):
                 self._remember(run, "")
                 self.later(do())
 
-    def first(self, here: Spot, event: str) -> bool:
+    def first(self, here: Location, event: str) -> bool:
         """Whether nothing has been opened for the event yet, which Slack may tell of more than once."""
         run = event_id(PLATFORM, here.space, f"window:{event}")
         if run in self._became:
@@ -142,7 +142,7 @@ class Intake(intake.Intake):
         self._remember(run, "")
         return True
 
-    def never(self, here: Spot, event: str) -> None:
+    def never(self, here: Location, event: str) -> None:
         """The event is to become nothing, should Slack tell of it after all, or again."""
         self._remember(event_id(PLATFORM, here.space, event), "")
 
@@ -151,28 +151,30 @@ class Intake(intake.Intake):
         if len(self._became) > MOST:
             self._became.popitem(last=False)
 
-    async def words(self, here: Spot) -> Words:
+    async def words(self, here: Location) -> Words:
         """In the language of the person's own Slack."""
         return words((await self.people.of(here)).locale)
 
-    async def tell(self, here: Spot, text: str, response_url: str = "") -> None:
+    async def tell(self, here: Location, text: str, response_url: str = "") -> None:
         """Something to the person alone; never raises."""
         await tell(self.workspaces, here, text, response_url)
 
-    async def holds(self, here: Spot) -> bool:
+    async def holds(self, here: Location) -> bool:
         """Whether the bot is in the conversation of this thread already, or about to be. Raises StorageFault."""
         if not here.thread:
             return False
-        if await self.held(here) is not None:
+        if await self.thread_row(here) is not None:
             return True
         there, records = (here.space, PLATFORM, here.channel, here.thread), self.app.records
         return await records.sessions.active(*there) is not None or await records.inbox.waiting_at(*there)
 
     @asynccontextmanager
-    async def told(self, here: Spot, *, response_url: str = "") -> AsyncGenerator[Begun, None]:
+    async def reporting_faults(
+        self, here: Location, *, response_url: str = ""
+    ) -> AsyncGenerator[Begun, None]:
         """Whatever goes wrong inside is told to the person, but not waited for: so is the acknowledgement."""
         begun = Begun(here, response_url)
-        async with intake.told(partial(self._failed, begun)):
+        async with intake.reporting_faults(partial(self._failed, begun)):
             yield begun
 
     async def _failed(self, begun: Begun, error: Exception) -> None:
@@ -197,9 +199,9 @@ class Intake(intake.Intake):
 
     async def perform(
         self,
-        here: Spot,
+        here: Location,
         event: str,
-        asked: Asked | Callable[[], Awaitable[Asked]],
+        asked: Invocation | Callable[[], Awaitable[Invocation]],
         ack: Ack,
         *,
         response_url: str = "",
@@ -211,8 +213,8 @@ class Intake(intake.Intake):
         acknowledged = False
         async with self._taking.of(run):  # whoever comes meanwhile waits for what comes of it
             if (became := self._became.get(run)) is None:
-                async with self.told(here, response_url=response_url) as begun:
-                    found = asked if isinstance(asked, Asked) else await asked()
+                async with self.reporting_faults(here, response_url=response_url) as begun:
+                    found = asked if isinstance(asked, Invocation) else await asked()
                     await self._take(begun, run, found, ack)
                 became, acknowledged = begun.run, begun.acknowledged
                 # Of what was refused, only a message comes as two events; a window may be sent once more.
@@ -222,9 +224,9 @@ class Intake(intake.Intake):
             await ack()
         return became
 
-    async def _take(self, begun: Begun, run: str, asked: Asked, ack: Ack) -> None:
+    async def _take(self, begun: Begun, run: str, asked: Invocation, ack: Ack) -> None:
         """From something that says everything to a run; returns once it is kept and acknowledged."""
-        here, response_url = begun.here, begun.response_url
+        here, response_url = begun.location, begun.response_url
         row = asked.row
         self.count(here, row)
         if row.at_once:
@@ -235,7 +237,7 @@ class Intake(intake.Intake):
         person = await self.people.of(here, fresh=asked.admin)
         if not person.name:
             person = replace(person, name=words(person.locale)("slack.somebody"))
-        held, called_in = await self.held(here), bool(row.plain and here.thread and here.message)
+        held, called_in = await self.thread_row(here), bool(row.plain and here.thread and here.message)
         earlier = called_in and not await self.holds(here)
         request = request_of(asked, here, run, person, held, earlier=earlier, response_url=response_url)
         kept = asyncio.get_running_loop().create_future()
@@ -246,27 +248,27 @@ class Intake(intake.Intake):
             kept.set_result(None)
 
         async def perform() -> None:
-            async with intake.told(partial(self._failed, begun)):
+            async with intake.reporting_faults(partial(self._failed, begun)):
                 begun.run = (await self.app.perform(request, acknowledge)).run
 
         going = self.later(perform())
         await asyncio.wait({going, kept}, return_when=asyncio.FIRST_COMPLETED)
 
-    async def _help(self, here: Spot, topic: str, response_url: str) -> None:
-        async with self.told(here, response_url=response_url):
+    async def _help(self, here: Location, topic: str, response_url: str) -> None:
+        async with self.reporting_faults(here, response_url=response_url):
             me = await self.workspaces.me(here.team, here.enterprise)
             page = help_page(await self.words(here), topic, me.name)
             await show(self.workspaces, here, page, response_url)
 
     async def _tell_of(self, begun: Begun, error: Exception) -> None:
-        here = begun.here
+        here = begun.location
         typed = partial(as_typed, thread=bool(here.thread))
         said = intake.sentence(await self.words(here), error, begun.run, adapt=typed)
-        if not (here.message and self.hinted_enough(here)):
+        if not (here.message and self.too_many_hints(here)):
             await self.tell(here, said, begun.response_url)
 
 
-def called_in(past: Request, here: Spot) -> str:
+def called_in(past: Request, here: Location) -> str:
     """Of what is asked again in its thread: the ts of the message that called the bot into others' talk, or ""."""
     if not past.origin:
         return ""
@@ -276,8 +278,8 @@ def called_in(past: Request, here: Spot) -> str:
 
 
 def request_of(
-    asked: Asked,
-    here: Spot,
+    asked: Invocation,
+    here: Location,
     run: str,
     person: Person,
     held: ThreadRow | None = None,
@@ -320,4 +322,4 @@ async def unattended(what: str, doing: Coroutine[Any, Any, None]) -> None:
     except (SurfaceFault, StorageFault) as fault:
         _log.warning("%s: %s", what, fault)
     except Exception as fault:
-        _log.error("%s: %s", what, traced(fault))
+        _log.error("%s: %s", what, type_and_trace(fault))

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.intake import reads_files
-from bot.adapters.slack.placing import PLATFORM, Body, Spot, event_of, place, spot_of_event, text_of
+from bot.adapters.slack.placing import PLATFORM, Body, Location, event_of, place, spot_of_event, text_of
 from bot.adapters.slack.received import setup
 from bot.adapters.slack.received.line import (
     NAMES,
@@ -96,16 +96,16 @@ class Listener:
         """Slack's own stop button, which anybody in the channel may press."""
         here = spot_of_event(body, context.team_id, context.enterprise_id)
         with in_words():
-            held = await self._intake.held(here)
+            held = await self._intake.thread_row(here)
         await self._intake.app.stop(place(here, event="", goes="here", held=held))
 
-    async def _meant(self, here: Spot, text: str, me: Me) -> bool:
+    async def _meant(self, here: Location, text: str, me: Me) -> bool:
         """Whether the message is for the bot: said to it alone, naming it, or in a thread that it holds."""
         if here.direct or mentions(text, me.user):
             return True
         return await self._intake.holds(here)
 
-    async def _hear(self, here: Spot, event: Mapping[str, Any], me: Me, ack: AsyncAck) -> None:
+    async def _hear(self, here: Location, event: Mapping[str, Any], me: Me, ack: AsyncAck) -> None:
         intake, id = self._intake, event_of("message", here.channel, here.message)
         raw, files = text_of(event, "text"), files_of(event)
         text = await heard(raw, me.user, partial(self._intake.people.name, here))
@@ -136,7 +136,7 @@ def files_of(event: Body) -> tuple[File, ...]:
     )
 
 
-def _perhaps_meant(here: Spot, text: str, me: Me) -> bool:
+def _perhaps_meant(here: Location, text: str, me: Me) -> bool:
     """Most of what people say in a channel is not: nothing need be asked for that, neither Slack nor the storage."""
     if here.direct or mentions(text, me.user):
         return True
@@ -183,7 +183,7 @@ class Deletions:
         there = (here.space, here.channel)
         await self._intake.app.stop_where(lambda one: (one.place.space, one.place.channel) == there)
 
-    async def _reword(self, here: Spot, message: Body) -> None:
+    async def _reword(self, here: Location, message: Body) -> None:
         if not (ts := text_of(message, "ts")):
             return
         run, app = _run(here, ts), self._intake.app
@@ -200,7 +200,7 @@ class Deletions:
             if text:
                 await app.reword(here.space, run, text, text_of(message, "edited", "ts"))
 
-    async def _forget(self, here: Spot, message: Body) -> None:
+    async def _forget(self, here: Location, message: Body) -> None:
         if not (ts := text_of(message, "ts")):
             return
         async with self._turn(here, message):
@@ -211,19 +211,21 @@ class Deletions:
             await asyncio.wait({forgetting}, timeout=WAIT_S)
             if forgetting.done():
                 forgetting.result()
-        await self._close(Spot(here.user, here.team, here.channel, here.enterprise, thread=ts))
+        await self._close(Location(here.user, here.team, here.channel, here.enterprise, thread=ts))
 
-    def _turn(self, here: Spot, message: Body) -> asyncio.Lock:
+    def _turn(self, here: Location, message: Body) -> asyncio.Lock:
         """What was written a moment ago may be on its way in, and would come in after all; so may other words."""
         root = text_of(message, "thread_ts") or text_of(message, "ts")
         return self._intake.turns.of((here.channel, root))
 
-    async def _close(self, thread: Spot) -> None:
+    async def _close(self, thread: Location) -> None:
         """Was it a root that the bot had posted, what still runs under it stops; its conversation is put away."""
         with in_words():
-            if (held := await self._intake.held(thread)) is None:
+            if (held := await self._intake.thread_row(thread)) is None:
                 return
-        await self._intake.gone(Place(PLATFORM, thread.space, held.channel, held.thread), thread.real)
+        await self._intake.thread_deleted(
+            Place(PLATFORM, thread.space, held.channel, held.thread), thread.real
+        )
 
 
 def _reworded(now: Body, before: Body) -> bool:
@@ -234,6 +236,6 @@ def _reworded(now: Body, before: Body) -> bool:
     return by_themselves and written and text_of(now, "text") != text_of(before, "text")
 
 
-def _run(here: Spot, ts: str) -> str:
+def _run(here: Location, ts: str) -> str:
     """The run that the message asked for, if it asked for one."""
     return event_id(PLATFORM, here.space, event_of("message", here.channel, ts))

@@ -21,7 +21,7 @@ from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.slack.installed.workspaces import Workspaces
-    from bot.adapters.slack.placing import Spot
+    from bot.adapters.slack.placing import Location
 
 KEPT_S: Final = 600.0
 """How long somebody's name and language are taken for granted; then they are asked for again, behind the scenes."""
@@ -68,7 +68,7 @@ class People:
         self._known: OrderedDict[tuple[str, str], tuple[float, Person]] = OrderedDict()
         self._looks: dict[tuple[str, str], _Look] = {}
 
-    async def of(self, here: Spot, *, fresh: bool = False) -> Person:
+    async def of(self, here: Location, *, fresh: bool = False) -> Person:
         """Who `here.user` is, as far as that is known in `WAIT_S` seconds.
 
         `fresh`: as it is now, for what only admins may. Raises Sorry ("slack.who") if that cannot be found out.
@@ -89,17 +89,17 @@ class People:
             raise Sorry("slack.who")
         return Person(admin=listed)
 
-    async def name(self, here: Spot, user: str) -> str:
+    async def name(self, here: Location, user: str) -> str:
         """What `user` is called where `here` is; their id where Slack does not say."""
         return (await self.of(replace(here, user=user))).name or user
 
-    def expect(self, here: Spot) -> None:
+    def expect(self, here: Location) -> None:
         """Begin to ask who `here.user` is, where that is not known or was asked long ago."""
         known = self._known.get((here.space, here.user))
         if known is None or self._clock() - known[0] >= KEPT_S:
             self._look(here)
 
-    def remember(self, here: Spot, person: Person) -> None:
+    def remember(self, here: Location, person: Person) -> None:
         """Take it for granted that this is who `here.user` is."""
         key = here.space, here.user
         self._known.pop(key, None)
@@ -119,7 +119,7 @@ class People:
         if looks:
             await asyncio.wait(looks)
 
-    def _look(self, here: Spot) -> _Look:
+    def _look(self, here: Location) -> _Look:
         """What is being asked about somebody, by whoever came first."""
         key = here.space, here.user
         if (look := self._looks.get(key)) is None:
@@ -135,7 +135,7 @@ class People:
             return None
         return look.answer.result()
 
-    async def _ask(self, here: Spot) -> Person | None:
+    async def _ask(self, here: Location) -> Person | None:
         try:
             async with self._workspaces.calling(here.team, here.enterprise) as client:
                 said: Any = await client.users_info(user=here.user, include_locale=True)
@@ -149,7 +149,7 @@ class People:
         return person
 
 
-def person_of(here: Spot, user: Mapping[str, Any], admins: Collection[str]) -> Person:
+def person_of(here: Location, user: Mapping[str, Any], admins: Collection[str]) -> Person:
     """What Slack's user object says, read where `here` is."""
     profile: Mapping[str, Any] = user.get("profile") or {}
     name = (
@@ -159,7 +159,7 @@ def person_of(here: Spot, user: Mapping[str, Any], admins: Collection[str]) -> P
     return Person(clean(str(name or "")), locale_of(str(user.get("locale") or "")), admin)
 
 
-def _in_charge(here: Spot, user: Mapping[str, Any]) -> bool:
+def _in_charge(here: Location, user: Mapping[str, Any]) -> bool:
     """Of this workspace, or of its whole organisation: an admin elsewhere is a guest here."""
     if any(map(user.get, _GUESTS)):
         return False

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bot.adapters import buttons_row, footer, presses
 from bot.adapters.buttons_row import Button, custom_id
-from bot.adapters.intake import lacking
+from bot.adapters.intake import choice_form
 from bot.adapters.markdown import clean
-from bot.adapters.offered import KeptChoice, labels
 from bot.adapters.slack.placing import (
     Body,
-    Spot,
+    Location,
     action_of,
     alone,
     event_of_press,
@@ -35,6 +34,7 @@ from bot.adapters.slack.shown.ephemeral import ALONE, answer_action
 from bot.adapters.slack.text.inline import size
 from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.slack.text.page import LABEL, TEXT, Block, actions_of, relabelled, small, without_button
+from bot.adapters.stored_choices import StoredChoice, labels
 from bot.adapters.surface import SurfaceFault
 from bot.events import Citation, Sorry
 from storage.faults import StorageFault
@@ -69,12 +69,12 @@ class Press:
 
     intake: Intake
     body: Body = field(repr=False)
-    here: Spot
+    location: Location
     acknowledge: Ack
 
     @property
     def event(self) -> str:
-        return event_of_press(self.body, self.here)
+        return event_of_press(self.body, self.location)
 
     @property
     def response_url(self) -> str:
@@ -91,17 +91,17 @@ class Press:
 
     async def tell(self, key: str, **values: object) -> None:
         await self.acknowledge()
-        text = (await self.intake.words(self.here))(key, **values)
-        await self.intake.tell(self.here, text, self.response_url)
+        text = (await self.intake.words(self.location))(key, **values)
+        await self.intake.tell(self.location, text, self.response_url)
 
     async def hidden(self, run: str) -> bool:
-        return await self.intake.hidden(self.here, run)
+        return await self.intake.hidden(self.location, run)
 
-    async def begin(self, chosen: KeptChoice, run: str) -> None:
+    async def begin(self, chosen: StoredChoice, run: str) -> None:
         private = alone(self.body)
         if not chosen.asks:
             await self.intake.choose(
-                self.here,
+                self.location,
                 self.event,
                 chosen.command,
                 self.acknowledge,
@@ -110,11 +110,11 @@ class Press:
                 answers=run,
             )
             return
-        asked = lacking(chosen.command, run, private=private)
+        asked = choice_form(chosen.command, run, private=private)
         await windows.ask(
             self.intake,
             self.trigger,
-            self.here,
+            self.location,
             self.event,
             asked,
             title=chosen.label,
@@ -124,18 +124,18 @@ class Press:
         await self.acknowledge()
 
     def recount(self, run: str) -> None:
-        channel = (self.here.space, self.here.channel)
+        channel = (self.location.space, self.location.channel)
         self.intake.counts.changed(channel, message_of(self.body), partial(self._count, run))
 
     async def _count(self, run: str) -> None:
         """Raises Unavailable, and the faults of a surface."""
         records = self.intake.app.records
-        shown = await labels(records.offers, records.votes, self.here.space, run, LABEL, size)
+        shown = await labels(records.offers, records.votes, self.location.space, run, LABEL, size)
         await self._rewrite(lambda blocks: relabelled(blocks, shown))
 
     async def stopped(self) -> None:
         """To the presser where the bot may not write."""
-        here = self.here
+        here = self.location
         who = (await self.intake.people.of(here)).name or here.user
         if not alone(self.body):
             text = (await self.intake.words(here))("buttons.stopped", who=literal(who))
@@ -150,7 +150,7 @@ class Press:
                 return
         await self.tell("buttons.stopped", who=who)
 
-    async def take_off(self, custom_id: str) -> None:
+    async def remove_button(self, custom_id: str) -> None:
         try:
             await self._rewrite(lambda blocks: without_button(blocks, custom_id))
         except (SurfaceFault, StorageFault) as fault:  # it is only tidiness
@@ -158,7 +158,7 @@ class Press:
 
     async def _rewrite(self, change: Callable[[list[Block]], list[Block]]) -> None:
         """Change the pressed message as it stands now: it may have changed since. Raises a surface's faults."""
-        here, ts = self.here, message_of(self.body)
+        here, ts = self.location, message_of(self.body)
         if alone(self.body) or not ts:  # Slack shows us nothing that is told to one person alone
             return
         async with self.intake.workspaces.calling(here.team, here.enterprise) as client:
@@ -180,13 +180,15 @@ class Press:
 
 async def retry(press: Press, run: str) -> None:
     """The same again, of the words as they stand now, if their writer has edited them."""
-    await press.intake.again(press.here, press.event, run, press.acknowledge, response_url=press.response_url)
+    await press.intake.again(
+        press.location, press.event, run, press.acknowledge, response_url=press.response_url
+    )
 
 
 async def judge(press: Press, run: str) -> None:
     match action_of(press.body).get("value"):
         case "up" | "down" as verdict:
-            await presses.judge(press, run, verdict)
+            await presses.rate(press, run, verdict)
         case _:
             await press.tell("buttons.stale")
 
@@ -194,19 +196,19 @@ async def judge(press: Press, run: str) -> None:
 async def share(press: Press, run: str) -> None:
     """The private answer, for everybody in the channel where it was asked for."""
     await press.acknowledge()
-    past = await press.intake.app.request_of(press.here.space, run)
+    past = await press.intake.app.request_of(press.location.space, run)
     if (
         past is None
         or not past.origin  # taken back since
-        or past.author.id != press.here.user
+        or past.author.id != press.location.user
         or await press.hidden(run)
     ):
         await press.tell("buttons.stale")
         return
-    shared = await sharing.share(press.intake, press.here, press.body, past)
+    shared = await sharing.share(press.intake, press.location, press.body, past)
     await press.tell(shared.key, **shared.values)
     if shared.done:
-        await press.take_off(custom_id("share", run))
+        await press.remove_button(custom_id("share", run))
 
 
 async def show_sources(press: Press, run: str, page: str = "") -> None:
@@ -214,9 +216,9 @@ async def show_sources(press: Press, run: str, page: str = "") -> None:
 
     With `page`, counted from 0, that one in the place of the one that is open.
     """
-    intake, body, here = press.intake, press.body, press.here
+    intake, body, here = press.intake, press.body, press.location
     say = await press.soon(intake.words(here))
-    pages = source_pages(await presses.cited(press, run), say)
+    pages = source_pages(await presses.citations(press, run), say)
     at = int(page or 0)
     if at >= len(pages):
         await press.tell("buttons.stale")
@@ -306,7 +308,7 @@ _ACTS: dict[str, Callable[..., Awaitable[None]]] = {
 }
 
 
-async def take(intake: Intake, body: Body, here: Spot, ack: Ack) -> None:
+async def take(intake: Intake, body: Body, here: Location, ack: Ack) -> None:
     """Take a press in: returns when it has been acknowledged, or its time is up. What is left to do goes on."""
     acknowledged = asyncio.Event()
 
@@ -325,7 +327,7 @@ async def take(intake: Intake, body: Body, here: Spot, ack: Ack) -> None:
 async def _answered(press: Press) -> None:
     """Nobody presses in vain: what goes wrong is told."""
     action_id = str(action_of(press.body).get("action_id", ""))
-    async with press.intake.told(press.here, response_url=press.response_url):
+    async with press.intake.reporting_faults(press.location, response_url=press.response_url):
         for template, act in _ACTS.items():
             if match := re.fullmatch(template, action_id):
                 await act(press, **match.groupdict())

@@ -15,7 +15,7 @@ from bot.adapters import checklist
 from bot.adapters.checklist import Check
 from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.installed.manifest import BOT_SCOPES, PUBLIC
-from bot.adapters.slack.placing import PLATFORM, Spot, origin_of, spot_of_event, text_of
+from bot.adapters.slack.placing import PLATFORM, Location, origin_of, spot_of_event, text_of
 from bot.adapters.slack.received.intake import unattended
 from bot.adapters.slack.text.mrkdwn import mrkdwn
 from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, Unavailable
@@ -36,7 +36,7 @@ WELCOME = "welcome"
 _log = logging.getLogger(__name__)
 
 
-async def join(intake: Intake, here: Spot, inviter: str) -> None:
+async def join(intake: Intake, here: Location, inviter: str) -> None:
     """Greet the channel, if it is the bot that has just joined, in the language of whoever invited it. Only once."""
     me, outbox = await intake.workspaces.me(here.team, here.enterprise), intake.app.records.outbox
     if here.user != me.user:  # somebody else has joined
@@ -71,7 +71,7 @@ def said(whom: str, bot: str, say: Words) -> dict[str, Any]:
     return {"text": text, "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": text}}]}
 
 
-async def show_checklist(intake: Intake, here: Spot, response_url: str = "") -> None:
+async def show_checklist(intake: Intake, here: Location, response_url: str = "") -> None:
     """Tell an admin, alone, what is in place in this workspace. Raises Sorry for anybody else."""
     if not (await intake.people.of(here, fresh=True)).admin:
         raise Sorry("slack_welcome.check_admins")
@@ -83,14 +83,14 @@ async def show_checklist(intake: Intake, here: Spot, response_url: str = "") -> 
     await intake.tell(here, text, response_url)
 
 
-async def tell_checklist(intake: Intake, here: Spot, response_url: str = "") -> None:
+async def tell_checklist(intake: Intake, here: Location, response_url: str = "") -> None:
     """The same, and to whoever may not know it, why."""
-    async with intake.told(here, response_url=response_url):
+    async with intake.reporting_faults(here, response_url=response_url):
         await show_checklist(intake, here, response_url)
 
 
 async def _checks(
-    intake: Intake, client: AsyncWebClient, here: Spot, bot: str, say: Words
+    intake: Intake, client: AsyncWebClient, here: Location, bot: str, say: Words
 ) -> AsyncIterator[Check]:
     """All that matters where the person is."""
     scopes = await _scopes(client)
@@ -133,7 +133,7 @@ def _granted(scopes: frozenset[str] | None, say: Words) -> Iterator[Check]:
 
 
 async def _channel(
-    client: AsyncWebClient, here: Spot, bot: str, scopes: frozenset[str] | None, say: Words
+    client: AsyncWebClient, here: Location, bot: str, scopes: frozenset[str] | None, say: Words
 ) -> Check:
     try:
         with as_surface_faults():

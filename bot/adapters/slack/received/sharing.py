@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from bot.adapters import buttons_row
 from bot.adapters.intake import KeyedLocks
 from bot.adapters.slack.installed.faults import as_surface_faults
-from bot.adapters.slack.placing import Body, Spot, message_of, origin_of
+from bot.adapters.slack.placing import Body, Location, message_of, origin_of
 from bot.adapters.slack.shown.ephemeral import EPHEMERAL
 from bot.adapters.slack.text.mrkdwn import literal, mrkdwn
 from bot.adapters.slack.text.page import BLOCKS, TEXT, Block, small
@@ -61,7 +61,7 @@ class Part:
     text: str
 
 
-async def share(intake: Intake, here: Spot, body: Body, past: Request) -> Shared:
+async def share(intake: Intake, here: Location, body: Body, past: Request) -> Shared:
     """Post the pressed answer to the channel where `past` was asked, once. Whoever presses is who asked."""
     origin = origin_of(past.origin)
     client = await intake.workspaces.client(here.team, here.enterprise)
@@ -79,7 +79,7 @@ async def share(intake: Intake, here: Spot, body: Body, past: Request) -> Shared
 
 
 async def _shared(
-    intake: Intake, client: AsyncWebClient, here: Spot, body: Body, past: Request, parts: Sequence[Part]
+    intake: Intake, client: AsyncWebClient, here: Location, body: Body, past: Request, parts: Sequence[Part]
 ) -> Shared:
     """Each part is claimed first, so that a second press, or one after a crash, posts only what is missing."""
     outbox, origin = intake.app.records.outbox, origin_of(past.origin)
@@ -101,7 +101,9 @@ async def _shared(
     return Shared(key, done=True)
 
 
-async def _parts(intake: Intake, client: AsyncWebClient, here: Spot, body: Body, past: Request) -> list[Part]:
+async def _parts(
+    intake: Intake, client: AsyncWebClient, here: Location, body: Body, past: Request
+) -> list[Part]:
     """The messages of the pressed stage, in order, up to the pressed one."""
     pressed = body.get("message")
     if not isinstance(pressed, Mapping):
@@ -113,7 +115,7 @@ async def _parts(intake: Intake, client: AsyncWebClient, here: Spot, body: Body,
 
 
 async def _before(
-    intake: Intake, client: AsyncWebClient, here: Spot, pressed: Mapping[str, Any], past: Request
+    intake: Intake, client: AsyncWebClient, here: Location, pressed: Mapping[str, Any], past: Request
 ) -> list[Part]:
     """The messages of a long stage that stand before its last one, as the outbox knows them."""
     said = pressed.get("metadata") or {}

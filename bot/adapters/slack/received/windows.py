@@ -17,9 +17,9 @@ from bot import commands
 from bot.adapters import buttons_row
 from bot.adapters.buttons_row import custom_id
 from bot.adapters.buttons_row import label as cut
-from bot.adapters.intake import FIELD, Asked, Field, Unfinished
+from bot.adapters.intake import FIELD, Field, Invocation, PendingForm
 from bot.adapters.slack.installed.faults import as_surface_faults
-from bot.adapters.slack.placing import PLATFORM, Body, Spot, event_of, spot_of_interaction
+from bot.adapters.slack.placing import PLATFORM, Body, Location, event_of, spot_of_interaction
 from bot.adapters.slack.text.page import Block
 from bot.adapters.surface import SurfaceFault
 from bot.command_line import parse
@@ -53,9 +53,9 @@ _log = logging.getLogger(__name__)
 async def ask(
     intake: Intake,
     trigger: str,
-    here: Spot,
+    here: Location,
     event: str,
-    asked: Unfinished,
+    asked: PendingForm,
     *,
     filled: str = "",
     title: str = "",
@@ -76,7 +76,7 @@ async def ask(
     say, row = await intake.words(here), asked.row
     admin = row.admin and (await intake.people.of(here, fresh=True)).admin
     asked = replace(asked, channel=here.channel, thread=here.thread)
-    window = await intake.keep(here, event, asked, admin=admin)
+    window = await intake.store_form(here, event, asked, admin=admin)
     if not label:
         label = say(row.argument.summary) if row.argument is not None else row.path
     fields = [
@@ -100,16 +100,16 @@ async def ask(
     await opened(intake, here, trigger, view)
 
 
-async def reword(intake: Intake, trigger: str, here: Spot, event: str, row: Verb, name: str) -> None:
+async def reword(intake: Intake, trigger: str, here: Location, event: str, row: Verb, name: str) -> None:
     """Open a window with today's text of a prompt, to be changed. Raises Sorry."""
     name = name.strip()
     say, filled = await intake.words(here), await intake.wording(here, name)
     title, label = say("edge.edit", name=name), say("edge.edit_label")
-    asked = Unfinished(row.work, row.name, before=f"{name} ")
+    asked = PendingForm(row.work, row.name, before=f"{name} ")
     await ask(intake, trigger, here, event, asked, filled=filled, title=title, label=label)
 
 
-async def opened(intake: Intake, here: Spot, trigger: str, view: Block) -> str:
+async def opened(intake: Intake, here: Location, trigger: str, view: Block) -> str:
     """Open a view: its id. Raises Sorry where the trigger is too old, or Slack cannot be reached."""
     client = await intake.workspaces.client(here.team, here.enterprise)
     try:
@@ -121,7 +121,7 @@ async def opened(intake: Intake, here: Spot, trigger: str, view: Block) -> str:
     return str(answer["view"]["id"])
 
 
-async def perform(intake: Intake, body: Body, here: Spot, asked: Asked, ack: AsyncAck) -> bool:
+async def perform(intake: Intake, body: Body, here: Location, asked: Invocation, ack: AsyncAck) -> bool:
     """Whether it was taken in; if not, the person has been told why, and the window stays open for another try."""
     if await intake.perform(here, _event(body), asked, ack):
         return True
@@ -129,11 +129,11 @@ async def perform(intake: Intake, body: Body, here: Spot, asked: Asked, ack: Asy
     return False
 
 
-async def finish(intake: Intake, body: Body, ack: AsyncAck, here: Spot) -> None:
+async def finish(intake: Intake, body: Body, ack: AsyncAck, here: Location) -> None:
     """Perform what a window of ours was opened for. Where it cannot be, what was typed stays in the window."""
     found = re.fullmatch(buttons_row.MODAL, str(body["view"].get("callback_id", "")))
     say = await intake.words(here)
-    lacking = await intake.kept(here, found["run"]) if found else None
+    lacking = await intake.stored_form(here, found["run"]) if found else None
     if lacking is None or found is None:
         if await intake.app.request_of(here.space, event_id(PLATFORM, here.space, _event(body))) is not None:
             await ack()  # sent twice, and taken in the first time
@@ -154,9 +154,9 @@ async def finish(intake: Intake, body: Body, ack: AsyncAck, here: Spot) -> None:
         await intake.app.records.offers.forget(here.space, found["run"])
 
 
-async def taken(intake: Intake, here: Spot, ack: AsyncAck, doing: Coroutine[Any, Any, None]) -> None:
+async def taken(intake: Intake, here: Location, ack: AsyncAck, doing: Coroutine[Any, Any, None]) -> None:
     """Take in a window that was sent. Whatever goes wrong, it stays open with what was typed."""
-    async with intake.told(here):
+    async with intake.reporting_faults(here):
         await doing
     if ack.response is None:
         await wrong(ack, (await intake.words(here))("slack_window.refused"))

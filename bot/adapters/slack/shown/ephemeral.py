@@ -26,7 +26,7 @@ from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
-    from bot.adapters.slack.placing import Origin, Spot
+    from bot.adapters.slack.placing import Location, Origin
     from storage.offers import Offers
 
 EPHEMERAL: Final = "whispered"
@@ -166,7 +166,7 @@ class Response:
         """It stays."""
 
 
-async def tell(workspaces: Workspaces, here: Spot, text: str, response_url: str = "") -> None:
+async def tell(workspaces: Workspaces, here: Location, text: str, response_url: str = "") -> None:
     """A person something without a run: a refusal, a fault, a hint. Markdown, at most a sentence or a few.
 
     Never raises: what cannot be told is logged.
@@ -174,7 +174,7 @@ async def tell(workspaces: Workspaces, here: Spot, text: str, response_url: str 
     await show(workspaces, here, Page("", plain=mrkdwn(clean(text))[:TEXT]), response_url)
 
 
-async def show(workspaces: Workspaces, here: Spot, page: Page, response_url: str = "") -> None:
+async def show(workspaces: Workspaces, here: Location, page: Page, response_url: str = "") -> None:
     """The same with a whole page; its plain text where Slack does not take the blocks."""
     said: list[dict[str, Any]] = [{"text": page.plain}]
     if page.blocks:
@@ -201,7 +201,7 @@ async def show(workspaces: Workspaces, here: Spot, page: Page, response_url: str
     _log.warning("a person could not be told something")
 
 
-def _ways(client: Any, here: Spot) -> Iterator[tuple[Post, dict[str, Any]]]:
+def _ways(client: Any, here: Location) -> Iterator[tuple[Post, dict[str, Any]]]:
     """In the conversation itself, else in one with the person alone."""
     if here.direct:
         yield client.chat_postMessage, {"channel": here.channel, "thread_ts": here.root or None}

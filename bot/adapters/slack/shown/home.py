@@ -114,7 +114,7 @@ class SlackHome:
         self.over = False
         self.no_files = ""
         self.private = origin.private
-        self.alone = origin.home == "alone"
+        self.ephemeral = origin.home == "alone"
         self.share = "page.share_there" if origin.home == "direct" else "page.share"
 
     async def open(self) -> None:
@@ -260,7 +260,7 @@ class SlackHome:
     def recall(self, message: str) -> None:
         self.messages.add(message)
 
-    async def beyond(self, surface: Surface[Page], closed: PlaceClosed) -> bool:
+    async def move(self, surface: Surface[Page], closed: PlaceClosed) -> bool:
         async with self._moving:
             if surface is not self.surface:  # another message of the run has been here before
                 return True
@@ -297,13 +297,13 @@ class SlackHome:
         away = closed.code in NOT_IN_CHANNEL
         return self._say("slack_thread.not_in_channel" if away else "thread.closed")
 
-    async def put_out(self, messages: Sequence[str], note: str) -> None:
+    async def end_messages(self, messages: Sequence[str], note: str) -> None:
         await self.find()
         if isinstance(self.surface, Thread):
             for message in messages:
                 with suppress(SurfaceFault):
                     await with_retries(
-                        partial(self.surface.put_out, message, self._run, f"⏹ {literal(note)}")
+                        partial(self.surface.end_messages, message, self._run, f"⏹ {literal(note)}")
                     )
             if self.surface.thread and self._ordered and self._origin.user:
                 self._session.want(self.surface.channel, self.surface.thread, WAITS)

@@ -50,7 +50,7 @@ _log = logging.getLogger(__name__)
 class RootMessage:
     """One run's root message."""
 
-    there = False
+    exists = False
     """To the writer it is a post."""
 
     def __init__(
@@ -135,7 +135,7 @@ class Plan:
         self._shown = ""
 
     @property
-    def there(self) -> bool:
+    def exists(self) -> bool:
         return self._id is not None
 
     @property

@@ -199,7 +199,7 @@ class Thread:
         streams = self._streams or Streams(self._workspace, self.channel, self.thread, ("", ""))
         await streams.end(message)
 
-    async def put_out(self, message: str, run: str, note: str) -> None:
+    async def end_messages(self, message: str, run: str, note: str) -> None:
         """End a message that a crash cut off; `note` is mrkdwn. Raises Unavailable, and the faults of a surface."""
         if message.startswith(FILE):
             return

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import unescape
 from urllib.parse import quote
 
-from bot.adapters.markdown import LINK, clean, misleads
+from bot.adapters.markdown import LINK, clean, is_misleading
 
 BROKEN = "\u200b"
 """Stands where a construct is to fall apart; nobody sees it."""
@@ -179,7 +179,7 @@ def _link(line: str, at: int, whole: bool) -> _Made:
         return None, at + 1
     label, url = found["label"].strip(), found["url"]
     said, goal = inline(label), _target(url)
-    if goal and said and not misleads(label, url) and len(said) + len(goal) <= _SOLID:
+    if goal and said and not is_misleading(label, url) and len(said) + len(goal) <= _SOLID:
         return [Atom(f"[{said}]({goal})", True)], found.end()
     where = _bare(goal) if goal else atoms(url)
     shown = [*atoms(label), Atom(" ("), *where, Atom(")")] if said else where

@@ -1,7 +1,7 @@
-"""A choice as it is kept behind its button, for presses that come after a restart; and the votes that buttons show.
+"""Choices as they are stored behind their buttons, so that a press works after a restart; and the votes on buttons.
 
-However many press at once, a message is edited by its channel's writer: one edit at a time, at its pace, and the last
-one shows the last count, for each reads the votes only when it is made. Knows no platform and no work.
+Votes are shown by the channel's writer, one edit at a time, at its pace. Each edit reads the votes when it is made, so
+the last one shows the last count. Knows no platform and no work.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from storage.votes import Votes
 
 KIND = "choice"
-"""Of the storage's offers: a run's choices, numbered through all its stages."""
+"""The kind of the storage's offers that hold a run's choices, numbered through all its stages."""
 MOST = 1_000
-"""Messages with votes that are known at a time; what an older one shows is put right by the next press."""
+"""The most messages with votes in memory; an older one is updated by its next press."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class KeptChoice:
-    """See `bot.events.Choice`. `over`: one of its group has been taken. `group` is the number of its first choice.
+class StoredChoice:
+    """See `bot.events.Choice`. `over`: one of its group has been taken. `group` is the number of the group's first one.
 
-    `stage` is where it stands, "" of earlier releases.
+    `stage` is the key of its stage, "" for those of earlier releases.
     """
 
     label: str
@@ -47,43 +47,43 @@ class KeptChoice:
     stage: str = ""
     form: bool = False
 
-    def kept(self) -> str:
+    def to_json(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
-def kept_choice(kept: str) -> KeptChoice:
-    """What `KeptChoice.kept` wrote. Raises ValueError or TypeError for anything else."""
-    return KeptChoice(**json.loads(kept))
+def from_json(text: str) -> StoredChoice:
+    """Reads `StoredChoice.to_json`. Raises ValueError or TypeError for anything else."""
+    return StoredChoice(**json.loads(text))
 
 
-def kept_choices(group: Choices, first: int, stage: str) -> list[KeptChoice]:
-    """What the choices of the group are kept as, the first of which has this number."""
+def of_group(group: Choices, first: int, stage: str) -> list[StoredChoice]:
+    """The choices of a group to store; `first` is the number of the first one."""
     over = group.taken is not None
     return [
-        KeptChoice(one.label, one.command, one.asks, over, group.votes, first, stage, one.form)
-        for one in group.choices
+        StoredChoice(choice.label, choice.command, choice.asks, over, group.votes, first, stage, choice.form)
+        for choice in group.choices
     ]
 
 
-def index(choices: Sequence[Choice], kept: Sequence[str], stage: str) -> int:
-    """Where a stage's choices stand among what the run has offered: at its end, unless they are there already."""
-    before = [(one.stage or stage, one.label, one.command, one.asks) for one in map(kept_choice, kept)]
-    new = [(stage, one.label, one.command, one.asks) for one in choices]
+def index(choices: Sequence[Choice], stored: Sequence[str], stage: str) -> int:
+    """The number of the first of a stage's choices among the run's: the end, unless they are stored already."""
+    before = [(old.stage or stage, old.label, old.command, old.asks) for old in map(from_json, stored)]
+    new = [(stage, choice.label, choice.command, choice.asks) for choice in choices]
     for at in range(len(before) - len(new) + 1):
         if before[at : at + len(new)] == new:
             return at
     return len(before)
 
 
-class Counts:
-    """Shows on buttons how many people have pressed each. One per process and platform."""
+class VoteCounts:
+    """Shows the numbers of votes on buttons. One per process and platform."""
 
     def __init__(self, writers: Writers) -> None:
         self._writers = writers
         self._messages: OrderedDict[Hashable, _Counted] = OrderedDict()
 
     def changed(self, channel: Hashable, message: str, edit: Callable[[], Awaitable[None]]) -> None:
-        """Somebody has voted in the message: `edit` brings it up to date, soon. It may raise a surface's faults.
+        """After a vote in the message: have `edit` called soon, which updates it. It may raise a surface's faults.
 
         `channel` is the key of the channel's writer.
         """
@@ -96,9 +96,9 @@ class Counts:
 
 
 class _Counted:
-    """A writer's message."""
+    """A Writable that updates the votes of a message."""
 
-    there = True
+    exists = True
 
     def __init__(self) -> None:
         self.edit: Callable[[], Awaitable[None]] | None = None
@@ -110,7 +110,7 @@ class _Counted:
             await self.edit()
         except Unavailable:
             raise
-        except SurfaceFault as fault:  # the vote is kept all the same
+        except SurfaceFault as fault:  # the vote is stored all the same
             _log.info("a count could not be shown: %s", fault)
         return True
 
@@ -118,12 +118,12 @@ class _Counted:
 async def labels(
     offers: Offers, votes: Votes, space: str, run: str, most: int, size: Size
 ) -> Mapping[str, str]:
-    """The labels, with their votes, of the run's buttons that can still be voted for, by their custom_ids."""
+    """The labels with votes, by custom_id, of the run's buttons that still take votes."""
     shown, counts = {}, dict[int, Mapping[int, int]]()
-    for n, choice in enumerate(map(kept_choice, await offers.all(space, run, KIND))):
+    for n, choice in enumerate(map(from_json, await offers.all(space, run, KIND))):
         if choice.votes and not choice.over:
             if choice.group not in counts:
                 counts[choice.group] = await votes.counts(space, run, choice.group)
-            given = counts[choice.group].get(n, 0)
-            shown[custom_id("choice", run, n)] = counted(choice.label, given, most, size)
+            voted = counts[choice.group].get(n, 0)
+            shown[custom_id("choice", run, n)] = counted(choice.label, voted, most, size)
     return shown

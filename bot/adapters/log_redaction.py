@@ -1,4 +1,4 @@
-"""Log lines without the secrets that libraries would write into them. Knows their shapes, and no platform."""
+"""Removes secrets from log lines, which libraries may write into them. Knows their shapes, and no platform."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from copy import copy
 from typing import Final
 
 OUTAGES: Final = ("discord.shard", "discord.gateway")
-"""Loggers whose tracebacks only ever say that a connection was lost: one line is enough."""
+"""Loggers whose tracebacks only say that a connection was lost: one line is enough."""
 
 _SHAPES: Final = (
-    # The addresses that an interaction of Discord's is answered at hold its token.
+    # The addresses for answers to Discord's interactions contain a token.
     (re.compile(r"(/(?:webhooks|interactions)/\d+/)[^/?\s\"']+"), r"\1…"),
-    # Slack's: tokens, where a command or a press is answered, where a file is put, and the ticket of a socket.
+    # Slack's: tokens, addresses for answers to commands and presses and for uploads, and the ticket of a socket.
     (re.compile(r"\b(xox[a-z](?:\.xox[a-z])?-|xapp-)[\w.%-]+"), r"\1…"),
     (re.compile(r"(/(?:commands|actions|app|services|workflows)/)[TE]\w+/[^?\s\"'<>]+"), r"\1…"),
     (re.compile(r"(/upload/v1/)[^?\s\"'<>]+"), r"\1…"),
@@ -22,8 +22,8 @@ _SHAPES: Final = (
 )
 
 
-class Discreet(logging.Formatter):
-    """Log lines and tracebacks without `secrets`, and without what looks like another one."""
+class RedactingFormatter(logging.Formatter):
+    """Formats log lines and tracebacks without `secrets`, and without anything that looks like another secret."""
 
     def __init__(self, *secrets: str) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
@@ -42,6 +42,6 @@ class Discreet(logging.Formatter):
         return line
 
 
-def traced(fault: BaseException) -> str:
-    """Its type and where it was raised, for the log. Not its text: a library's may hold an address with a token."""
+def type_and_trace(fault: BaseException) -> str:
+    """The fault's type and traceback for the log, without its text, which may hold an address with a token."""
     return f"{type(fault).__name__}\n{''.join(traceback.format_tb(fault.__traceback__))}".rstrip()

@@ -1,7 +1,7 @@
-"""Runs a command's coroutine so that SIGTERM lets it leave in order, as Ctrl-C does.
+"""Runs a command's coroutine so that SIGTERM ends it in order, as Ctrl-C does.
 
-Knows no command. Without it a terminated process would leave like a killed one, and a container's first
-process, which the signal does not end by itself, not at all.
+Knows no command. Without it SIGTERM would end the process like a kill, and would not end a container's first process
+at all.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 TERMINATED = 128 + signal.SIGTERM
-"""What a shell says of a program that SIGTERM ended."""
+"""The exit code that a shell reports for a program ended by SIGTERM."""
 
 
 def run(command: Coroutine[Any, Any, T]) -> T:
-    """asyncio.run, but for SIGTERM: then the command is cancelled and the process exits with 143."""
+    """Like asyncio.run, but SIGTERM cancels the command, and the process exits with 143."""
     terminated = False
 
     async def cancellable() -> T:
