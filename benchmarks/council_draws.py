@@ -126,7 +126,7 @@ def _seen(cell: Cell, quality: Floats, chance: np.random.Generator) -> Floats:
 @cache
 def _positions(n: int) -> Ints:
     """(rotations, judges, seats): where a seat's answer stands for a judge, as the product shows it."""
-    shown = [rotation.shown(f"run-{at}", n, range(n)) for at in range(ROTATIONS)]
+    shown = [rotation.display_orders(f"run-{at}", n, range(n)) for at in range(ROTATIONS)]
     positions: Ints = np.argsort(np.array(shown), axis=2)
     return positions
 

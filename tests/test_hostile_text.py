@@ -39,7 +39,7 @@ from bot.retrieval.cognates import words_of
 from bot.retrieval.lexical import content_terms
 from bot.retrieval.titles import aliases
 from bot.works.council.ballot import read_json, read_words
-from bot.works.council.ending import Parting
+from bot.works.council.verdict import DissentSplitter
 from bot.works.story import dice
 from bot.works.story.choices import read_choices
 from bot.works.story.lorebook import LoreEntry, spelt_out, triggered
@@ -78,7 +78,7 @@ def thoughts(text: str) -> None:
 
 
 def dissent(text: str) -> None:
-    parting = Parting()
+    parting = DissentSplitter()
     parting.feed(text)
     parting.finish()
 

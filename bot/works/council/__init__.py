@@ -1,4 +1,4 @@
-"""One question to several models, who sits there, and what each of them said."""
+"""Council: one question to several models; who sits in it, and a record of every council."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ VERBS: tuple[Verb, ...] = (
 
 
 def make(house: House, runs: Runs) -> Work:
-    from bot.works.council.keeping import Keeping
-    from bot.works.council.showing import Showing
+    from bot.works.council.display import Display
+    from bot.works.council.records import CouncilRecords
     from bot.works.council.snapshot import Snapshots
     from bot.works.council.stats import Stats
     from bot.works.council.work import Asking, Council
@@ -102,16 +102,16 @@ def make(house: House, runs: Runs) -> Work:
         house.settings.roles,
     )
     zone = house.settings.zone
-    keeping = Keeping(house.councils, house.ledger)
+    records = CouncilRecords(house.councils, house.ledger)
     asking = Asking(
         house.models,
         house.records.sessions,
         snapshots,
-        keeping,
+        records,
         house.records.offers,
         house.config.section(CouncilConfig).mini,
     )
-    return Council(asking, settings, Showing(house.councils, zone), Stats(house.councils, zone))
+    return Council(asking, settings, Display(house.councils, zone), Stats(house.councils, zone))
 
 
 def _settings(house: House) -> Settings:
@@ -121,22 +121,22 @@ def _settings(house: House) -> Settings:
 
 
 async def _research(house: House, typed: Typed) -> list[str]:
-    from bot.works.council import showing, snapshot
+    from bot.works.council import display, snapshot
 
-    return showing.research(await snapshot.categories(house.prompts, typed.space), typed.prefix)
+    return display.research(await snapshot.categories(house.prompts, typed.space), typed.prefix)
 
 
 async def _to_show(house: House, typed: Typed) -> list[str]:
-    from bot.works.council import showing
+    from bot.works.council import display
 
     seats = await _settings(house).seats(typed.space)
-    return showing.what_to_show(len(seats.members), typed.prefix)
+    return display.what_to_show(len(seats.members), typed.prefix)
 
 
 async def _overview(house: House, space: str, say: Words, name: Callable[[str], str]) -> AsyncIterator[str]:
     seats = await _settings(house).seats(space)
     if seats.members:
-        names = ", ".join(name(one.short) for one in seats.members)
+        names = ", ".join(name(member.short) for member in seats.members)
         yield say("slack_home.council", n=len(seats.members), names=names)
 
 
@@ -154,7 +154,7 @@ SETTINGS = (
         "council.members",
         "verbs.council_members",
         ("space",),
-        check=lambda house, given: _settings(house).checked("members", given),
+        check=lambda house, value: _settings(house).checked("members", value),
         default=lambda house: ", ".join(house.config.roles.council),
         values=_models,
         shown=_listed,
@@ -163,7 +163,7 @@ SETTINGS = (
         "council.chair",
         "verbs.council_chair",
         ("space",),
-        check=lambda house, given: _settings(house).checked("chair", given),
+        check=lambda house, value: _settings(house).checked("chair", value),
         default=lambda house: ", ".join(house.config.roles.chain("chair")),
         values=_models,
         shown=_listed,
@@ -172,7 +172,7 @@ SETTINGS = (
         "council.criteria",
         "verbs.council_criteria",
         ("space",),
-        check=lambda house, given: _settings(house).checked("criteria", given),
+        check=lambda house, value: _settings(house).checked("criteria", value),
         default=lambda house: house.config.section(CouncilConfig).criteria,
     ),
 )

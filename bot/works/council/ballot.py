@@ -1,4 +1,4 @@
-"""A judge's paper into an order of the responses: the JSON it was asked for, else its words, else an abstention.
+"""Reads a judge's ballot as a ranking of the responses: from its JSON, else from its prose, else an abstention.
 
 Only what the judge itself says counts, nothing that it quotes: a response may ask for its own victory, or forge
 a ranking. What is not certain is not read; the judge is asked once more instead.
@@ -20,7 +20,7 @@ from bot.llm.base import Prompt
 from bot.llm.fields import characters
 from bot.llm.json_answers import UnreadableError, repaired
 from bot.works.council.final_ranking import final_ranking, ordinal
-from bot.works.council.own_words import NOUNS, QUOTED, heading, marked, own_lines, spoken
+from bot.works.council.judge_text import NOUNS, QUOTED, heading, marked, own_lines, without_thoughts
 from bot.works.council.places import RANKS, SCORES, Groups, Item, by_value, ranks
 from bot.works.council.rotation import labels
 from bot.works.council.values import Reading
@@ -69,18 +69,18 @@ def schema(n: int) -> dict[str, Any]:
     """The ballot of `n` responses as strict services want it. Critiques first: whoever has to say what is wrong
     with each before ranking them ranks by it. That the ranking holds each once cannot be said in a strict schema.
     """
-    known = labels(n)
+    letters = labels(n)
     critiques = {
         "type": "object",
-        "properties": {one: {"type": "string"} for one in known},
-        "required": known,
+        "properties": {letter: {"type": "string"} for letter in letters},
+        "required": letters,
         "additionalProperties": False,
     }
     return {
         "type": "object",
         "properties": {
             "critiques": critiques,
-            "ranking": {"type": "array", "items": {"type": "string", "enum": known}},
+            "ranking": {"type": "array", "items": {"type": "string", "enum": letters}},
         },
         "required": ["critiques", "ranking"],
         "additionalProperties": False,
@@ -88,7 +88,7 @@ def schema(n: int) -> dict[str, Any]:
 
 
 def read(text: str, n: int) -> tuple[Reading, str]:
-    """What one answer of a judge says, JSON or words, and why that is not all that was asked for; "" where it is.
+    """The ranking in a judge's answer (JSON or prose), and why it is incomplete; "" where it is complete.
 
     Who leaves out only one has said all: that one is last.
     """
@@ -123,44 +123,44 @@ def read_words(text: str, n: int) -> Reading:
 
 
 def repair(prompt: Prompt, text: str, reason: str) -> Prompt:
-    """The same prompt, with what the judge answered and what was wrong with it."""
-    again = repaired(prompt, text, UnreadableError(reason))
-    *before, last = again.messages
-    return replace(again, messages=(*before, replace(last, text=last.text + _IN_WORDS)))
+    """The same prompt with the judge's answer and a sentence on what was wrong with it."""
+    repeated = repaired(prompt, text, UnreadableError(reason))
+    *before, last = repeated.messages
+    return replace(repeated, messages=(*before, replace(last, text=last.text + _IN_WORDS)))
 
 
-def _sections(lines: list[str], known: list[str]) -> dict[str, str]:
+def _sections(lines: list[str], letters: list[str]) -> dict[str, str]:
     """What a judge says of each in words: from the line that a response heads to the next such line."""
-    made: dict[str, list[str]] = {}
+    paragraphs: dict[str, list[str]] = {}
     letter = ""
     for line in lines:
         headed = heading(line)
-        if headed in made or (line.startswith("#") and not headed) or _RANKING.search(line):
+        if headed in paragraphs or (line.startswith("#") and not headed) or _RANKING.search(line):
             letter = ""
-        elif headed in known:
+        elif headed in letters:
             letter = headed
-            made[letter] = [line]
+            paragraphs[letter] = [line]
         elif letter and line != QUOTED:
-            made[letter].append(line)
-    return {letter: "\n".join(said).strip() for letter, said in sorted(made.items())}
+            paragraphs[letter].append(line)
+    return {letter: "\n".join(paragraph).strip() for letter, paragraph in sorted(paragraphs.items())}
 
 
 def _mentioned(lines: list[str], n: int) -> list[int]:
-    known = labels(n)
+    letters = labels(n)
     for paragraph in reversed(
         "\n".join(marked(line) if line.strip() else "" for line in lines).replace(QUOTED, "").split("\n\n")
     ):
-        found = list(_NAMED.finditer(paragraph)) or list(_BARE.finditer(paragraph))
-        order = [one["letter"] for one in found]
-        if sorted(order) == known != order:
+        mentions = list(_NAMED.finditer(paragraph)) or list(_BARE.finditer(paragraph))
+        order = [mention["letter"] for mention in mentions]
+        if sorted(order) == letters != order:
             # The worst is spoken of with the last of them, and the best with the first: else it is another order.
             clear = (
                 _ORDERS.search(paragraph)
                 and not _EQUAL.search(paragraph)
-                and not _WORST.search(paragraph[: found[-2].end()])
-                and not _SUPERLATIVE.search(paragraph[found[1].start() :])
+                and not _WORST.search(paragraph[: mentions[-2].end()])
+                and not _SUPERLATIVE.search(paragraph[mentions[1].start() :])
             )
-            return [known.index(letter) for letter in order] if clear else []
+            return [letters.index(letter) for letter in order] if clear else []
     return []
 
 
@@ -174,22 +174,22 @@ def read_json(text: str, n: int) -> Reading:
     Its strings' contents are never read as JSON.
     """
     paper = _object(text)
-    known = labels(n)
-    groups = _shown(_groups(_said(paper), n), known)
+    letters = labels(n)
+    groups = _shown(_groups(_ranking_value(paper), n), letters)
     if len(groups) < 2:
         raise UnreadableError("`ranking` tells no two of the responses apart")
     order = [letter for group in groups for letter in group]
     return Reading(
-        [known.index(letter) for letter in order],
+        [letters.index(letter) for letter in order],
         "schema",
-        _critiques(paper.get("critiques"), known),
+        _critiques(paper.get("critiques"), letters),
         partial=len(order) < n,
-        tied=[known.index(letter) for group in groups for letter in group[1:]],
+        tied=[letters.index(letter) for group in groups for letter in group[1:]],
     )
 
 
-def _said(paper: Mapping[str, Any]) -> object:
-    """What stands under the name of a ranking, or of scores."""
+def _ranking_value(paper: Mapping[str, Any]) -> object:
+    """The value under the key of a ranking, or of scores."""
     names = {re.sub(r"\W+", "_", name.strip().casefold()): name for name in paper}
     for name in _NAMES:
         if name in names:
@@ -199,31 +199,31 @@ def _said(paper: Mapping[str, Any]) -> object:
     raise UnreadableError("it had no `ranking`")
 
 
-def _groups(said: object, n: int) -> Groups:
-    if isinstance(said, str):
-        return _of_text(said, n)
-    if isinstance(said, Mapping):
-        return _of_mapping(said, n)
-    if not isinstance(said, Sequence):
+def _groups(value: object, n: int) -> Groups:
+    if isinstance(value, str):
+        return _of_text(value, n)
+    if isinstance(value, Mapping):
+        return _of_mapping(value, n)
+    if not isinstance(value, Sequence):
         raise UnreadableError("`ranking` is not a list of letters")
-    if said and all(isinstance(one, Mapping) for one in said):
-        return _of_objects(said, n)
-    texts = [one for one in said if isinstance(one, str)]
-    if texts and len(texts) == len(said) and not all(map(_letter, texts)):
+    if value and all(isinstance(entry, Mapping) for entry in value):
+        return _of_objects(value, n)
+    texts = [entry for entry in value if isinstance(entry, str)]
+    if texts and len(texts) == len(value) and not all(map(_letter, texts)):
         return _in_words(texts, n)
-    return [_entry(one, n) for one in said]
+    return [_entry(entry, n) for entry in value]
 
 
-def _of_text(said: str, n: int) -> Groups:
+def _of_text(text: str, n: int) -> Groups:
     """As a FINAL RANKING in words, or "CAB" where it is a permutation of all letters but that in which they stood."""
-    if sorted(said.strip()) == labels(n) != list(said.strip()) and n > 2:
-        return [[letter] for letter in said.strip()]
-    return _in_words([said], n)
+    if sorted(text.strip()) == labels(n) != list(text.strip()) and n > 2:
+        return [[letter] for letter in text.strip()]
+    return _in_words([text], n)
 
 
-def _in_words(said: Sequence[str], n: int) -> Groups:
+def _in_words(texts: Sequence[str], n: int) -> Groups:
     """Places that are lines of a list: "1. Response C", "C (9/10)", "A = B"."""
-    lines = [line for one in said for line in own_lines(one)]
+    lines = [line for text in texts for line in own_lines(text)]
     header = ["FINAL RANKING:"] if len(lines) > 1 else ["FINAL RANKING: " + lines.pop()]
     groups = final_ranking([*header, *lines], n, every=True)
     if not groups:
@@ -231,37 +231,37 @@ def _in_words(said: Sequence[str], n: int) -> Groups:
     return groups
 
 
-def _of_mapping(said: Mapping[str, Any], n: int) -> Groups:
+def _of_mapping(mapping: Mapping[str, Any], n: int) -> Groups:
     """Letters with their places or scores, or places with their letters."""
-    if all(_letter(name) for name in said):
-        figures = [_number(value) for value in said.values()]
-        items = [Item([_letter(name)]) for name in said]
+    if all(_letter(name) for name in mapping):
+        figures = [_number(value) for value in mapping.values()]
+        items = [Item([_letter(name)]) for name in mapping]
         if None not in figures:
             values = [figure for figure in figures if figure is not None]
             return by_value(items, values if ranks(values, n) else [-value for value in values])
-    elif None not in (places := [_place(name) for name in said]):
+    elif None not in (places := [_place(name) for name in mapping]):
         numbers = [float(place) for place in places if place is not None]
-        return by_value([Item(_entry(value, n)) for value in said.values()], numbers)
+        return by_value([Item(_entry(value, n)) for value in mapping.values()], numbers)
     raise UnreadableError("`ranking` is not a list of letters")
 
 
-def _of_objects(said: Sequence[Mapping[str, Any]], n: int) -> Groups:
+def _of_objects(objects: Sequence[Mapping[str, Any]], n: int) -> Groups:
     """By a place that each has, else by a score that each has, else as they stand."""
     items: list[Item] = []
     places: list[float | None] = []
     scores: list[float | None] = []
-    for one in said:
-        if len(one) == 1 and _letter(name := next(iter(one))) and not isinstance(one[name], Mapping):
+    for entry in objects:
+        if len(entry) == 1 and _letter(name := next(iter(entry))) and not isinstance(entry[name], Mapping):
             items.append(Item([_letter(name)]))
             places.append(None)
-            scores.append(_number(one[name]))
+            scores.append(_number(entry[name]))
             continue
-        named = [value for value in one.values() if isinstance(value, str) and _letter(value)]
+        named = [value for value in entry.values() if isinstance(value, str) and _letter(value)]
         if len(named) != 1:
             raise UnreadableError("`ranking` has an object that names no response, or several")
         items.append(Item([_letter(named[0])]))
-        places.append(next((_number(value) for name, value in one.items() if _RANK.fullmatch(name)), None))
-        scores.append(next((_number(value) for name, value in one.items() if _SCORE.fullmatch(name)), None))
+        places.append(next((_number(value) for name, value in entry.items() if _RANK.fullmatch(name)), None))
+        scores.append(next((_number(value) for name, value in entry.items() if _SCORE.fullmatch(name)), None))
     for figures, sign in ((places, 1), (scores, -1)):
         values = [sign * figure for figure in figures if figure is not None]
         if len(values) == len(items):
@@ -270,129 +270,131 @@ def _of_objects(said: Sequence[Mapping[str, Any]], n: int) -> Groups:
             return by_value(items, values)
         if values:
             raise UnreadableError("not everything in `ranking` has a place")
-    return [one.letters for one in items]
+    return [item.letters for item in items]
 
 
-def _entry(said: object, n: int) -> list[str]:
+def _entry(value: object, n: int) -> list[str]:
     """The letters that share one place of a list."""
-    if isinstance(said, str):
-        found = [_letter(part) for part in _TIES.split(said)]
-        if all(found):
-            return found
-    elif isinstance(said, Sequence) and not isinstance(said, bytes):
-        return [letter for one in said for letter in _entry(one, n)]
-    elif isinstance(said, Mapping):
-        return [letter for group in _of_objects([said], n) for letter in group]
+    if isinstance(value, str):
+        letters = [_letter(part) for part in _TIES.split(value)]
+        if all(letters):
+            return letters
+    elif isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [letter for part in value for letter in _entry(part, n)]
+    elif isinstance(value, Mapping):
+        return [letter for group in _of_objects([value], n) for letter in group]
     raise UnreadableError(f"`ranking` names something that is none of {', '.join(labels(n))}")
 
 
-def _shown(groups: Groups, known: list[str]) -> Groups:
-    """Without letters that were not shown, and each once."""
-    order = [letter for group in groups for letter in group if letter in known]
-    missing = set(known) - set(order)
-    made: Groups = []
-    seen: set[str] = set()
+def _shown(groups: Groups, letters: list[str]) -> Groups:
+    """The groups without letters that were not shown; each letter once."""
+    order = [letter for group in groups for letter in group if letter in letters]
+    missing = set(letters) - set(order)
+    visible: Groups = []
+    counted: set[str] = set()
     for group in groups:
-        if missing and any(letter in seen or letter not in known for letter in group):
+        if missing and any(letter in counted or letter not in letters for letter in group):
             break  # it may stand for the one that is missing
-        fresh = [letter for letter in dict.fromkeys(group) if letter in known and letter not in seen]
-        seen.update(fresh)
-        made += [fresh] if fresh else []
-    return made
+        new_letters = [
+            letter for letter in dict.fromkeys(group) if letter in letters and letter not in counted
+        ]
+        counted.update(new_letters)
+        visible += [new_letters] if new_letters else []
+    return visible
 
 
-def _place(said: str) -> int | None:
+def _place(text: str) -> int | None:
     """The place that a name says: "1", "rank_2", "third", "segundo"."""
-    found = _PLACE.fullmatch(said)
-    return int(found[1]) if found else ordinal(said.strip())
+    match = _PLACE.fullmatch(text)
+    return int(match[1]) if match else ordinal(text.strip())
 
 
-def _letter(said: object) -> str:
-    found = _LETTER.fullmatch(said) if isinstance(said, str) else None
-    return found[1].upper() if found else ""
+def _letter(value: object) -> str:
+    match = _LETTER.fullmatch(value) if isinstance(value, str) else None
+    return match[1].upper() if match else ""
 
 
-def _number(said: object) -> float | None:
-    if isinstance(said, bool):
+def _number(value: object) -> float | None:
+    if isinstance(value, bool):
         return None
-    if isinstance(said, int | float):
-        return float(said) if abs(said) < 1_000 else None
-    found = re.fullmatch(r"\s*#?(\d{1,3}(?:[.,]\d{1,3})?)\s*(?:/\s*\d{1,3}|%|st|nd|rd|th)?\s*", str(said))
-    return float(found[1].replace(",", ".")) if found else None
+    if isinstance(value, int | float):
+        return float(value) if abs(value) < 1_000 else None
+    match = re.fullmatch(r"\s*#?(\d{1,3}(?:[.,]\d{1,3})?)\s*(?:/\s*\d{1,3}|%|st|nd|rd|th)?\s*", str(value))
+    return float(match[1].replace(",", ".")) if match else None
 
 
 def _object(text: str) -> Mapping[str, Any]:
     """From the first brace to the last: whatever stands between two objects makes that unreadable. A list that is
     the whole answer is the ranking.
     """
-    said = text.strip()
-    if not said.startswith(("{", "`", "[")):
-        said = spoken(said)
-    fenced = said.strip().strip("`").strip()
+    json_text = text.strip()
+    if not json_text.startswith(("{", "`", "[")):
+        json_text = without_thoughts(json_text)
+    fenced = json_text.strip().strip("`").strip()
     if (bare := re.sub(r"\Ajson\s+", "", fenced, flags=re.IGNORECASE)).startswith("["):
         try:
             return {"ranking": json.loads(_COMMA.sub("", bare), strict=False)}
         except (ValueError, RecursionError):
             pass
-    start, end = said.find("{"), said.rfind("}")
+    start, end = json_text.find("{"), json_text.rfind("}")
     if start < 0:
         raise UnreadableError("there was no JSON object in it")
-    for whole in (_pruned(said[start : end + 1]), _closed(said[start:])):
+    for candidate in (_pruned(json_text[start : end + 1]), _closed(json_text[start:])):
         try:
-            found = json.loads(whole, strict=False, object_pairs_hook=_once)
+            parsed = json.loads(candidate, strict=False, object_pairs_hook=_once)
         except (ValueError, RecursionError):
             continue
-        return dict(found)
+        return dict(parsed)
     raise UnreadableError("it was not one well-formed JSON object")
 
 
-def _pruned(said: str) -> str:
-    """Without commas before a closing bracket; those in strings stay."""
-    made, at = "", 0
-    for string in _STRING.finditer(said):
-        made += _COMMA.sub("", _COMMENT.sub("", said[at : string.start()])) + string[0]
+def _pruned(json_text: str) -> str:
+    """The JSON without comments, and without commas before a closing bracket; strings stay as they are."""
+    pruned, at = "", 0
+    for string in _STRING.finditer(json_text):
+        pruned += _COMMA.sub("", _COMMENT.sub("", json_text[at : string.start()])) + string[0]
         at = string.end()
-    return made + _COMMA.sub("", said[at:])
+    return pruned + _COMMA.sub("", json_text[at:])
 
 
-def _closed(said: str) -> str:
-    """An object that breaks off, with what it lacks; a last string that breaks off is left out."""
-    said = said.rstrip("` \n")
+def _closed(json_text: str) -> str:
+    """A truncated object with its missing brackets; a truncated last string is dropped."""
+    json_text = json_text.rstrip("` \n")
     open_: list[str] = []
     whole = at = 0
-    while at < len(said):
-        string = _STRING.match(said, at)
-        if said[at] == '"' and string is None:
+    while at < len(json_text):
+        string = _STRING.match(json_text, at)
+        if json_text[at] == '"' and string is None:
             break
         if string is not None:
             at = string.end()
         else:
-            if said[at] in "{[":
-                open_.append("}" if said[at] == "{" else "]")
-            elif said[at] in "}]" and (not open_ or open_.pop() != said[at]):
+            if json_text[at] in "{[":
+                open_.append("}" if json_text[at] == "{" else "]")
+            elif json_text[at] in "}]" and (not open_ or open_.pop() != json_text[at]):
                 return ""
             at += 1
         whole = at
     if not open_:
         return ""
-    kept = _DANGLING.sub("", said[:whole].rstrip())
-    return _COMMA.sub("", kept.rstrip(",") + "".join(reversed(open_)))
+    closed_part = _DANGLING.sub("", json_text[:whole].rstrip())
+    return _COMMA.sub("", closed_part.rstrip(",") + "".join(reversed(open_)))
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object whose names are all different; a name that comes twice says two things."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
         raise ValueError("a name comes twice")
-    return made
+    return unique
 
 
-def _critiques(said: object, known: list[str]) -> dict[str, str]:
-    if not isinstance(said, Mapping):
+def _critiques(mapping: object, letters: list[str]) -> dict[str, str]:
+    if not isinstance(mapping, Mapping):
         return {}
-    made: dict[str, str] = {}
-    for name, value in said.items():
+    critiques: dict[str, str] = {}
+    for name, value in mapping.items():
         letter = _letter(str(name))
-        if letter in known and isinstance(value, str) and value.strip():
-            made.setdefault(letter, characters(value).strip())
-    return made
+        if letter in letters and isinstance(value, str) and value.strip():
+            critiques.setdefault(letter, characters(value).strip())
+    return critiques

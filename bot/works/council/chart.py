@@ -1,4 +1,4 @@
-"""The picture of `council stats`: how members fared from council to council, as a PNG.
+"""The chart of `council stats`: the members' results from council to council, as a PNG.
 
 Pure, and blocking (a second or two the first time): to be called in a thread. Knows no storage and no words but those
 that it is given. It brings its own ground, so that it reads the same on a dark page and on a light one.
@@ -96,15 +96,19 @@ def _panel(axes: Axes, panel: Panel, chart: Chart, *, small: bool = False) -> No
         0, 1.06 if not small else 1.1, panel.title, transform=axes.transAxes, color=INK,
         fontsize=10 if not small else 9.5, fontweight="bold", va="bottom", parse_math=False,
     )  # fmt: skip
-    for n, one in enumerate(panel.series):
+    for n, series in enumerate(panel.series):
         colour = COLOURS[n % len(COLOURS)]
         if len(chart.dates) <= DOTS:
-            axes.plot(one.at, one.values, MARKS[n % len(MARKS)], color=colour, alpha=0.3, markersize=4, mew=0)
+            axes.plot(
+                series.at, series.values, MARKS[n % len(MARKS)], color=colour, alpha=0.3, markersize=4, mew=0
+            )
         axes.plot(
-            one.at, one.trend, color=colour, linewidth=2.2 if not small else 1.6, solid_capstyle="round"
+            series.at, series.trend, color=colour, linewidth=2.2 if not small else 1.6, solid_capstyle="round"
         )
-        if one.at:
-            axes.plot(one.at[-1:], one.trend[-1:], MARKS[n % len(MARKS)], color=colour, markersize=6, mew=0)
+        if series.at:
+            axes.plot(
+                series.at[-1:], series.trend[-1:], MARKS[n % len(MARKS)], color=colour, markersize=6, mew=0
+            )
     _scale(axes, panel, chart, few=small)
     if not small:
         _name(axes, panel)
@@ -112,17 +116,17 @@ def _panel(axes: Axes, panel: Panel, chart: Chart, *, small: bool = False) -> No
 
 def _scale(axes: Axes, panel: Panel, chart: Chart, *, few: bool) -> None:
     """Both axes: the values from nothing up, the councils by number with some of their dates."""
-    most = panel.high or max((value for one in panel.series for value in one.values), default=0.0)
+    most = panel.high or max((value for series in panel.series for value in series.values), default=0.0)
     step = most / 4 if panel.high else _round_step(most)
     ticks = [step * n for n in range(max(1, math.ceil(most / step - 1e-9)) + 1)]
     high = ticks[-1]
     axes.set_ylim(-0.03 * high, high * 1.03)
-    axes.set_yticks(ticks, [panel.mark(one) for one in ticks], parse_math=False)
+    axes.set_yticks(ticks, [panel.mark(tick) for tick in ticks], parse_math=False)
     last = len(chart.dates) - 1
     axes.set_xlim(-0.02 * last - 0.1, last + 0.02 * last + 0.1)
-    shown = min(DATES // 2 if few else DATES, last + 1)
-    at = sorted({round(last * n / max(shown - 1, 1)) for n in range(shown)})
-    days = {f"{chart.dates[one]:%Y-%m-%d}": one for one in reversed(at)}  # a day once, where it begins
+    labels_shown = min(DATES // 2 if few else DATES, last + 1)
+    at = sorted({round(last * n / max(labels_shown - 1, 1)) for n in range(labels_shown)})
+    days = {f"{chart.dates[index]:%Y-%m-%d}": index for index in reversed(at)}  # a day once, where it begins
     axes.set_xticks(list(days.values()), list(days))
 
 
@@ -131,14 +135,14 @@ def _round_step(most: float) -> float:
     if most <= 0:
         return 1.0
     size = 10.0 ** math.floor(math.log10(most / 3))
-    return next(size * one for one in (1, 2, 2.5, 5, 10) if size * one * 4 >= most)
+    return next(size * step for step in (1, 2, 2.5, 5, 10) if size * step * 4 >= most)
 
 
 def _name(axes: Axes, panel: Panel) -> None:
     """Each line's name at its end, moved apart where two ends are close."""
     low, high = axes.get_ylim()
     gap = (high - low) * 0.075
-    ends = sorted((one.trend[-1], n) for n, one in enumerate(panel.series) if one.trend)
+    ends = sorted((series.trend[-1], n) for n, series in enumerate(panel.series) if series.trend)
     places: list[float] = []
     for value, _ in ends:
         places.append(max(value, places[-1] + gap) if places else value)
@@ -164,8 +168,8 @@ def _write(
 
 def _printable(text: str, most: int = NAME_CHARS) -> str:
     """The text in at most `most` characters, without those that the font does not have."""
-    known = _charmap()
-    text = "".join(char if ord(char) in known else "�" for char in " ".join(text.split()))
+    drawable = _charmap()
+    text = "".join(char if ord(char) in drawable else "�" for char in " ".join(text.split()))
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 

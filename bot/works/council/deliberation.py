@@ -1,4 +1,4 @@
-"""One council, stage by stage: research, answers, debate, ballots. What comes of it is in `ending`.
+"""One council, stage by stage: research, answers, debate, ballots. Its result is in `verdict`.
 
 Each stage is a message of its own; the calls of a stage go side by side, each a durable step. Knows no platform.
 """
@@ -19,8 +19,8 @@ from bot.events import Event, Notice, Run, Sorry, Stage, Status, Text
 from bot.llm.base import ModelError, Prompt
 from bot.words import Words
 from bot.works.council import ballot as ballots_
-from bot.works.council import rotation, tally, telling
-from bot.works.council.prompting import Prompts
+from bot.works.council import formatting, rotation, tally
+from bot.works.council.prompts import CouncilPrompts
 from bot.works.council.values import Ballot, Kind, Reading, Reply, Snapshot, Tally, Vote
 
 if TYPE_CHECKING:
@@ -57,171 +57,181 @@ class Deliberation:
 
     @property
     def answers(self) -> dict[int, str]:
-        """The answers that there are, by seat."""
-        return {seat: one.text for seat, one in sorted(self.replies.items()) if one.usable}
+        """The usable answers, by seat."""
+        return {seat: reply.text for seat, reply in sorted(self.replies.items()) if reply.usable}
 
     @property
     def verdict(self) -> str:
         return "".join(self.shown).strip()
 
     async def research(self) -> AsyncGenerator[Event, None]:
-        """Stage 0: what the members are to know."""
-        one, say = self.snapshot, self._say
+        """Stage 0: research for the members."""
+        snapshot, say = self.snapshot, self._say
         yield Stage("research", say("council.research"))
-        if not one.researchers:
+        if not snapshot.researchers:
             yield Notice(say("council.no_researcher"))
             return
-        total = len(one.research)
+        total = len(snapshot.research)
         yield Status(say("council.researching"), 0, total)
-        prompts = Prompts(one, {})
+        prompts = CouncilPrompts(snapshot, {})
         calls: dict[str, Call] = {}
-        for n, category in enumerate(one.research):
+        for n, category in enumerate(snapshot.research):
             step = f"research-{category}"
             prompt = prompts.research(category)
             calls[step] = partial(
-                self._reply, "researcher", step, prompt, tuple(one.researchers), one.timeout, n
+                self._reply, "researcher", step, prompt, tuple(snapshot.researchers), snapshot.timeout, n
             )
         async with aclosing(self._replies(calls)) as replies:
-            async for found in replies:
-                category = one.research[found.seat]
-                self.findings[category] = found
-                yield Text(telling.answered(found, category.replace("_", " ").capitalize(), say))
+            async for reply in replies:
+                category = snapshot.research[reply.seat]
+                self.findings[category] = reply
+                yield Text(formatting.answered(reply, category.replace("_", " ").capitalize(), say))
                 yield Status(say("council.researching"), len(self.findings), total)
 
     async def answer(self) -> AsyncGenerator[Event, None]:
         """Stage 1: every member by itself."""
-        one, say = self.snapshot, self._say
-        if one.level == "single":  # one answer is all there will be
-            yield Stage("single", say("council.single", name=one.names[0]))
+        snapshot, say = self.snapshot, self._say
+        if snapshot.level == "single":  # one answer is all there will be
+            yield Stage("single", say("council.single", name=snapshot.names[0]))
         else:
             yield Stage("answers", say("council.answers"))
-        yield Status(say("council.answering"), 0, len(one.members))
+        yield Status(say("council.answering"), 0, len(snapshot.members))
         prompts = self.prompts()
         calls = {
             f"answer-{seat + 1}": self._member(seat, f"answer-{seat + 1}", prompts.answer(member))
-            for seat, member in enumerate(one.members)
+            for seat, member in enumerate(snapshot.members)
         }
         async with aclosing(self._replies(calls)) as replies:
             async for answer in replies:
                 self.replies[answer.seat] = answer
-                if one.level == "single":
+                if snapshot.level == "single":
                     return
-                yield Text(telling.answered(answer, one.names[answer.seat], say))
-                yield Status(say("council.answering"), len(self.replies), len(one.members))
-        if len(self.answers) < len(one.members):
-            yield Notice(say("council.only", n=len(self.answers), m=len(one.members)))
+                yield Text(formatting.answered(answer, snapshot.names[answer.seat], say))
+                yield Status(say("council.answering"), len(self.replies), len(snapshot.members))
+        if len(self.answers) < len(snapshot.members):
+            yield Notice(say("council.only", n=len(self.answers), m=len(snapshot.members)))
 
     async def debate(self) -> AsyncGenerator[Event, None]:
         """One round: a devil's advocate speaks against all answers, then each member may change its own."""
-        one, say, answers = self.snapshot, self._say, self.answers
+        snapshot, say, answers = self.snapshot, self._say, self.answers
         yield Stage("debate", say("council.debate"))
-        prompts, texts = self.prompts(), [answers[seat] for seat in self.seen_by("attack", 1)[0]]
+        prompts, texts = self.prompts(), [answers[seat] for seat in self.shuffled_seats("attack", 1)[0]]
         advocate = random.Random(f"{self._run.id} advocate").choice(list(answers))
-        member = one.members[advocate]
-        yield Status(say("council.attacking", name=one.names[advocate]))
+        member = snapshot.members[advocate]
+        yield Status(say("council.attacking", name=snapshot.names[advocate]))
         call = self._member(advocate, "attack", prompts.attack(member, texts))
         self.attack = attack = await self._run.step("attack", call, Reply)
-        yield Text(telling.answered(attack, say("council.advocate", name=one.names[advocate]), say))
+        yield Text(formatting.answered(attack, say("council.advocate", name=snapshot.names[advocate]), say))
         if not attack.usable:
             yield Notice(say("council.no_debate"))
             return
         self.first_answers = dict(answers)
-        others = [seat for seat in answers if seat != advocate]
-        shown = dict(zip(others, self.seen_by("revise", len(others)), strict=True))
+        other_seats = [seat for seat in answers if seat != advocate]
+        orders = dict(zip(other_seats, self.shuffled_seats("revise", len(other_seats)), strict=True))
         calls: dict[str, Call] = {}
-        for seat in others:
-            step, seen = f"revise-{seat + 1}", [answers[other] for other in shown[seat] if other != seat]
-            prompt = prompts.revise(one.members[seat], answers[seat], seen, attack.text)
+        for seat in other_seats:
+            step, others_texts = (
+                f"revise-{seat + 1}",
+                [answers[other_seat] for other_seat in orders[seat] if other_seat != seat],
+            )
+            prompt = prompts.revise(snapshot.members[seat], answers[seat], others_texts, attack.text)
             calls[step] = self._member(seat, step, prompt)
-        done = 0
+        replies_done = 0
         yield Status(say("council.revising"), 0, len(calls))
         async with aclosing(self._replies(calls)) as replies:
             async for revised in replies:
-                done += 1
+                replies_done += 1
                 if revised.usable:
                     self.replies[revised.seat] = replace(
                         revised, seconds=revised.seconds + self.replies[revised.seat].seconds
                     )
                 else:
-                    yield Notice(say("council.keeps", name=one.names[revised.seat]))
-                yield Text(telling.answered(revised, one.names[revised.seat], say))
-                yield Status(say("council.revising"), done, len(calls))
+                    yield Notice(say("council.keeps", name=snapshot.names[revised.seat]))
+                yield Text(formatting.answered(revised, snapshot.names[revised.seat], say))
+                yield Status(say("council.revising"), replies_done, len(calls))
 
     async def vote(self) -> AsyncGenerator[Event, None]:
         """Stage 2: each judge ranks the answers under letters, in an order of its own."""
-        one, say, answers = self.snapshot, self._say, self.answers
+        snapshot, say, answers = self.snapshot, self._say, self.answers
         # Who could not answer is not asked to judge: it would most likely fail again, for the same money.
-        judges = [seat for seat in one.judges if seat in answers]
+        judges = [seat for seat in snapshot.judges if seat in answers]
         yield Stage("ballots", say("council.ballots" if judges else "council.compared"))
         votes: list[Vote]
         if judges:
-            async with aclosing(self._judged(judges)) as events:
+            async with aclosing(self._collect_ballots(judges)) as events:
                 async for event in events:
                     yield event
-            votes = [tally.vote(cast, one.members[cast.seat].model) for cast in self.ballots if cast.order]
+            votes = [
+                tally.vote(cast, snapshot.members[cast.seat].model) for cast in self.ballots if cast.order
+            ]
         else:
             yield Notice(say("council.cannot_judge"))
             votes = tally.likeness_votes(answers)
-        counted = tally.count(list(answers), votes, one.self_votes if judges else "exclude")
-        self.tally = replace(counted, abstained=len(judges) - len(votes)) if judges else counted
-        lines = [telling.ballot_line(cast, one.names, say) for cast in self.ballots]
+        tallied = tally.count(list(answers), votes, snapshot.self_votes if judges else "exclude")
+        self.tally = replace(tallied, abstained=len(judges) - len(votes)) if judges else tallied
+        lines = [formatting.ballot_line(cast, snapshot.names, say) for cast in self.ballots]
         if not votes:
             yield Text("\n\n".join([say("council.nobody_voted"), "\n".join(lines)]))
             return
-        yield Text(telling.winners(self.tally, one.names, say) + "\n\n")
-        if counted.first or counted.other_first:
-            yield Text(telling.table(self.tally, one.names, say) + "\n\n")
+        yield Text(formatting.winners(self.tally, snapshot.names, say) + "\n\n")
+        if tallied.first or tallied.other_first:
+            yield Text(formatting.table(self.tally, snapshot.names, say) + "\n\n")
         if judges:
-            yield Text(telling.plainly(self.tally, one.names, say) + "\n\n")
+            yield Text(formatting.plainly(self.tally, snapshot.names, say) + "\n\n")
             yield Text("\n".join(lines) + f"\n\n*{say('council.letters_only')}*")
 
-    async def _judged(self, judges: list[int]) -> AsyncGenerator[Event, None]:
-        one, say, answers = self.snapshot, self._say, self.answers
+    async def _collect_ballots(self, judges: list[int]) -> AsyncGenerator[Event, None]:
+        snapshot, say, answers = self.snapshot, self._say, self.answers
         prompts = self.prompts()
-        asked: dict[int, Prompt] = {}
-        shown = dict(zip(judges, rotation.shown(self._run.id, len(judges), list(answers)), strict=True))
+        prompts_by_seat: dict[int, Prompt] = {}
+        orders = dict(
+            zip(judges, rotation.display_orders(self._run.id, len(judges), list(answers)), strict=True)
+        )
         for seat in judges:
-            texts = [answers[other] for other in shown[seat]]
-            prompt = prompts.ballot(one.members[seat], texts, one.criteria)
-            asked[seat] = replace(prompt, schema=ballots_.schema(len(texts)))
+            texts = [answers[answer_seat] for answer_seat in orders[seat]]
+            prompt = prompts.ballot(snapshot.members[seat], texts, snapshot.criteria)
+            prompts_by_seat[seat] = replace(prompt, schema=ballots_.schema(len(texts)))
         cast: dict[int, Ballot] = {}
         yield Status(say("council.judging"), 0, len(judges))
         calls = {
-            f"ballot-{seat + 1}": self._member(seat, f"ballot-{seat + 1}", asked[seat]) for seat in judges
+            f"ballot-{seat + 1}": self._member(seat, f"ballot-{seat + 1}", prompts_by_seat[seat])
+            for seat in judges
         }
         wrong: dict[int, str] = {}
         async with aclosing(self._replies(calls)) as replies:
-            async for said in replies:
-                reading, reason = _read(said, len(answers))
-                cast[said.seat] = Ballot(said.seat, shown[said.seat], said, None, reading)
+            async for reply in replies:
+                reading, reason = _read(reply, len(answers))
+                cast[reply.seat] = Ballot(reply.seat, orders[reply.seat], reply, None, reading)
                 if reason:
-                    wrong[said.seat] = reason
+                    wrong[reply.seat] = reason
                 yield Status(say("council.judging"), len(cast), len(judges))
         # All repairs begin once all ballots are there: the engine numbers steps as they begin, and must find
         # them in the same order after a crash.
-        again: dict[str, Call] = {}
+        repairs: dict[str, Call] = {}
         for seat in sorted(wrong):
             step = f"ballot-{seat + 1}-again"
-            prompt = ballots_.repair(asked[seat], cast[seat].first.text, wrong[seat])
-            again[step] = self._member(seat, step, prompt)
-        if again:
-            yield Status(say("council.asking_again", n=len(again)))
-        async with aclosing(self._replies(again)) as replies:
-            async for said in replies:
-                first = cast[said.seat]
-                newer, _ = _read(said, len(answers))
+            prompt = ballots_.repair(prompts_by_seat[seat], cast[seat].first.text, wrong[seat])
+            repairs[step] = self._member(seat, step, prompt)
+        if repairs:
+            yield Status(say("council.asking_again", n=len(repairs)))
+        async with aclosing(self._replies(repairs)) as replies:
+            async for reply in replies:
+                first = cast[reply.seat]
+                newer, _ = _read(reply, len(answers))
                 # Of two parts of an order the longer one, of two that are as long the newer.
                 reading = max(newer, first.reading, key=_worth)
-                cast[said.seat] = replace(first, again=said, reading=reading)
+                cast[reply.seat] = replace(first, again=reply, reading=reading)
         self.ballots = [cast[seat] for seat in sorted(cast)]
 
-    def prompts(self) -> Prompts:
+    def prompts(self) -> CouncilPrompts:
         """What the members are told, with what has been found out."""
-        return Prompts(self.snapshot, {name: one.text for name, one in self.findings.items() if one.usable})
+        return CouncilPrompts(
+            self.snapshot, {name: finding.text for name, finding in self.findings.items() if finding.usable}
+        )
 
-    def seen_by(self, whom: str, readers: int) -> list[list[int]]:
+    def shuffled_seats(self, whom: str, readers: int) -> list[list[int]]:
         """The seats with an answer as each reader sees them, in an order that says nothing."""
-        return rotation.shown(f"{self._run.id} {whom}", readers, list(self.answers))
+        return rotation.display_orders(f"{self._run.id} {whom}", readers, list(self.answers))
 
     def _member(self, seat: int, step: str, prompt: Prompt) -> Call:
         member: Member = self.snapshot.members[seat]
@@ -231,7 +241,7 @@ class Deliberation:
     async def _reply(
         self, role: str, step: str, prompt: Prompt, chain: tuple[str, ...], within: float, seat: int
     ) -> Reply:
-        """Ask, and say how it went; a call that fails is a reply, too. `within` are seconds."""
+        """Ask a model; a failed call is a reply, too. `within` are seconds."""
         began = time.monotonic()
         try:
             answer = await self._models.ask(self._run, role, step, prompt, chain=chain, within=within)
@@ -267,14 +277,16 @@ class Deliberation:
             while waiting:
                 done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
                 if waiting and any(task.result().at < began for task in done):
-                    more, waiting = await asyncio.wait(waiting, timeout=TOGETHER_S)
-                    done |= more
-                for reply in sorted((task.result() for task in done), key=lambda one: (one.at, one.seat)):
+                    also_done, waiting = await asyncio.wait(waiting, timeout=TOGETHER_S)
+                    done |= also_done
+                for reply in sorted(
+                    (task.result() for task in done), key=lambda reply: (reply.at, reply.seat)
+                ):
                     yield reply
         finally:
             for task in tasks:
                 task.cancel()
-            # None outlives the stage, or fails with nobody listening.
+            # No task outlives the stage, or fails unobserved.
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
@@ -283,6 +295,6 @@ def _worth(reading: Reading) -> tuple[bool, int]:
     return reading.source in ("schema", "ranking"), len(reading.ranking)
 
 
-def _read(said: Reply, answers: int) -> tuple[Reading, str]:
+def _read(reply: Reply, answers: int) -> tuple[Reading, str]:
     """A ballot, and why it should be asked for again; "" also where there is no use in that."""
-    return ballots_.read(said.text, answers) if said.usable else (Reading(), "")
+    return ballots_.read(reply.text, answers) if reply.usable else (Reading(), "")

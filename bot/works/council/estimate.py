@@ -1,4 +1,4 @@
-"""What a council will cost, before it begins: each call with what it reads and what it usually writes.
+"""Estimates the cost of a council before it begins: each call's input, and what it usually writes.
 
 Knows prices only through whom it asks. A guess: what is really spent is counted by the ledger, and capped there.
 """
@@ -64,10 +64,10 @@ def _fewer(snapshot: Snapshot, members: int) -> Snapshot:
 
 async def _estimate(snapshot: Snapshot, models: Models) -> Estimate:
     calls, usd, unpriced = 0, Decimal(0), dict[str, None]()
-    for model, read, written in _calls(snapshot):
+    for model, input_tokens, output_tokens in _calls(snapshot):
         calls += 1
         try:
-            price = await models.price("council", model, Usage(read, written))
+            price = await models.price("council", model, Usage(input_tokens, output_tokens))
         except Sorry:  # its provider is unknown, which the call will say
             price = None
         if price is None:
@@ -77,28 +77,34 @@ async def _estimate(snapshot: Snapshot, models: Models) -> Estimate:
     return Estimate(calls, usd, list(unpriced))
 
 
-def _calls(one: Snapshot) -> Iterator[tuple[str, int, int]]:
+def _calls(snapshot: Snapshot) -> Iterator[tuple[str, int, int]]:
     """Each call's model, the tokens that it reads, and those that it usually writes."""
-    members = len(one.members)
-    answer = min(ANSWER_TOKENS, one.tokens)
-    question = text_tokens(one.question)
-    finding, attack = int(one.research_words * TOKENS_PER_WORD), int(one.attack_words * TOKENS_PER_WORD)
-    for _ in one.research:
-        for researcher in one.researchers[:1]:
+    members = len(snapshot.members)
+    answer = min(ANSWER_TOKENS, snapshot.tokens)
+    question = text_tokens(snapshot.question)
+    finding, attack = (
+        int(snapshot.research_words * TOKENS_PER_WORD),
+        int(snapshot.attack_words * TOKENS_PER_WORD),
+    )
+    for _ in snapshot.research:
+        for researcher in snapshot.researchers[:1]:
             yield researcher, TASK_TOKENS + question, finding
-    told = sum(text_tokens(asked) + text_tokens(said) for asked, said in one.history)
-    told += text_tokens(one.earlier)
-    about = TASK_TOKENS + question + told + len(one.research) * finding
-    for member in one.members:
+    history_tokens = sum(
+        text_tokens(past_question) + text_tokens(past_answer)
+        for past_question, past_answer in snapshot.history
+    )
+    history_tokens += text_tokens(snapshot.earlier)
+    about = TASK_TOKENS + question + history_tokens + len(snapshot.research) * finding
+    for member in snapshot.members:
         yield member.model, about, answer
     if members == 1:
         return
-    if one.debate:
-        yield one.members[0].model, about + members * answer, attack
-        for member in one.members[1:]:
+    if snapshot.debate:
+        yield snapshot.members[0].model, about + members * answer, attack
+        for member in snapshot.members[1:]:
             yield member.model, about + members * answer + attack, answer
-    for seat in one.judges:
-        yield one.members[seat].model, about + members * answer, members * CRITIQUE_TOKENS
-    for chair in one.chair[:1]:
-        critiques = len(one.judges) * members * CRITIQUE_TOKENS
+    for seat in snapshot.judges:
+        yield snapshot.members[seat].model, about + members * answer, members * CRITIQUE_TOKENS
+    for chair in snapshot.chair[:1]:
+        critiques = len(snapshot.judges) * members * CRITIQUE_TOKENS
         yield chair, about + members * answer + critiques, VERDICT_TOKENS

@@ -1,6 +1,6 @@
-"""The order that a judge without JSON gives: the list under its FINAL RANKING, in whatever form it wrote one.
+"""Reads the ranking of a judge that wrote no JSON: the list under its FINAL RANKING, in any usual form.
 
-Knows lines, not quotations: `own_words` has taken those out. What is not certain is not read.
+Knows lines, not quotations: `judge_text` has removed those. What is not certain is not read.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bot.works.council.own_words import QUOTED, before, heading, introduces, marked, named
+from bot.works.council.judge_text import QUOTED, before, heading, introduces, marked, named
 from bot.works.council.places import RANKS, SCORES, Groups, Item, by_value, ordered, ranks
 
 _FINAL = (
@@ -108,7 +108,7 @@ def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Group
         ways = [header["how"] or ""]
         if _PENALTY.search(ways[0]):
             return []
-        ways += [found["how"] for before_ in lines[at + 1 : start] if (found := _directed(f"{before_}:"))]
+        ways += [match["how"] for before_ in lines[at + 1 : start] if (match := _directed(f"{before_}:"))]
         return _order(items, n, upwards=any(map(_upwards, ways)))
     return []
 
@@ -133,8 +133,8 @@ def _too_early(lines: Sequence[str], at: int, end: int) -> bool:
     that the ranking is one that it quotes. What begins with the ranking quotes nothing yet.
     """
     earlier = {letter for line in lines[:at] for letter in [*named(line), heading(line)]}
-    begun = any(line.strip() for line in lines[:at])
-    return begun and any(letter not in earlier for line in lines[end + 1 :] for letter in named(line))
+    text_before = any(line.strip() for line in lines[:at])
+    return text_before and any(letter not in earlier for line in lines[end + 1 :] for letter in named(line))
 
 
 def _upwards(how: str) -> bool:
@@ -143,43 +143,43 @@ def _upwards(how: str) -> bool:
 
 
 def _order(items: Sequence[Item], n: int, *, upwards: bool) -> Groups:
-    known = [chr(ord("A") + at) for at in range(n)]
-    if set(known) - {letter for one in items for letter in one.letters}:
-        items = _before_slip(items, known)
-    items = [one for one in items if any(letter in known for letter in one.letters)]
-    numbers = [one.numbers[0] for one in items if one.numbers]
+    letters = [chr(ord("A") + at) for at in range(n)]
+    if set(letters) - {letter for item in items for letter in item.letters}:
+        items = _before_slip(items, letters)
+    items = [item for item in items if any(letter in letters for letter in item.letters)]
+    numbers = [item.numbers[0] for item in items if item.numbers]
     counted_down = len(numbers) == len(items) and numbers == sorted(numbers, reverse=True) != numbers[::-1]
     if not upwards and len(items) > 1 and _labelled(items[0], _WORST) and not _labelled(items[-1], _WORST):
         upwards = True
     if len(numbers) == len(items):
         items = by_number(items)
-    groups = [[letter for letter in group if letter in known] for group in ordered(items)]
+    groups = [[letter for letter in group if letter in letters] for group in ordered(items)]
     if upwards and not counted_down:
         groups = groups[::-1] if sum(map(len, groups)) == n else []
     return groups if len(groups) > 1 else []
 
 
-def _before_slip(items: Sequence[Item], known: Sequence[str]) -> list[Item]:
+def _before_slip(items: Sequence[Item], letters: Sequence[str]) -> list[Item]:
     """Where a letter is missing, those before one that comes again or was not shown: it may stand for the other."""
-    seen: set[str] = set()
-    made = []
-    for one in items:
-        if seen.intersection(one.letters) or not all(letter in known for letter in one.letters):
+    letters_seen: set[str] = set()
+    items_kept = []
+    for item in items:
+        if letters_seen.intersection(item.letters) or not all(letter in letters for letter in item.letters):
             break
-        seen.update(one.letters)
-        made.append(one)
-    return made
+        letters_seen.update(item.letters)
+        items_kept.append(item)
+    return items_kept
 
 
-def _labelled(one: Item, word: re.Pattern[str]) -> bool:
+def _labelled(item: Item, word: re.Pattern[str]) -> bool:
     """Whether the few words beside a response are this one."""
-    return len(one.said.split()) <= _SHORT and word.search(one.said) is not None
+    return len(item.said.split()) <= _SHORT and word.search(item.said) is not None
 
 
 def listed(lines: Sequence[str], at: int, tail: str) -> tuple[list[Item], int, int]:
     """What is listed under the header in line `at`, and the first and the last line of it."""
-    if found := _inline(tail):
-        return found, at, at
+    if items_found := _inline(tail):
+        return items_found, at, at
     prose = 0
     for start in range(at + 1, len(lines)):
         line = _ordinal(marked(lines[start]))
@@ -196,8 +196,8 @@ def listed(lines: Sequence[str], at: int, tail: str) -> tuple[list[Item], int, i
             return items, start, end
         if number and number[0].strip(" -0123456789"):
             break  # the first of a list, and it names no response
-        if found := _inline(line):
-            return found, start, start
+        if items_found := _inline(line):
+            return items_found, start, start
         if _item(line, alone=True):
             items, end = _listed(lines, start, bullets=False)
             return items, start, end
@@ -207,38 +207,40 @@ def listed(lines: Sequence[str], at: int, tail: str) -> tuple[list[Item], int, i
 
 def ordinal(word: str) -> int | None:
     """The place that a word says, from 1: "first", "primeira"."""
-    return next((n for n, said in enumerate(_ORDINALS, 1) if re.fullmatch(said, word, re.IGNORECASE)), None)
+    return next(
+        (n for n, pattern in enumerate(_ORDINALS, 1) if re.fullmatch(pattern, word, re.IGNORECASE)), None
+    )
 
 
 def _ordinal(line: str) -> str:
     """ "First place: Response C" as "1. Response C"."""
     line = _HEADING.sub("", line)
-    found = _ORDINAL.match(line)
-    if found is None:
+    match = _ORDINAL.match(line)
+    if match is None:
         return line
-    return f"{found[1]}{ordinal(found[2])}. {line[found.end() :].lstrip(' :–—-')}"
+    return f"{match[1]}{ordinal(match[2])}. {line[match.end() :].lstrip(' :–—-')}"
 
 
 def _item(line: str, *, alone: bool = False) -> Item | None:
     """The letters that a line of a list begins with. `alone`: nothing but a reason may follow them."""
     number = _NUMBER.match(line)
     rest = line[number.end() :] if number else line.lstrip().removeprefix("- ")
-    letters, said = [], ""
-    found = _START.match(rest)
-    if found and (found["named"] or _ENDED.match(rest, found.end())):
-        at = found.end()
-        letters.append(found["named"] or found["bare"])
+    letters, remark = [], ""
+    match = _START.match(rest)
+    if match and (match["named"] or _ENDED.match(rest, match.end())):
+        at = match.end()
+        letters.append(match["named"] or match["bare"])
         while tied := _TIED.match(rest, at) or _BESIDE.match(rest, at):
             if not (tied["named"] or _ENDED.match(rest, tied.end())):
                 break
             letters.append(tied["named"] or tied["bare"])
             at = tied.end()
-        said = rest[at:]
-        if alone and not re.match(r"\s*$|\s*[.:;,(–—-]", said):
+        remark = rest[at:]
+        if alone and not re.match(r"\s*$|\s*[.:;,(–—-]", remark):
             return None
     elif number and len(set(named(line))) == 1:
         letters = named(line)[:1]
-    return Item(letters, [int(number["n"])] if number else [], said) if letters else None
+    return Item(letters, [int(number["n"])] if number else [], remark) if letters else None
 
 
 def _numbered(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
@@ -253,32 +255,32 @@ def _numbered(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
             break
         if number is None or _depth(line) > depth + 1:
             continue
-        one = _item(line)
-        if one is None:
-            if any(int(number["n"]) in other.numbers for other in items) or not number[0].strip(
+        item = _item(line)
+        if item is None:
+            if any(int(number["n"]) in earlier.numbers for earlier in items) or not number[0].strip(
                 " -0123456789"
             ):
                 break
             return [], end
-        items.append(one)
+        items.append(item)
         end = at
     return items, end
 
 
 def by_number(items: Sequence[Item]) -> list[Item]:
     """In the order of their numbers, of equal ones as a tie; all with the same number stand as written."""
-    seen: set[str] = set()
+    letters_seen: set[str] = set()
     first = []
-    for one in items:
-        if not seen.issuperset(one.letters):
-            first.append(one)
-        seen.update(one.letters)
-    if len({one.numbers[0] for one in first}) < 2:
+    for item in items:
+        if not letters_seen.issuperset(item.letters):
+            first.append(item)
+        letters_seen.update(item.letters)
+    if len({item.numbers[0] for item in first}) < 2:
         return first
     places: dict[int, Item] = {}
-    for one in sorted(first, key=lambda one: one.numbers[0]):
-        place = places.setdefault(one.numbers[0], Item([], one.numbers, one.said))
-        place.letters += one.letters
+    for item in sorted(first, key=lambda item: item.numbers[0]):
+        place = places.setdefault(item.numbers[0], Item([], item.numbers, item.said))
+        place.letters += item.letters
     return list(places.values())
 
 
@@ -291,10 +293,10 @@ def _listed(lines: Sequence[str], start: int, *, bullets: bool) -> tuple[list[It
         line = marked(lines[at])
         if not line.strip() or (items and bullets and _depth(line) > depth + 1):
             continue
-        one = _item(line, alone=not bullets)
-        if one is None or line.lstrip().startswith("- ") != bullets:
+        item = _item(line, alone=not bullets)
+        if item is None or line.lstrip().startswith("- ") != bullets:
             break
-        items.append(one)
+        items.append(item)
         end = at
     return items, end
 
@@ -312,7 +314,7 @@ def _table(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
         end = at
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         letters = [
-            found["named"] or found["bare"] for cell in cells if (found := re.match(rf"{_LETTER}\W*$", cell))
+            match["named"] or match["bare"] for cell in cells if (match := re.match(rf"{_LETTER}\W*$", cell))
         ]
         letters = letters or [letter for cell in cells for letter in named(cell)][:1]
         if letters:
@@ -322,7 +324,7 @@ def _table(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
             heads = cells
     columns = list(zip(*figures, strict=False))
     whole = {
-        at: [one for one in column if one is not None]
+        at: [item for item in column if item is not None]
         for at, column in enumerate(columns)
         if None not in column
     }
@@ -339,7 +341,7 @@ def _table(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
     scores = [values for at, values in whole.items() if _headed(heads, at, SCORES)]
     if len(scores) == 1:
         return [Item(group) for group in by_value(rows, [-score for score in scores[0]])], end
-    return ([] if any(one is not None for column in columns for one in column) else rows), end
+    return ([] if any(item is not None for column in columns for item in column) else rows), end
 
 
 def _headed(heads: Sequence[str], at: int, words: str) -> bool:
@@ -348,42 +350,42 @@ def _headed(heads: Sequence[str], at: int, words: str) -> bool:
 
 def _figure(cell: str) -> float | None:
     """A cell that holds a number: a place, or a score, perhaps of so many."""
-    if found := _NUMBER.fullmatch(cell):
-        return float(found["n"])
+    if match := _NUMBER.fullmatch(cell):
+        return float(match["n"])
     score = re.fullmatch(r"(\d{1,3}(?:[.,]\d+)?)\s*(?:/\s*\d+|%)?", cell)
     return float(score[1].replace(",", ".")) if score else None
 
 
 def _inline(text: str) -> list[Item]:
     """One line, "C > A = D > B" or "C, A, B" or "1. C 2. A 3. B"; with "<" from the worst. [] for anything else."""
-    text = _GROUP.sub(lambda found: " " + re.sub(r"[,/&~]", "=", found[1]) + " ", text)
+    text = _GROUP.sub(lambda match: " " + re.sub(r"[,/&~]", "=", match[1]) + " ", text)
     text = text.strip().strip("[]{}").strip()
     if re.fullmatch(r"[A-Z](?:\s+[A-Z]){2,}", text):
         text = ", ".join(text.split())
     items: list[Item] = []
     signs: set[str] = set()
     link, number, at, end = "", 0, 0, 0
-    while found := _TOKEN.match(text, at):
-        letter = found["named"] or found["bare"]
+    while match := _TOKEN.match(text, at):
+        letter = match["named"] or match["bare"]
         if letter and items and not link:
             break  # a word that follows a letter
         if letter and link == "tie":
             items[-1].letters.append(letter)
         elif letter:
             items.append(Item([letter], [number] if number else []))
-        elif found["n"]:
-            number, link = int(found["n"]), link or "n"
-        elif found["aside"] and items and not link:
-            items[-1].said = found["aside"]
-        elif not found["aside"] and not items:
+        elif match["n"]:
+            number, link = int(match["n"]), link or "n"
+        elif match["aside"] and items and not link:
+            items[-1].said = match["aside"]
+        elif not match["aside"] and not items:
             break
-        elif not found["aside"] and link != "tie":
-            link = str(found.lastgroup)
-        at = found.end()
+        elif not match["aside"] and link != "tie":
+            link = str(match.lastgroup)
+        at = match.end()
         if letter:
             signs.add(link)
             link = ""
-        if letter or found["aside"]:
+        if letter or match["aside"]:
             end = at
     rest = text[end:].strip()
     strong = bool(signs & {"better", "worse"})
@@ -394,7 +396,7 @@ def _inline(text: str) -> list[Item]:
     if "list" in signs and strong:
         return []  # "C > A, B" may be a tie, or a slip
     if strong:
-        items = [Item(one.letters, [], "") for one in items]
+        items = [Item(item.letters, [], "") for item in items]
     return items[::-1] if "worse" in signs else items
 
 

@@ -1,4 +1,4 @@
-"""A kept council as Markdown: its answers, its ballots, who stood behind which letter, and all of it in one file.
+"""A stored council as Markdown: its answers, its ballots, the key of the letters, or all of it in one file.
 
 Pure. What a model or a person wrote stands in quotation marks of Markdown, line by line, so that nothing in it
 can end the quotation or begin a part of its own.
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from bot.words import Words
-from bot.works.council import telling
+from bot.works.council import formatting
 from bot.works.council.rotation import label, labels
 from bot.works.council.values import Tally
 
@@ -27,15 +27,17 @@ _KEY = re.compile(r"\w+\.\w+")
 
 def answers(council: Council, say: Words, seat: int | None = None) -> str:
     """Every answer word for word, or one seat's (from 0)."""
-    return "\n\n".join(_answer(council, one, say) for one in council.seats if seat in (None, one.seat))
+    return "\n\n".join(
+        _answer(council, seat_row, say) for seat_row in council.seats if seat in (None, seat_row.seat)
+    )
 
 
 def ballots(council: Council, say: Words, seat: int | None = None) -> str:
     """Every ballot word for word with what was read from it, or the one of the judge in a seat (from 0)."""
-    chosen = [one for one in council.ballots if seat in (None, one.seat)]
+    chosen = [ballot for ballot in council.ballots if seat in (None, ballot.seat)]
     if not chosen:
         return say("council_show.no_ballots" if seat is None else "council_show.no_ballot", n=(seat or 0) + 1)
-    parts = [say("council_show.letters"), *(_ballot(council, one, say) for one in chosen)]
+    parts = [say("council_show.letters"), *(_ballot(council, ballot, say) for ballot in chosen)]
     if seat is None and (standings := _standings(council, say)):
         parts = [standings, *parts]
     return "\n\n".join(parts)
@@ -43,27 +45,27 @@ def ballots(council: Council, say: Words, seat: int | None = None) -> str:
 
 def key(council: Council, say: Words) -> str:
     """Whose answer each judge saw under which letter, and which model sits in each seat."""
-    seats = [f"- {_called(one)}: {_code(one.settings or one.model)}" for one in council.seats]
+    seats = [f"- {_called(seat)}: {_code(seat.settings or seat.model)}" for seat in council.seats]
     if not council.ballots:
         return "\n\n".join([say("council_show.no_ballots"), "\n".join(seats)])
     names = _names(council)
-    shown = [_seats(one.shown) for one in council.ballots]
-    most = max(map(len, shown))
+    orders = [_seats(ballot.shown) for ballot in council.ballots]
+    most = max(map(len, orders))
     lines = [f"| {' | '.join([say('council_show.judge'), *labels(most)])} |", "|---" * (most + 1) + "|"]
-    for one, seen in zip(council.ballots, shown, strict=True):
-        cells = [names[one.seat], *(names[seat] for seat in seen), *[""] * (most - len(seen))]
+    for ballot, order in zip(council.ballots, orders, strict=True):
+        cells = [names[ballot.seat], *(names[seat] for seat in order), *[""] * (most - len(order))]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n\n".join([say("council_show.key_why"), "\n".join(lines), "\n".join(seats)])
 
 
 def research(council: Council, say: Words) -> str:
     """What the members were told before they answered."""
-    found = _findings(council)
-    if not found:
+    findings = _findings(council)
+    if not findings:
         return say("council_show.no_research")
     return "\n\n".join(
-        f"### {_category(name, say)}\n\n{telling.quoted(text or say('council_show.no_finding'))}"
-        for name, text in found.items()
+        f"### {_category(name, say)}\n\n{formatting.quoted(text or say('council_show.no_finding'))}"
+        for name, text in findings.items()
     )
 
 
@@ -79,18 +81,18 @@ def whole(council: Council, say: Words) -> str:
     parts = [
         f"# {title(council)}",
         "\n".join(_facts(council, say)),
-        _section(say("council_show.question"), telling.quoted(row.question)),
-        _section(verdict_title(council, say), telling.quoted(row.verdict)) if row.verdict.strip() else "",
-        _section(say("council_show.dissent"), telling.quoted(row.dissent)) if row.dissent.strip() else "",
+        _section(say("council_show.question"), formatting.quoted(row.question)),
+        _section(verdict_title(council, say), formatting.quoted(row.verdict)) if row.verdict.strip() else "",
+        _section(say("council_show.dissent"), formatting.quoted(row.dissent)) if row.dissent.strip() else "",
         _section(say("council_show.standings"), _standings(council, say)),
         _section(
             say("council_show.answers"),
-            *(_answer(council, one, say, reasoning=True) for one in council.seats),
+            *(_answer(council, seat, say, reasoning=True) for seat in council.seats),
         ),
         _section(
             say("council_show.ballots"),
             say("council_show.letters"),
-            *(_ballot(council, one, say, reasoning=True) for one in council.ballots),
+            *(_ballot(council, ballot, say, reasoning=True) for ballot in council.ballots),
         )
         if council.ballots
         else "",
@@ -102,8 +104,8 @@ def whole(council: Council, say: Words) -> str:
 
 def title(council: Council) -> str:
     """Its question in one line of at most TITLE_CHARS."""
-    asked = _plain(council.row.question)
-    return asked if len(asked) <= TITLE_CHARS else asked[: TITLE_CHARS - 1].rstrip() + "…"
+    question = _plain(council.row.question)
+    return question if len(question) <= TITLE_CHARS else question[: TITLE_CHARS - 1].rstrip() + "…"
 
 
 def verdict_title(council: Council, say: Words) -> str:
@@ -127,52 +129,54 @@ def tally_of(council: Council) -> Tally | None:
         return None
 
 
-def _answer(council: Council, one: SeatRow, say: Words, *, reasoning: bool = False) -> str:
-    parts = [f"### {_called(one)}", " · ".join(_bill(one, say))]
-    if one.state != "answered":
-        parts.append(f"*{_fault(one.state, one.fault, one.model, say)}*")
-    if one.first_answer.strip() and one.first_answer.strip() != one.answer.strip():
-        parts += [f"**{say('council_show.before')}**", telling.quoted(one.first_answer)]
+def _answer(council: Council, seat: SeatRow, say: Words, *, reasoning: bool = False) -> str:
+    parts = [f"### {_called(seat)}", " · ".join(_bill(seat, say))]
+    if seat.state != "answered":
+        parts.append(f"*{_fault(seat.state, seat.fault, seat.model, say)}*")
+    if seat.first_answer.strip() and seat.first_answer.strip() != seat.answer.strip():
+        parts += [f"**{say('council_show.before')}**", formatting.quoted(seat.first_answer)]
         parts.append(f"**{say('council_show.after')}**")
-    if one.answer.strip():
-        parts.append(telling.quoted(one.answer))
-    if reasoning and one.reasoning.strip():
-        parts += [f"**{say('council_show.reasoning')}**", telling.quoted(one.reasoning)]
+    if seat.answer.strip():
+        parts.append(formatting.quoted(seat.answer))
+    if reasoning and seat.reasoning.strip():
+        parts += [f"**{say('council_show.reasoning')}**", formatting.quoted(seat.reasoning)]
     return "\n\n".join(parts)
 
 
-def _bill(one: SeatRow, say: Words) -> Iterable[str]:
-    yield _code(one.settings or one.model)
-    if one.place is not None:
-        score = "" if one.score is None else f"{one.score:.2f}"
-        yield say("council_show.place" if score else "council_show.place_only", place=one.place, score=score)
-    yield telling.duration(one.seconds, say)
-    if one.tokens is not None:
-        yield say("council_show.tokens", tokens=f"{one.tokens:,}")
-        if one.cost_usd is None:
+def _bill(seat: SeatRow, say: Words) -> Iterable[str]:
+    yield _code(seat.settings or seat.model)
+    if seat.place is not None:
+        score = "" if seat.score is None else f"{seat.score:.2f}"
+        yield say("council_show.place" if score else "council_show.place_only", place=seat.place, score=score)
+    yield formatting.duration(seat.seconds, say)
+    if seat.tokens is not None:
+        yield say("council_show.tokens", tokens=f"{seat.tokens:,}")
+        if seat.cost_usd is None:
             yield say("council_show.unpriced")
         else:
-            yield telling.dollars(one.cost_usd, say)
+            yield formatting.dollars(seat.cost_usd, say)
 
 
-def _ballot(council: Council, one: BallotRow, say: Words, *, reasoning: bool = False) -> str:
-    names, shown = _names(council), _seats(one.shown)
-    parts = [f"### {one.seat + 1}. {names[one.seat]}"]
-    if one.fault:
-        parts.append(f"*{_fault('failed', one.fault, _model(council, one.seat), say)}*")
-    if one.raw.strip():
-        parts.append(_raw(one.raw))
-    if one.again.strip():
-        parts += [f"**{say('council_show.again')}**", _raw(one.again)]
-    places = [place if isinstance(place, list) else [place] for place in json.loads(one.ranking)]
+def _ballot(council: Council, ballot: BallotRow, say: Words, *, reasoning: bool = False) -> str:
+    names, seats_shown = _names(council), _seats(ballot.shown)
+    parts = [f"### {ballot.seat + 1}. {names[ballot.seat]}"]
+    if ballot.fault:
+        parts.append(f"*{_fault('failed', ballot.fault, _model(council, ballot.seat), say)}*")
+    if ballot.raw.strip():
+        parts.append(_raw(ballot.raw))
+    if ballot.again.strip():
+        parts += [f"**{say('council_show.again')}**", _raw(ballot.again)]
+    places = [place if isinstance(place, list) else [place] for place in json.loads(ballot.ranking)]
     order = [
-        " = ".join(f"{label(shown.index(seat))} ({names[seat]})" for seat in place if seat in shown)
+        " = ".join(
+            f"{label(seats_shown.index(seat))} ({names[seat]})" for seat in place if seat in seats_shown
+        )
         for place in places
     ]
-    read = say(f"council_show.source_{one.source}", order=" > ".join(order))
-    parts.append(f"{read} {say('council_show.partial')}" if one.partial and order else read)
-    if reasoning and one.reasoning.strip():
-        parts += [f"**{say('council_show.reasoning')}**", telling.quoted(one.reasoning)]
+    read_line = say(f"council_show.source_{ballot.source}", order=" > ".join(order))
+    parts.append(f"{read_line} {say('council_show.partial')}" if ballot.partial and order else read_line)
+    if reasoning and ballot.reasoning.strip():
+        parts += [f"**{say('council_show.reasoning')}**", formatting.quoted(ballot.reasoning)]
     return "\n\n".join(parts)
 
 
@@ -182,17 +186,17 @@ def _standings(council: Council, say: Words) -> str:
     if tally is None or not tally.standings:
         return ""
     if not council.ballots:  # the answers were compared, and nobody has judged them
-        return f"{say('council.cannot_judge')}\n\n{telling.table(tally, names, say)}"
+        return f"{say('council.cannot_judge')}\n\n{formatting.table(tally, names, say)}"
     if not tally.ballots:
         return say("council.nobody_voted")
-    return f"{telling.table(tally, names, say)}\n\n{telling.plainly(tally, names, say)}"
+    return f"{formatting.table(tally, names, say)}\n\n{formatting.plainly(tally, names, say)}"
 
 
 def _facts(council: Council, say: Words) -> Iterable[str]:
     row = council.row
-    there = sum(one.state == "answered" for one in council.seats)
+    answered = sum(seat.state == "answered" for seat in council.seats)
     yield f"- {say('council_show.when', when=f'{row.created_at:%Y-%m-%d %H:%M %Z}', run=row.alias)}"
-    yield f"- {say('council_show.who', n=there, m=len(council.seats), level=row.level)}"
+    yield f"- {say('council_show.who', n=answered, m=len(council.seats), level=row.level)}"
     if row.chair and row.kind == "synthesis":
         yield f"- {say('council_show.chair', chair=_code(row.chair))}"
     if council.ballots:
@@ -200,36 +204,36 @@ def _facts(council: Council, say: Words) -> Iterable[str]:
 
 
 def _section(title: str, *parts: str) -> str:
-    said = [part for part in parts if part]
-    return "\n\n".join([f"## {title}", *said]) if said else ""
+    filled_parts = [part for part in parts if part]
+    return "\n\n".join([f"## {title}", *filled_parts]) if filled_parts else ""
 
 
 def _fault(state: str, fault: str, model: str, say: Words) -> str:
     """Why there is nothing, in a sentence."""
     if not fault:
         return say("council.refused" if state == "refused" else "council.empty")
-    said = say(fault, model=model) if _KEY.fullmatch(fault) else _plain(fault)
+    sentence = say(fault, model=model) if _KEY.fullmatch(fault) else _plain(fault)
     # What exactly it was is not kept with every fault.
-    return say("council_show.failed") if "{" in said else said
+    return say("council_show.failed") if "{" in sentence else sentence
 
 
 def _names(council: Council) -> list[str]:
     """What to call each seat, by its number."""
-    kept = {one.seat: _plain(one.name) for one in council.seats}
-    most = max([*kept, *(one.seat for one in council.ballots)], default=-1)
-    return [kept.get(seat, str(seat + 1)) for seat in range(most + 1)]
+    names_by_seat = {seat.seat: _plain(seat.name) for seat in council.seats}
+    most = max([*names_by_seat, *(ballot.seat for ballot in council.ballots)], default=-1)
+    return [names_by_seat.get(seat, str(seat + 1)) for seat in range(most + 1)]
 
 
 def _model(council: Council, seat: int) -> str:
-    return next((one.model for one in council.seats if one.seat == seat), "")
+    return next((seat_row.model for seat_row in council.seats if seat_row.seat == seat), "")
 
 
-def _called(one: SeatRow) -> str:
-    return f"{one.seat + 1}. {_plain(one.name)}"
+def _called(seat: SeatRow) -> str:
+    return f"{seat.seat + 1}. {_plain(seat.name)}"
 
 
-def _seats(kept: str) -> Sequence[int]:
-    return [int(seat) for seat in json.loads(kept or "[]")]
+def _seats(stored: str) -> Sequence[int]:
+    return [int(seat) for seat in json.loads(stored or "[]")]
 
 
 def _findings(council: Council) -> dict[str, str]:
@@ -241,14 +245,14 @@ def _raw(text: str) -> str:
     try:
         tree = json.loads(text)
     except (ValueError, RecursionError):
-        return telling.quoted(text)
+        return formatting.quoted(text)
     if not isinstance(tree, dict):
-        return telling.quoted(text)
-    shown = json.dumps(tree, ensure_ascii=False, indent=2)
+        return formatting.quoted(text)
+    indented = json.dumps(tree, ensure_ascii=False, indent=2)
     ticks = "```"
-    while ticks in shown:
+    while ticks in indented:
         ticks += "`"
-    return f"{ticks}json\n{shown}\n{ticks}"
+    return f"{ticks}json\n{indented}\n{ticks}"
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What a judge wrote beside each response, a place, a score, or nothing, made into an order with ties.
+"""Orders responses, with ties, by what a judge wrote beside each: a place, a score, or nothing.
 
 Knows neither JSON nor lines: whoever reads those says which letters stood together, and with what.
 """
@@ -55,18 +55,18 @@ def ordered(items: Sequence[Item]) -> Groups:
     beside each, in that order and without numbers, are a verdict on each and no ranking.
     """
     items = _once(items)
-    letters = [letter for one in items for letter in one.letters]
-    shown = letters == sorted(letters) and len(letters) > 1
-    figures = _figures([one.said for one in items])
-    if figures is None and shown and all(one.said.strip(" .") and not one.numbers for one in items):
+    letters = [letter for item in items for letter in item.letters]
+    alphabetical = letters == sorted(letters) and len(letters) > 1
+    figures = _figures([item.said for item in items])
+    if figures is None and alphabetical and all(item.said.strip(" .") and not item.numbers for item in items):
         return []  # verdicts, one by one
     if figures is None:
-        return [list(one.letters) for one in items]
+        return [list(item.letters) for item in items]
     falling = [-figure for figure in figures]
     if all(low <= high for low, high in pairwise(falling)):
-        if all(one.numbers for one in items):
-            return [list(one.letters) for one in items]
-    elif not shown:
+        if all(item.numbers for item in items):
+            return [list(item.letters) for item in items]
+    elif not alphabetical:
         return []
     return by_value(items, falling)
 
@@ -74,49 +74,55 @@ def ordered(items: Sequence[Item]) -> Groups:
 def by_value(items: Sequence[Item], values: Sequence[float]) -> Groups:
     """The smallest value first, equal ones together."""
     places: dict[float, list[str]] = {}
-    for value, one in sorted(zip(values, items, strict=True), key=lambda pair: pair[0]):
-        places.setdefault(value, []).extend(one.letters)
+    for value, item in sorted(zip(values, items, strict=True), key=lambda pair: pair[0]):
+        places.setdefault(value, []).extend(item.letters)
     return list(places.values())
 
 
 def ranks(values: Sequence[float], n: int) -> bool:
     """Whether these can be the places of so many: whole, from 1 on, and none left out but behind a tie."""
-    found = sorted(values)
-    steps = all(place in (before, before + 1, at) for at, (before, place) in enumerate(pairwise(found), 2))
+    sorted_values = sorted(values)
+    steps = all(
+        place in (before, before + 1, at) for at, (before, place) in enumerate(pairwise(sorted_values), 2)
+    )
     return (
-        bool(found) and found[0] == 1 and found[-1] <= n and steps and all(one == int(one) for one in found)
+        bool(sorted_values)
+        and sorted_values[0] == 1
+        and sorted_values[-1] <= n
+        and steps
+        and all(value == int(value) for value in sorted_values)
     )
 
 
 def _figures(texts: Sequence[str]) -> list[float] | None:
     """For each text its figure, the larger, the better; None where not every text begins with one of a kind."""
     for kind in (_RANK, _SCORE, _BARE):
-        found = [kind.match(text) for text in texts]
-        if not all(found):
+        matches = [kind.match(text) for text in texts]
+        if not all(matches):
             continue
-        values = [_value(one) for one in found if one]
+        values = [_value(match) for match in matches if match]
         if kind is _RANK or (kind is _BARE and ranks(values, len(values))):
             return [-value for value in values]
         return values
     return None
 
 
-def _value(found: re.Match[str]) -> float:
-    said = next(value for value in found.groups() if value is not None)
-    return float(len(said)) if said[0] in "★⭐" else float(said.replace(",", "."))
+def _value(match: re.Match[str]) -> float:
+    text = next(value for value in match.groups() if value is not None)
+    return float(len(text)) if text[0] in "★⭐" else float(text.replace(",", "."))
 
 
 def _once(items: Sequence[Item]) -> list[Item]:
     """Each letter where it stands first; neighbours that are both said to tie share a place."""
-    seen: set[str] = set()
-    made: list[Item] = []
+    letters_seen: set[str] = set()
+    items_made: list[Item] = []
     before: Item | None = None
-    for one in items:
-        fresh = [letter for letter in dict.fromkeys(one.letters) if letter not in seen]
-        seen.update(fresh)
-        if fresh and before is not None and before.tied and one.tied:
-            made[-1].letters += fresh
-        elif fresh:
-            made.append(Item(fresh, one.numbers, one.said))
-        before = one
-    return made
+    for item in items:
+        new_letters = [letter for letter in dict.fromkeys(item.letters) if letter not in letters_seen]
+        letters_seen.update(new_letters)
+        if new_letters and before is not None and before.tied and item.tied:
+            items_made[-1].letters += new_letters
+        elif new_letters:
+            items_made.append(Item(new_letters, item.numbers, item.said))
+        before = item
+    return items_made

@@ -1,4 +1,4 @@
-"""In which order each judge sees the responses, and under which letters. Knows no answer and no model.
+"""The order and the letters under which each judge sees the responses. Knows no answer and no model.
 
 Judges prefer what stands first (or last), so that no order is fair to one judge; it is made fair over all.
 """
@@ -13,7 +13,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def shown(seed: str, judges: int, seats: Sequence[int]) -> list[list[int]]:
+def display_orders(seed: str, judges: int, seats: Sequence[int]) -> list[list[int]]:
     """One row for each judge: the seats by display position. The same seed gives the same rows for ever.
 
     A Latin square: over as many judges as there are seats, each seat stands at each position once; over fewer,

@@ -1,4 +1,4 @@
-"""`council members|chair|criteria`: who sits in a space's council, over what the config says, set from chat.
+"""`council members|chair|criteria`: a space's own council, set from chat, in place of the config's.
 
 A space's own members are kept as they are written (see `bot.config.members`). Knows no stage of a council.
 """
@@ -15,7 +15,7 @@ from bot.config import members
 from bot.config.members import Member, model_of
 from bot.events import Event, Run, Sorry, Stage, Text, Usage
 from bot.words import Words, words
-from bot.works.council import telling
+from bot.works.council import formatting
 from bot.works.council.config import CouncilConfig
 from bot.works.council.estimate import ANSWER_TOKENS, CRITIQUE_TOKENS, TASK_TOKENS, VERDICT_TOKENS
 from bot.works.council.values import Seats
@@ -59,112 +59,115 @@ class Settings:
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """Show a setting, or change it first where there is a text. Raises Sorry."""
         request, say = run.request, words(run.request.locale)
-        name, given = request.verb, request.text.strip()
-        if given:
+        name, value = request.verb, request.text.strip()
+        if value:
             if not request.author.admin:
                 raise Sorry("council_settings.admins", name=name)
-            changed = await run.step("set", lambda: self._set(run, name, given), str)
-        shown = await run.step("show", lambda: self._shown(request.place.space, name, say), str)
+            changed = await run.step("set", lambda: self._set(run, name, value), str)
+        text = await run.step("show", lambda: self._shown(request.place.space, name, say), str)
         yield Stage("council", say(f"council_settings.{name}"))
-        if given:
+        if value:
             yield Text(f"{say(f'council_settings.{changed}')}\n\n")
-        yield Text(shown)
+        yield Text(text)
 
-    async def _set(self, run: Run, name: str, given: str) -> str:
-        """Keep it; gives what happened: "saved", "reset" or "was_default"."""
+    async def _set(self, run: Run, name: str, value: str) -> str:
+        """Store the setting; returns the outcome: "saved", "reset" or "was_default"."""
         space = run.request.place.space
-        if given.casefold() == RESET:
+        if value.casefold() == RESET:
             return "reset" if await self._store.reset(space, OWN + name) else "was_default"
-        await self._store.set(space, OWN + name, self.checked(name, given), run.request.author.id)
+        await self._store.set(space, OWN + name, self.checked(name, value), run.request.author.id)
         return "saved"
 
-    def checked(self, name: str, given: str) -> str:
+    def checked(self, name: str, typed: str) -> str:
         """The value as it is kept. Raises Sorry."""
         match name:
             case "members":
-                return json.dumps([str(one) for one in self._chosen(given)], ensure_ascii=False)
+                return json.dumps([str(member) for member in self._chosen(typed)], ensure_ascii=False)
             case "chair":
-                return json.dumps(self._chairs(given), ensure_ascii=False)
+                return json.dumps(self._chairs(typed), ensure_ascii=False)
             case _:
-                value = " ".join(given.split())
+                value = " ".join(typed.split())
                 if len(value) > CRITERIA_CHARS:
                     raise Sorry("council_settings.long", length=len(value), limit=CRITERIA_CHARS)
                 return value
 
-    def _chairs(self, given: str) -> list[str]:
-        chosen = self._chosen(given)
+    def _chairs(self, typed: str) -> list[str]:
+        chosen = self._chosen(typed)
         chain = list(dict.fromkeys(map(str, chosen)))
         if len(chain) > CHAIRS:
             raise Sorry("council_settings.chairs", n=len(chain), limit=CHAIRS)
         return chain
 
-    def _chosen(self, given: str) -> tuple[Member, ...]:
-        """What was typed, if each of the models may sit. Raises Sorry."""
-        chosen = members.parse_list(given)
+    def _chosen(self, typed: str) -> tuple[Member, ...]:
+        """The members that were typed, if each of the models may sit. Raises Sorry."""
+        chosen = members.parse_list(typed)
         if not chosen:
             raise Sorry("council_settings.nobody")
-        for one in chosen:
-            if (provider := one.model.partition(":")[0]) not in self._config.providers:
-                known = ", ".join(sorted(self._config.providers))
-                raise Sorry("council_settings.provider", provider=provider[:40], known=known)
-            if not self._may_sit(one.model):
-                raise Sorry("council_settings.model", model=one.model, models=", ".join(self._permitted()))
+        for member in chosen:
+            if (provider := member.model.partition(":")[0]) not in self._config.providers:
+                provider_names = ", ".join(sorted(self._config.providers))
+                raise Sorry("council_settings.provider", provider=provider[:40], known=provider_names)
+            if not self._may_sit(member.model):
+                raise Sorry("council_settings.model", model=member.model, models=", ".join(self._permitted()))
         return chosen
 
     def _permitted(self) -> list[str]:
         """What spaces may choose: the config's list, and whom it seats itself. Nothing where it has no list."""
         listed = self._config.section(CouncilConfig).models
-        own = [*(one.model for one in self._members()), *map(model_of, self._config.roles.chain("chair"))]
+        own = [
+            *(member.model for member in self._members()),
+            *map(model_of, self._config.roles.chain("chair")),
+        ]
         return list(dict.fromkeys([*listed, *own])) if listed else []
 
     def _may_sit(self, model: str) -> bool:
-        known = model.partition(":")[0] in self._config.providers
-        return known and (
+        provider_known = model.partition(":")[0] in self._config.providers
+        return provider_known and (
             not self._config.section(CouncilConfig).models or model_of(model) in self._permitted()
         )
 
     def _members(self) -> list[Member]:
-        return [members.parse(one) for one in self._config.roles.council]
+        return [members.parse(member_text) for member_text in self._config.roles.council]
 
-    def _seats(self, kept: Mapping[str, SettingRow]) -> Seats:
-        sitting = [one for one in _own_members(kept) if self._may_sit(one.model)]
-        chair = [one for one in _own_chair(kept) if self._may_sit(one)]
-        criteria = kept["criteria"].value if "criteria" in kept else ""
+    def _seats(self, stored: Mapping[str, SettingRow]) -> Seats:
+        sitting = [member for member in _own_members(stored) if self._may_sit(member.model)]
+        chair = [model for model in _own_chair(stored) if self._may_sit(model)]
+        criteria = stored["criteria"].value if "criteria" in stored else ""
         own = {"members": bool(sitting), "chair": bool(chair), "criteria": bool(criteria)}
         return Seats(
             sitting or self._members(),
             chair or list(self._config.roles.chain("chair")),
             criteria or self._config.section(CouncilConfig).criteria,
-            [name for name, there in own.items() if there],
+            [name for name, is_set in own.items() if is_set],
         )
 
     async def _shown(self, space: str, name: str, say: Words) -> str:
-        kept = await self._store.under(space, OWN)
-        seats = self._seats(kept)
+        stored = await self._store.under(space, OWN)
+        seats = self._seats(stored)
         whose = say(f"council_settings.{'own' if name in seats.own else 'default'}", name=name)
         match name:
             case "members":
-                said = [await self._member_table(seats.members, say)]
-                barred = [one.model for one in _own_members(kept) if not self._may_sit(one.model)]
+                parts = [await self._member_table(seats.members, say)]
+                barred = [member.model for member in _own_members(stored) if not self._may_sit(member.model)]
             case "chair":
-                said = [await self._chair_table(seats, say)]
-                barred = [one for one in _own_chair(kept) if not self._may_sit(one)]
+                parts = [await self._chair_table(seats, say)]
+                barred = [model for model in _own_chair(stored) if not self._may_sit(model)]
             case _:
-                said = [telling.quoted(seats.criteria or say("council.criteria"))]
+                parts = [formatting.quoted(seats.criteria or say("council.criteria"))]
                 barred = []
         if barred:
-            said.append(say("council_settings.barred", models=", ".join(barred)))
-        return "\n\n".join([*said, whose])
+            parts.append(say("council_settings.barred", models=", ".join(barred)))
+        return "\n\n".join([*parts, whose])
 
     async def _member_table(self, sitting: Sequence[Member], say: Words) -> str:
         if not sitting:
             return say("council_settings.no_members")
         lines = [say("council_settings.members_header"), "|---:|---|---|---|---:|"]
-        for n, one in enumerate(sitting, 1):
-            settings = str(one).removeprefix(one.model).strip() or "–"
-            price = await self._price(one.model, _of_member(len(sitting)))
-            state = await asyncio.to_thread(self._state, one.model, say)
-            lines.append(_row(str(n), one.model, settings, state, _dollars(price, say)))
+        for n, member in enumerate(sitting, 1):
+            settings = str(member).removeprefix(member.model).strip() or "–"
+            price = await self._price(member.model, _of_member(len(sitting)))
+            state = await asyncio.to_thread(self._state, member.model, say)
+            lines.append(_row(str(n), member.model, settings, state, _dollars(price, say)))
         return "\n".join([*lines, "", say("council_settings.assumed", tokens=ANSWER_TOKENS)])
 
     async def _chair_table(self, seats: Seats, say: Words) -> str:
@@ -178,30 +181,36 @@ class Settings:
         return "\n".join([*lines, "", say("council_settings.assumed", tokens=ANSWER_TOKENS)])
 
     async def _price(self, model: str, usage: Usage) -> Decimal | None:
-        known = model.partition(":")[0] in self._config.providers
-        return await self._models.price("council", model, usage) if known else None
+        provider_known = model.partition(":")[0] in self._config.providers
+        return await self._models.price("council", model, usage) if provider_known else None
 
     def _state(self, model: str, say: Words) -> str:
-        """Whether it can be asked, as far as this machine knows."""
+        """Whether the model can be asked, as far as this machine knows."""
         provider = self._config.providers.get(model.partition(":")[0])
         if provider is None:
             return say("council_settings.state_unknown")
         if provider.kind == "demo":
             # One of its models that nobody knows is said to be missing, too.
             files = models.needed(model)
-            there = bool(files) and all(models.present(self._config.models_dir, one) for one in files)
-            return say("council_settings.state_ready" if there else "council_settings.state_absent")
+            present = bool(files) and all(
+                models.present(self._config.models_dir, model_name) for model_name in files
+            )
+            return say("council_settings.state_ready" if present else "council_settings.state_absent")
         if variable := self._config.key_missing(model):
             return say("council_settings.state_key", variable=variable)
         return say("council_settings.state_ready")
 
 
-def _own_members(kept: Mapping[str, SettingRow]) -> list[Member]:
-    return [members.parse(one) for one in json.loads(kept["members"].value)] if "members" in kept else []
+def _own_members(stored: Mapping[str, SettingRow]) -> list[Member]:
+    return (
+        [members.parse(member_text) for member_text in json.loads(stored["members"].value)]
+        if "members" in stored
+        else []
+    )
 
 
-def _own_chair(kept: Mapping[str, SettingRow]) -> list[str]:
-    return [str(one) for one in json.loads(kept["chair"].value)] if "chair" in kept else []
+def _own_chair(stored: Mapping[str, SettingRow]) -> list[str]:
+    return [str(model) for model in json.loads(stored["chair"].value)] if "chair" in stored else []
 
 
 def _of_member(n: int) -> Usage:
@@ -215,7 +224,7 @@ def _of_chair(n: int) -> Usage:
 
 
 def _dollars(price: Decimal | None, say: Words) -> str:
-    return say("council_settings.price_unknown") if price is None else telling.dollars(price, say)
+    return say("council_settings.price_unknown") if price is None else formatting.dollars(price, say)
 
 
 def _row(*cells: str) -> str:

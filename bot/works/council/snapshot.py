@@ -1,4 +1,4 @@
-"""What a council decides before anything else: who sits in it, who may judge, what they are told, what it follows up.
+"""What a council decides first: its members, its judges, their prompts, and the history that it follows up.
 
 Asks nobody.
 """
@@ -39,7 +39,7 @@ _DEBATE = ("council_attack", "council_revise")
 
 
 class Snapshots:
-    """Takes them."""
+    """Takes the snapshot of a council."""
 
     def __init__(
         self,
@@ -75,21 +75,25 @@ class Snapshots:
         members = seats.members[: {"single": 1, "mini": settings.mini}.get(level)]
         level = "single" if len(members) == 1 else level
         categories = await self._categories(space, str(request.options.get("research") or ""))
-        demo = all(self._is_demo(one) for one in members)
+        demo = all(self._is_demo(member) for member in members)
         debate = bool(request.options.get("debate")) and level != "single" and not demo
-        told = [*_TOLD, *(_DEBATE if debate else ()), *(CATEGORY + one for one in categories)]
-        mine = await session_for(self._sessions, request, question)
+        prompt_names = [
+            *_TOLD,
+            *(_DEBATE if debate else ()),
+            *(CATEGORY + category for category in categories),
+        ]
+        session = await session_for(self._sessions, request, question)
         follows = bool(request.options.get(FOLLOW_UP) or request.options.get("follow"))
-        past = await self._before(space, mine.id) if mine and follows else []
-        first = follows and mine is not None and not past and await self._sessions.first_here(mine)
+        history = await self._before(space, session.id) if session and follows else []
+        first = follows and session is not None and not history and await self._sessions.first_here(session)
         return Snapshot(
             question=question,
-            session=mine.id if mine else None,
+            session=session.id if session else None,
             level=level,
             members=members,
             names=names(members),
-            judges=[seat for seat, one in enumerate(members) if self._judges(one.model)],
-            chair=[one for one in seats.chair if self._judges(one)],
+            judges=[seat for seat, member in enumerate(members) if self._judges(member.model)],
+            chair=[model for model in seats.chair if self._judges(model)],
             researchers=list(self._models.with_roles(await self._roles(request)).chain("researcher")),
             criteria=seats.criteria or words(request.locale)("council.criteria"),
             self_votes=settings.self_votes,
@@ -102,30 +106,30 @@ class Snapshots:
             began=time.time(),
             research=categories,
             demo=demo,
-            prompts=await self._prompts.texts(space, told),
-            history=past,
+            prompts=await self._prompts.texts(space, prompt_names),
+            history=history,
             research_words=settings.research_words,
             attack_words=settings.attack_words,
             earlier=await self._earlier.of(request) if first and settings.history else "",
         )
 
     async def _before(self, space: str, session: str) -> list[tuple[str, str]]:
-        """What was asked and answered here before, oldest first; what was stopped without an answer counts not."""
+        """Earlier questions and answers of the session, oldest first, without unanswered ones."""
         most = self._config.section(CouncilConfig).history
-        found = await self._sessions.last_exchanges(space, session, 2 * most)
-        answered = [(one.question, one.answer) for one in found if one.answer.strip()]
+        exchanges = await self._sessions.last_exchanges(space, session, 2 * most)
+        answered = [(exchange.question, exchange.answer) for exchange in exchanges if exchange.answer.strip()]
         return answered[-most:] if most else []
 
-    async def _categories(self, space: str, wanted: str) -> list[str]:
+    async def _categories(self, space: str, typed: str) -> list[str]:
         """The categories of research that are meant, each once. Raises Sorry for one that there is not."""
-        known = await categories(self._prompts, space)
-        if wanted.strip().casefold() == "all":
-            return known
-        asked = [" ".join(one.split()).casefold().replace(" ", "_") for one in wanted.split(",")]
-        for one in filter(None, asked):
-            if one not in known:
-                raise Sorry("council.unknown_research", name=one[:60], names=", ".join(known))
-        return list(dict.fromkeys(filter(None, asked)))
+        known_names = await categories(self._prompts, space)
+        if typed.strip().casefold() == "all":
+            return known_names
+        names = [" ".join(name.split()).casefold().replace(" ", "_") for name in typed.split(",")]
+        for name in filter(None, names):
+            if name not in known_names:
+                raise Sorry("council.unknown_research", name=name[:60], names=", ".join(known_names))
+        return list(dict.fromkeys(filter(None, names)))
 
     def _judges(self, model: str) -> bool:
         """Whether it can be trusted to judge texts; whose settings cannot be read is asked all the same."""
@@ -143,5 +147,5 @@ class Snapshots:
 
 async def categories(prompts: Prompts, space: str) -> list[str]:
     """Every category of research that a space has a prompt for."""
-    named: Sequence[str] = [one.text.name for one in await prompts.all(space)]
+    named: Sequence[str] = [prompt.text.name for prompt in await prompts.all(space)]
     return [name.removeprefix(CATEGORY) for name in named if name.startswith(CATEGORY)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from bot.config.members import Member, parse
 from bot.events import Event, Picture, Request, Run, Sorry, Stage, Text
 from bot.words import Words, words
-from bot.works.council import chart, telling
+from bot.works.council import chart, formatting
 
 if TYPE_CHECKING:
     from storage.councils import CouncilRow, Councils, SeatRow
@@ -75,14 +75,14 @@ class Stats:
             return
         records, moments = await asyncio.to_thread(recorded, rows)
         zone = await self._zone(run.request)
-        moments = [one.astimezone(zone) for one in moments]
+        moments = [moment.astimezone(zone) for moment in moments]
         yield Text(table(records, len(moments), say))
-        counted = {at for one in records for at, _ in one.scores}
-        if len(counted) < 2:
+        numbers_scored = {at for record in records for at, _ in record.scores}
+        if len(numbers_scored) < 2:
             yield Text("\n\n" + say("council_stats.no_picture"))
             return
-        png = await asyncio.to_thread(self._draw, pictured(records, moments, say))
-        yield Picture("council-stats.png", png, told(records, moments, say))
+        png = await asyncio.to_thread(self._draw, chart_of(records, moments, say))
+        yield Picture("council-stats.png", png, description(records, moments, say))
 
 
 def recorded(rows: Sequence[tuple[CouncilRow, SeatRow]]) -> tuple[list[Record], list[datetime]]:
@@ -90,58 +90,58 @@ def recorded(rows: Sequence[tuple[CouncilRow, SeatRow]]) -> tuple[list[Record], 
     began = {row.run_id: row.created_at for row, _ in rows}
     order = sorted(began, key=lambda run: (began[run], run))
     number = {run: at for at, run in enumerate(order)}
-    found: dict[Member, Record] = {}
-    for row, seat in sorted(rows, key=lambda one: (number[one[0].run_id], one[1].seat)):
+    records_by_member: dict[Member, Record] = {}
+    for row, seat in sorted(rows, key=lambda row_pair: (number[row_pair[0].run_id], row_pair[1].seat)):
         member = _member(seat)
-        _count(found.setdefault(member, Record(member)), seat, number[row.run_id])
-    records = sorted(found.values(), key=lambda one: one.merit, reverse=True)
+        _count(records_by_member.setdefault(member, Record(member)), seat, number[row.run_id])
+    records = sorted(records_by_member.values(), key=lambda record: record.merit, reverse=True)
     return records, [began[run] for run in order]
 
 
 def table(records: Sequence[Record], councils: int, say: Words) -> str:
-    """Everybody, the best first, and what the columns mean."""
+    """A table of all members, the best first, with an explanation of the columns."""
     lines = [say("council_stats.header"), "|---|---:|---:|---:|---:|---:|---:|---:|"]
-    for name, one in zip(names(records), records, strict=True):
+    for name, record in zip(names(records), records, strict=True):
         cells = [
             name,
-            str(one.seats),
-            f"{one.wins}/{len(one.scores)}" if one.scores else "–",
-            f"{statistics.fmean(one.ranks):.2f}" if one.ranks else "–",
-            f"{one.score:.2f}" if one.score is not None else "–",
-            str(one.failed) if one.failed else "–",
-            _spent(one, say),
-            telling.duration(_median(one), say) if one.seconds else "–",
+            str(record.seats),
+            f"{record.wins}/{len(record.scores)}" if record.scores else "–",
+            f"{statistics.fmean(record.ranks):.2f}" if record.ranks else "–",
+            f"{record.score:.2f}" if record.score is not None else "–",
+            str(record.failed) if record.failed else "–",
+            _spent(record, say),
+            formatting.duration(_median(record), say) if record.seconds else "–",
         ]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join([*lines, "", say("council_stats.meaning", n=councils)])
 
 
-def told(records: Sequence[Record], moments: Sequence[datetime], say: Words) -> str:
-    """The picture in words, for who cannot see it."""
+def description(records: Sequence[Record], moments: Sequence[datetime], say: Words) -> str:
+    """The chart as text, for people who cannot see it."""
     window = _window(len(moments))
     parts = [_subtitle(moments, say)]
-    for name, one in list(zip(names(records), records, strict=True))[:DRAWN]:
-        if not one.scores:
+    for name, record in list(zip(names(records), records, strict=True))[:DRAWN]:
+        if not record.scores:
             continue
-        trend = _smooth([value for _, value in one.scores], window)
+        trend = _smooth([value for _, value in record.scores], window)
         parts.append(
             say(
                 "council_stats.line",
                 name=name,
                 first=f"{trend[0]:.2f}",
                 last=f"{trend[-1]:.2f}",
-                wins=one.wins,
-                cost=_spent(one, say),
-                time=telling.duration(_median(one), say) if one.seconds else "–",
+                wins=record.wins,
+                cost=_spent(record, say),
+                time=formatting.duration(_median(record), say) if record.seconds else "–",
             )
         )
     return " ".join(parts)
 
 
-def pictured(records: Sequence[Record], moments: Sequence[datetime], say: Words) -> chart.Chart:
-    """The picture: how scores, costs and times went, of those who were ever judged."""
+def chart_of(records: Sequence[Record], moments: Sequence[datetime], say: Words) -> chart.Chart:
+    """The chart of scores, costs and times of all members that were ever judged."""
     called, window = names(records), _window(len(moments))
-    drawn = [(name, one) for name, one in zip(called, records, strict=True) if one.scores][:DRAWN]
+    drawn = [(name, record) for name, record in zip(called, records, strict=True) if record.scores][:DRAWN]
 
     def panel(
         key: str,
@@ -150,27 +150,27 @@ def pictured(records: Sequence[Record], moments: Sequence[datetime], say: Words)
         high: float | None = None,
     ) -> chart.Panel:
         series = []
-        for name, one in drawn:
-            at, found = [at for at, _ in values(one)], [value for _, value in values(one)]
-            series.append(chart.Series(name, at, found, _smooth(found, window)))
+        for name, record in drawn:
+            at, points = [at for at, _ in values(record)], [value for _, value in values(record)]
+            series.append(chart.Series(name, at, points, _smooth(points, window)))
         return chart.Panel(say(f"council_stats.panel_{key}"), series, mark, high)
 
-    panels = [panel("score", lambda one: one.scores, lambda value: f"{value:.2f}", 1.0)]
-    if any(value for _, one in drawn for _, value in one.costs):
-        panels.append(panel("cost", lambda one: one.costs, lambda value: "$" + _round(value)))
-    if any(one.seconds for _, one in drawn):
-        panels.append(panel("seconds", lambda one: one.seconds, _round))
-    dates = [one.date() for one in moments]
+    panels = [panel("score", lambda record: record.scores, lambda value: f"{value:.2f}", 1.0)]
+    if any(value for _, record in drawn for _, value in record.costs):
+        panels.append(panel("cost", lambda record: record.costs, lambda value: "$" + _round(value)))
+    if any(record.seconds for _, record in drawn):
+        panels.append(panel("seconds", lambda record: record.seconds, _round))
+    dates = [moment.date() for moment in moments]
     return chart.Chart(say("council_stats.title"), _subtitle(moments, say), dates, panels)
 
 
 def names(records: Sequence[Record]) -> list[str]:
     """The model's name, with what sets it apart where several have it."""
-    called = [one.member.short for one in records]
+    called = [record.member.short for record in records]
     for fuller in (_set_apart, str):
         called = [
-            fuller(one.member) if called.count(name) > 1 else name
-            for name, one in zip(called, records, strict=True)
+            fuller(record.member) if called.count(name) > 1 else name
+            for name, record in zip(called, records, strict=True)
         ]
     return called
 
@@ -181,22 +181,22 @@ def _set_apart(member: Member) -> str:
     return " ".join(filter(None, [member.short, persona, rest]))
 
 
-def _count(one: Record, seat: SeatRow, at: int) -> None:
-    one.seats += 1
+def _count(record: Record, seat: SeatRow, at: int) -> None:
+    record.seats += 1
     if seat.state != "answered":
-        one.failed += 1
+        record.failed += 1
     else:
-        one.seconds.append((at, seat.seconds))
+        record.seconds.append((at, seat.seconds))
     if seat.score is not None:
-        one.scores.append((at, seat.score))
-        one.wins += seat.place == 1
+        record.scores.append((at, seat.score))
+        record.wins += seat.place == 1
         if seat.mean_rank is not None:
-            one.ranks.append(seat.mean_rank)
+            record.ranks.append(seat.mean_rank)
     if seat.cost_usd is not None:
-        one.cost += seat.cost_usd
-        one.costs.append((at, float(seat.cost_usd)))
+        record.cost += seat.cost_usd
+        record.costs.append((at, float(seat.cost_usd)))
     elif seat.tokens is not None:
-        one.unpriced += 1
+        record.unpriced += 1
 
 
 def _member(seat: SeatRow) -> Member:
@@ -207,15 +207,15 @@ def _member(seat: SeatRow) -> Member:
         return Member(seat.model)
 
 
-def _spent(one: Record, say: Words) -> str:
-    if not one.costs:
+def _spent(record: Record, say: Words) -> str:
+    if not record.costs:
         return say("council_stats.unknown")
-    spent = telling.dollars(one.cost, say)
-    return f"≥ {spent}" if one.unpriced else spent
+    spent = formatting.dollars(record.cost, say)
+    return f"≥ {spent}" if record.unpriced else spent
 
 
-def _median(one: Record) -> float:
-    return statistics.median(value for _, value in one.seconds)
+def _median(record: Record) -> float:
+    return statistics.median(value for _, value in record.seconds)
 
 
 def _window(councils: int) -> int:
@@ -228,10 +228,10 @@ def _smooth(values: Sequence[float], window: int) -> list[float]:
 
 
 def _subtitle(moments: Sequence[datetime], say: Words) -> str:
-    days = dict.fromkeys(f"{one:%Y-%m-%d}" for one in (moments[0], moments[-1]))
+    days = dict.fromkeys(f"{moment:%Y-%m-%d}" for moment in (moments[0], moments[-1]))
     window = _window(len(moments))
-    told = say("council_stats.subtitle", n=len(moments), when=" – ".join(days), window=window)
-    return f"{told} {say('council_stats.marks')}" if len(moments) <= chart.DOTS else told
+    subtitle = say("council_stats.subtitle", n=len(moments), when=" – ".join(days), window=window)
+    return f"{subtitle} {say('council_stats.marks')}" if len(moments) <= chart.DOTS else subtitle
 
 
 def _round(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Votes into places: who came first, how far the judges agree, how many of them there really are.
+"""Counts votes: the places, how far the judges agree, and how many independent voices they are.
 
 Knows no ballot paper and no name. Exact fractions until the end, so that equals are equal.
 """
@@ -59,37 +59,39 @@ def count(seats: Sequence[int], votes: Sequence[Vote], self_votes: SelfVotes) ->
     equals they are better left out (docs/council.md).
     """
     cast = [_cast(seats, vote) for vote in votes]
-    cast = [one for one in cast if one.order]
+    cast = [cast_vote for cast_vote in cast if cast_vote.order]
     excluded = self_votes == "exclude" or (self_votes == "auto" and len(seats) >= EXCLUDED_FROM)
     counted = _counted(seats, cast, exclude=excluded)
-    other = _counted(seats, cast, exclude=not excluded)
-    others = counted if excluded else other
-    keys = _keys(counted, others)
+    alternative = _counted(seats, cast, exclude=not excluded)
+    compared = counted if excluded else alternative
+    keys = _keys(counted, compared)
     ordered = sorted(keys.values(), reverse=True)
     standings = [
         Standing(
             seat,
             1 + ordered.index(keys[seat]),
-            mine.score,
-            other[seat].score,
-            float(mine.mean_rank) if mine.votes else None,
-            mine.votes.total(),
-            mine.ranks,
+            counts.score,
+            alternative[seat].score,
+            float(counts.mean_rank) if counts.votes else None,
+            counts.votes.total(),
+            counts.ranks,
         )
-        for seat, mine in counted.items()
+        for seat, counts in counted.items()
     ]
-    standings.sort(key=lambda one: (one.place, one.seat))
-    whole = [_places(seats, groups(one)) for one in cast]
+    standings.sort(key=lambda standing: (standing.place, standing.seat))
+    places_by_vote = [_places(seats, groups(cast_vote)) for cast_vote in cast]
     return Tally(
         standings,
         "exclude" if excluded else "count",
         ballots=len(cast),
         abstained=len(votes) - len(cast),
-        agreement=kendall_w([[Fraction(low + high, 2) for low, high in one.values()] for one in whole]),
+        agreement=kendall_w(
+            [[Fraction(low + high, 2) for low, high in places.values()] for places in places_by_vote]
+        ),
         effective=effective(cast),
-        first=_first(counted, others),
-        other_first=_first(other, others),
-        disputed=_disputed([one.seat for one in standings], whole),
+        first=_first(counted, compared),
+        other_first=_first(alternative, compared),
+        disputed=_disputed([standing.seat for standing in standings], places_by_vote),
     )
 
 
@@ -128,7 +130,7 @@ def kendall_w(ranks: Sequence[Sequence[Fraction]]) -> float | None:
         return None
     sums = [sum(column, Fraction(0)) for column in zip(*ranks, strict=True)]
     mean = sum(sums, Fraction(0)) / n
-    apart = sum(((one - mean) ** 2 for one in sums), Fraction(0))
+    apart = sum(((rank_sum - mean) ** 2 for rank_sum in sums), Fraction(0))
     tied = sum(t**3 - t for row in ranks for t in Counter(row).values())
     most = judges**2 * (n**3 - n) - judges * tied
     return float(12 * apart / most) if most else None
@@ -139,16 +141,18 @@ def effective(votes: Sequence[Vote]) -> float:
     Taagepera 1979 count parties so). The weights of one voice are added; a vote without one is its own.
     """
     voices: defaultdict[str | int, float] = defaultdict(float)
-    for one in votes:
-        voices[one.voice or one.seat] += one.weight
+    for vote in votes:
+        voices[vote.voice or vote.seat] += vote.weight
     squares = sum(weight**2 for weight in voices.values())
     return sum(voices.values()) ** 2 / squares if squares else 0.0
 
 
 def _cast(seats: Sequence[int], vote: Vote) -> Vote:
-    known = [kept for group in groups(vote) if (kept := [seat for seat in group if seat in seats])]
-    tied = [seat for group in known for seat in group[1:]]
-    return replace(vote, order=[seat for group in known for seat in group], tied=tied)
+    groups_kept = [
+        seats_kept for group in groups(vote) if (seats_kept := [seat for seat in group if seat in seats])
+    ]
+    tied = [seat for group in groups_kept for seat in group[1:]]
+    return replace(vote, order=[seat for group in groups_kept for seat in group], tied=tied)
 
 
 def _places(seats: Sequence[int], order: Sequence[Sequence[int]]) -> dict[int, tuple[int, int]]:
@@ -165,35 +169,37 @@ def _places(seats: Sequence[int], order: Sequence[Sequence[int]]) -> dict[int, t
 
 def _counted(seats: Sequence[int], votes: Sequence[Vote], *, exclude: bool) -> dict[int, _Count]:
     counts = {seat: _Count(ranks=[0] * len(seats)) for seat in seats}
-    for one in votes:
-        among = [seat for seat in seats if not (exclude and seat == one.seat)]
-        order = [kept for group in groups(one) if (kept := [seat for seat in group if seat in among])]
+    for vote in votes:
+        among = [seat for seat in seats if not (exclude and seat == vote.seat)]
+        order = [
+            seats_kept for group in groups(vote) if (seats_kept := [seat for seat in group if seat in among])
+        ]
         if len(among) < 2 or not order or len(order[0]) == len(among):
             continue  # it tells none of them apart
         for seat, (low, high) in _places(among, order).items():
-            mine = counts[seat]
-            mine.votes[len(among)] += 1
-            mine.places[len(among)] += low + high
+            seat_count = counts[seat]
+            seat_count.votes[len(among)] += 1
+            seat_count.places[len(among)] += low + high
             if low == high:
-                mine.ranks[low - 1] += 1
-    for mine in counts.values():
-        mine.close()
+                seat_count.ranks[low - 1] += 1
+    for seat_count in counts.values():
+        seat_count.close()
     return counts
 
 
 def _keys(
-    counts: dict[int, _Count], others: dict[int, _Count]
+    counts: dict[int, _Count], other_counts: dict[int, _Count]
 ) -> dict[int, tuple[Fraction, Fraction, Fraction, int]]:
     """What decides, the larger, the better; `others` is the count without self-votes."""
     return {
-        seat: (mine.points, -mine.mean_rank, others[seat].points, mine.ranks[0])
-        for seat, mine in counts.items()
+        seat: (seat_count.points, -seat_count.mean_rank, other_counts[seat].points, seat_count.ranks[0])
+        for seat, seat_count in counts.items()
     }
 
 
-def _first(counts: dict[int, _Count], others: dict[int, _Count]) -> list[int]:
+def _first(counts: dict[int, _Count], other_counts: dict[int, _Count]) -> list[int]:
     """The seats that win; none without votes."""
-    keys = _keys(counts, others)
+    keys = _keys(counts, other_counts)
     best = max(keys.values(), default=None)
     return [seat for seat, key in keys.items() if counts[seat].votes and key == best]
 
@@ -205,7 +211,8 @@ def _disputed(seats: Sequence[int], ballots: Sequence[dict[int, tuple[int, int]]
     if not ballots:
         return None
     apart = {
-        seat: max(one[seat][0] for one in ballots) - min(one[seat][1] for one in ballots) for seat in seats
+        seat: max(places[seat][0] for places in ballots) - min(places[seat][1] for places in ballots)
+        for seat in seats
     }
     widest = max(seats, key=lambda seat: apart[seat])
     return widest if apart[widest] > 0 else None
@@ -215,20 +222,20 @@ def _spoken_language(text: str) -> str:
     """The language whose function words bind the answers together: of the others none are known to be skipped,
     and the classifier takes seconds to load.
     """
-    said = text.casefold().split()
-    return max(FUNCTION_WORDS, key=lambda one: sum(word in FUNCTION_WORDS[one] for word in said))
+    words = text.casefold().split()
+    return max(FUNCTION_WORDS, key=lambda language: sum(word in FUNCTION_WORDS[language] for word in words))
 
 
 def _by_likeness(seat: int, words: Mapping[int, frozenset[str]]) -> list[int]:
     own = words[seat]
     alike = {
-        other: Fraction(len(own & theirs), len(own | theirs) or 1)
-        for other, theirs in words.items()
-        if other != seat
+        other_seat: Fraction(len(own & theirs), len(own | theirs) or 1)
+        for other_seat, theirs in words.items()
+        if other_seat != seat
     }
     order: list[int] = []
-    for other in sorted(alike, key=lambda one: -alike[one]):
-        if sum(share == alike[other] for share in alike.values()) > 1:
+    for other_seat in sorted(alike, key=lambda seat_alike: -alike[seat_alike]):
+        if sum(share == alike[other_seat] for share in alike.values()) > 1:
             return order
-        order.append(other)
+        order.append(other_seat)
     return [*order, seat]

@@ -106,13 +106,13 @@ class Vote:
 
 def groups(vote: Vote | Ballot) -> list[list[int]]:
     """The seats of an order, best first, those together that share a place."""
-    made: list[list[int]] = []
+    places: list[list[int]] = []
     for seat in dict.fromkeys(vote.order):
-        if made and seat in vote.tied:
-            made[-1].append(seat)
+        if places and seat in vote.tied:
+            places[-1].append(seat)
         else:
-            made.append([seat])
-    return made
+            places.append([seat])
+    return places
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,12 +205,12 @@ def names(members: Sequence[Member]) -> list[str]:
 
     They stand in Markdown, so that a persona's own markup is left out.
     """
-    models = [one.short for one in members]
+    models = [member.short for member in members]
     called = [
-        f"{one.short} ({persona})"
-        if (persona := " ".join(_MARKUP.sub("", one.persona).split())) and models.count(one.short) > 1
-        else one.short
-        for one in members
+        f"{member.short} ({persona})"
+        if (persona := " ".join(_MARKUP.sub("", member.persona).split())) and models.count(member.short) > 1
+        else member.short
+        for member in members
     ]
     return [
         f"{name} #{called[: at + 1].count(name)}" if called.count(name) > 1 else name

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bot.adapters.slack.text.markdown import Piece, pieces
 from bot.adapters.slack.text.mrkdwn import converted, mrkdwn, safe
-from bot.works.council.telling import quoted
+from bot.works.council.formatting import quoted
 from tests.adapters.slack.looks import CALLS, MARKS, markdown
 
 LATE = re.compile(r"[^\s|]+\s[^\n|]*\|.*\n[\s>|:-]*-")

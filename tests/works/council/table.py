@@ -18,7 +18,7 @@ from bot.prompts import PromptFile, Prompts
 from bot.settings import Settings as PlaceSettings
 from bot.thread_history import ThreadHistory
 from bot.works.council.config import CouncilConfig
-from bot.works.council.keeping import Keeping
+from bot.works.council.records import CouncilRecords
 from bot.works.council.settings import Settings
 from bot.works.council.snapshot import Snapshots
 from bot.works.council.work import Asking
@@ -93,9 +93,9 @@ class Table:
         prompts = Prompts(PromptFile(), self.settings_store)
         roles = PlaceSettings(self.settings_store, config).roles
         snapshots = Snapshots(config, self.models, prompts, self.sessions, store, self.earlier, roles)
-        keeping = Keeping(self.councils, self.ledger)
+        records = CouncilRecords(self.councils, self.ledger)
         self.asking = Asking(
-            self.models, self.sessions, snapshots, keeping, Offers(db), config.section(CouncilConfig).mini
+            self.models, self.sessions, snapshots, records, Offers(db), config.section(CouncilConfig).mini
         )
 
     def run(

@@ -12,7 +12,7 @@ from bot.events import Completion, Usage
 from bot.llm.base import Prompt, Provider
 from bot.prompts import PromptFile
 from bot.works.council.ballot import schema
-from bot.works.council.prompting import Prompts
+from bot.works.council.prompts import CouncilPrompts
 from bot.works.council.values import Snapshot
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES
@@ -25,7 +25,7 @@ NAMES = (
 MEMBER = Member("here:small")
 
 
-def prompts(*, debate: bool) -> Prompts:
+def prompts(*, debate: bool) -> CouncilPrompts:
     snapshot = Snapshot(
         question="Should the lamp go out?",
         session=None,
@@ -46,10 +46,10 @@ def prompts(*, debate: bool) -> Prompts:
         began=0.0,
         prompts={name: PromptFile().get(name) for name in NAMES},
     )
-    return Prompts(snapshot, {"history": " ".join(f"fact{n}" for n in range(3_000))})
+    return CouncilPrompts(snapshot, {"history": " ".join(f"fact{n}" for n in range(3_000))})
 
 
-def calls(of: Prompts, *, debate: bool) -> list[Prompt]:
+def calls(of: CouncilPrompts, *, debate: bool) -> list[Prompt]:
     """One member's, in the order in which it is asked, and the chair's by the same model."""
     texts = ["one", "two", "three"]
     revised = [of.revise(MEMBER, "one", texts[1:], "All wrong.")] if debate else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.works.council.showing import research, what_to_show
+from bot.works.council.display import research, what_to_show
 
 KNOWN = ("cultural_context", "narrative_structure", "philosophical_themes")
 

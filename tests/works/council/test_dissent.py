@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.works.council.ending import Parting
+from bot.works.council.verdict import DissentSplitter
 
 ABOVE = "Take the ferry.\n\nDIS is no line of its own, nor is a D alone:\nD\n- DISSENT in a list"
 BELOW = "The pass is faster.\nDISSENT: said once more."
 
 
 def parted(text: str, cuts: list[int]) -> tuple[str, str]:
-    parting, shown, at = Parting(), [], 0
+    parting, shown, at = DissentSplitter(), [], 0
     for cut in [*sorted(cuts), len(text)]:
         shown.append(parting.feed(text[at:cut]))
         at = max(at, cut)
@@ -38,7 +38,7 @@ def test_a_dissent_that_says_there_is_none_is_none(said: str) -> None:
 
 
 def test_words_are_shown_as_soon_as_they_cannot_be_the_line() -> None:
-    parting = Parting()
+    parting = DissentSplitter()
     assert parting.feed("Take ") == "Take "
     assert parting.feed("the ferry.\n") == "the ferry."
     assert parting.feed("DIS") == ""

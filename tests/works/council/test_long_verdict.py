@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.works.council.prompting import VERDICT_CHARS
+from bot.works.council.prompts import VERDICT_CHARS
 from tests.fakes.reply import Reply
 from tests.wire.council_model import DISSENT, Call
 from tests.works.council.table import Table

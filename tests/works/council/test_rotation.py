@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.config.members import MOST
-from bot.works.council.rotation import label, labels, shown
+from bot.works.council.rotation import display_orders, label, labels
 
 SEEDS = st.text(max_size=20)
 SEATS = st.lists(st.integers(0, 40), min_size=1, max_size=MOST, unique=True)
@@ -21,7 +21,7 @@ SEATS = st.lists(st.integers(0, 40), min_size=1, max_size=MOST, unique=True)
 def test_over_as_many_judges_as_seats_each_seat_stands_once_at_each_position(
     seed: str, seats: list[int], squares: int
 ) -> None:
-    rows = shown(seed, len(seats) * squares, seats)
+    rows = display_orders(seed, len(seats) * squares, seats)
     for position in range(len(seats)):
         assert Counter(row[position] for row in rows) == dict.fromkeys(seats, squares)
 
@@ -29,7 +29,7 @@ def test_over_as_many_judges_as_seats_each_seat_stands_once_at_each_position(
 @settings(deadline=None, max_examples=50)
 @given(SEEDS, SEATS, st.integers(0, 30))
 def test_each_judge_sees_each_response_once(seed: str, seats: list[int], judges: int) -> None:
-    rows = shown(seed, judges, seats)
+    rows = display_orders(seed, judges, seats)
     assert [sorted(row) for row in rows] == [sorted(seats)] * judges
 
 
@@ -38,7 +38,7 @@ def test_each_judge_sees_each_response_once(seed: str, seats: list[int], judges:
 def test_over_fewer_judges_no_seat_stands_twice_at_a_position(
     seed: str, seats: list[int], judges: int
 ) -> None:
-    for column in zip(*shown(seed, min(judges, len(seats)), seats), strict=True):
+    for column in zip(*display_orders(seed, min(judges, len(seats)), seats), strict=True):
         assert len(set(column)) == len(column)
 
 
@@ -46,7 +46,7 @@ def test_over_fewer_judges_no_seat_stands_twice_at_a_position(
 def test_each_stands_before_each_other_as_often_as_after_it_and_next_to_it_as_often_as_to_others(
     n: int, judges: int
 ) -> None:
-    rows = shown("a run", judges, range(n))
+    rows = display_orders("a run", judges, range(n))
     before = Counter((one, two) for row in rows for at, one in enumerate(row) for two in row[at + 1 :])
     followed = Counter(pair for row in rows for pair in pairwise(row))
     pairs = [(one, two) for one in range(n) for two in range(n) if one != two]
@@ -55,18 +55,18 @@ def test_each_stands_before_each_other_as_often_as_after_it_and_next_to_it_as_of
 
 
 def test_a_seed_gives_the_same_rows_for_ever() -> None:
-    assert shown("0190f5c1", 3, [0, 2, 5]) == [[0, 5, 2], [5, 2, 0], [2, 0, 5]]
+    assert display_orders("0190f5c1", 3, [0, 2, 5]) == [[0, 5, 2], [5, 2, 0], [2, 0, 5]]
 
 
 def test_another_run_has_another_order_and_gives_the_first_judge_another_row() -> None:
-    runs = [shown(f"run {n}", 4, range(4)) for n in range(200)]
+    runs = [display_orders(f"run {n}", 4, range(4)) for n in range(200)]
     assert len({tuple(rows[0]) for rows in runs}) == 24
     assert len({tuple(map(tuple, rows)) for rows in runs}) > 100
 
 
 def test_where_nothing_was_answered_there_is_nothing_to_see() -> None:
-    assert shown("a run", 2, []) == [[], []]
-    assert shown("a run", 0, [1, 2]) == []
+    assert display_orders("a run", 2, []) == [[], []]
+    assert display_orders("a run", 0, [1, 2]) == []
 
 
 def test_positions_have_letters() -> None:

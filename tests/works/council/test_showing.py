@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bot.events import Attachment, Author, Event, Link, Place, Sorry, Stage, Text
 from bot.words import words
 from bot.works.council import markdown
-from bot.works.council.showing import Showing
+from bot.works.council.display import Display
 from storage.councils import Council, Councils
 from storage.db import Database
 from tests.fakes import migrated
@@ -56,7 +56,7 @@ class Archive:
 
     def __init__(self, db: Database) -> None:
         self.councils = Councils(db)
-        self._showing = Showing(self.councils, settings_of(db).zone)
+        self._showing = Display(self.councils, settings_of(db).zone)
 
     async def hold(self, run: str, place: Place = HERE, author: Author = ANA, *, minute: int = 0) -> None:
         row = council(

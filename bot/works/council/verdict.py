@@ -1,4 +1,4 @@
-"""What comes of a council: a chair's synthesis, one model's answer, or the best of several as it stands.
+"""The verdict of a council: a chair's synthesis, one model's answer, or the best of several as it stands.
 
 Nothing is called a synthesis before it is whole; the dissent below its DISSENT: line is parted off as it comes.
 Knows no platform.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from bot.events import Completion, Event, Notice, Run, Sorry, Speak, Stage, Status, Text
 from bot.words import Words
-from bot.works.council import telling
+from bot.works.council import formatting
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
@@ -27,8 +27,8 @@ _DISSENT_BEGINS = re.compile(r"[ \t#*_]*(?:D(?:I(?:S(?:S(?:E(?:N(?:T[*_ \t]*)?)?
 _NO_DISSENT = re.compile(r"\W*(?:none|nenhum|nenhuma|no dissent|sem dissenso)\W*\Z", re.IGNORECASE)
 
 
-class Ending:
-    """Writes what it comes to into the council: `kind`, `chair`, `shown`, `dissent`."""
+class Verdict:
+    """Streams the verdict, and sets the council's `kind`, `chair`, `shown` and `dissent`."""
 
     def __init__(self, run: Run, council: Deliberation, models: Models, say: Words) -> None:
         self._run = run
@@ -45,7 +45,7 @@ class Ending:
             return
         yield Stage("synthesis", say("council.chair_writes"))
         yield Status(say("council.chair_reads", n=len(answers)))
-        written = _Written()
+        written = _ChairText()
         async with aclosing(self._streamed(written)) as events:
             async for event in events:
                 yield event
@@ -64,14 +64,14 @@ class Ending:
                 yield event
             return
         council.kind, council.dissent = "synthesis", written.parting.dissent
-        none = say("council.no_dissent" if written.parting.parted else "council.dissent_unsaid")
-        dissent = telling.whole(council.dissent) or none
-        yield Text(f"{telling.closing(council.verdict)}\n\n**{say('council.dissent')}**\n\n{dissent}")
+        no_dissent = say("council.no_dissent" if written.parting.parted else "council.dissent_unsaid")
+        dissent = formatting.whole(council.dissent) or no_dissent
+        yield Text(f"{formatting.closing(council.verdict)}\n\n**{say('council.dissent')}**\n\n{dissent}")
         yield Stage("synthesis", say("council.synthesis"))
         yield Speak(council.verdict, "verdict", "chair")
 
     async def alone(self) -> AsyncGenerator[Event, None]:
-        """What is left where fewer than two have answered: that one answer, called what it is. Raises Sorry."""
+        """The verdict where fewer than two have answered: that one answer, named as such. Raises Sorry."""
         council, say, names = self._council, self._say, self._council.snapshot.names
         single = council.snapshot.level == "single"
         for seat, text in council.answers.items():
@@ -79,18 +79,20 @@ class Ending:
             if not single:
                 yield Notice(say("council.too_few", n=1, m=len(names)))
             council.kind, council.chair, council.shown = "single", council.replies[seat].model, [text]
-            yield Text(telling.whole(text))
+            yield Text(formatting.whole(text))
             yield Speak(text, "verdict", names[seat])
             return
         if single:
-            raise Sorry("council.did_not_answer", name=names[0], why=telling.failure(council.replies[0], say))
+            raise Sorry(
+                "council.did_not_answer", name=names[0], why=formatting.failure(council.replies[0], say)
+            )
         raise Sorry("council.none_answered", m=len(names))
 
-    async def _streamed(self, written: _Written) -> AsyncGenerator[Event, None]:
+    async def _streamed(self, written: _ChairText) -> AsyncGenerator[Event, None]:
         """The chair's words as they come, without its dissent."""
         council, say = self._council, self._say
         assert council.tally is not None, "the answers have been judged"
-        seats = council.seen_by("chair", 1)[0]
+        seats = council.shuffled_seats("chair", 1)[0]
         prompt = council.prompts().chair(seats, council.answers, council.tally.standings, council.ballots)
         try:
             stream = self._models.stream(self._run, "chair", "synthesis", prompt, chain=tuple(self._chairs()))
@@ -119,27 +121,27 @@ class Ending:
         yield Stage("best", say(f"council.{key}", name=council.snapshot.names[first]))
         yield Notice(why)
         council.kind, council.chair, council.shown = "best", council.replies[first].model, [answers[first]]
-        yield Text(telling.whole(answers[first]))
+        yield Text(formatting.whole(answers[first]))
         yield Speak(answers[first], "verdict", council.snapshot.names[first])
 
     def _chairs(self) -> list[str]:
         """Who may write the synthesis: the chair's chain, then the members that can judge, the best first."""
-        council, one = self._council, self._council.snapshot
+        council, snapshot = self._council, self._council.snapshot
         ranked = [standing.seat for standing in council.tally.standings] if council.tally is not None else []
-        members = [one.members[seat].model for seat in ranked if seat in one.judges]
-        return list(dict.fromkeys([*one.chair, *members]))
+        members = [snapshot.members[seat].model for seat in ranked if seat in snapshot.judges]
+        return list(dict.fromkeys([*snapshot.chair, *members]))
 
 
-class _Written:
-    """What the chair has written so far, and how it ended: `fault` is a sentence, "" if there is none."""
+class _ChairText:
+    """The chair's text so far, and how it ended: `fault` is a sentence, "" if there is none."""
 
     def __init__(self) -> None:
-        self.parting = Parting()
+        self.parting = DissentSplitter()
         self.finish, self.fault = "cut", ""
 
 
-class Parting:
-    """A chair's text, parted into the synthesis and the dissent below its DISSENT: line.
+class DissentSplitter:
+    """Splits a chair's text into the synthesis and the dissent below its DISSENT: line.
 
     `feed` gives what belongs to the synthesis; `dissent` is what came below the line so far."""
 
@@ -163,12 +165,12 @@ class Parting:
         return "" if _NO_DISSENT.match(text) else text
 
     def feed(self, piece: str) -> str:
-        """Take in some text; give what is sure to be above the line."""
+        """Add some text; returns what is certain to stand above the line."""
         if self._below is not None:
             self._below.append(piece)
             return ""
         self._held += piece
-        shown: list[str] = []
+        visible: list[str] = []
         while self._held:
             if self._fresh and _DISSENT.match(self._held):
                 self._below = [self._held]
@@ -177,14 +179,14 @@ class Parting:
                 break  # it may become the line
             else:
                 line, end, self._held = self._held.partition("\n")
-                shown.append(line + end)
+                visible.append(line + end)
                 self._fresh = bool(end)
-        text = self._gap + "".join(shown)
-        given = text.rstrip("\n")
-        self._gap = text[len(given) :]
-        return given
+        text = self._gap + "".join(visible)
+        stripped = text.rstrip("\n")
+        self._gap = text[len(stripped) :]
+        return stripped
 
     def finish(self) -> str:
-        """The text is over: give what was held back."""
+        """The text has ended: returns what was held back."""
         rest, self._held = self._held, ""
         return self._gap + rest if rest.strip() else ""

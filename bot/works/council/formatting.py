@@ -1,4 +1,4 @@
-"""How a council's stages read: an answer as it arrives, the count of the votes in plain words, the bill. Pure."""
+"""Formats a council's stages: an answer as it arrives, the count of the votes in plain words, the bill. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Bill:
 
 
 def whole(text: str) -> str:
-    """Somebody's Markdown that leaves no block of code open behind it."""
+    """The Markdown with its last code block closed."""
     text = text.strip()
     return text + closing(text)
 
@@ -63,12 +63,12 @@ def excerpt(text: str, say: Words) -> str:
     cut = text[:EXCERPT]
     ends = (cut.rfind(mark) + len(mark) - 1 for mark in ("\n\n", ". ", ".\n", " "))
     at = next((end for end in ends if end > EXCERPT // 2), EXCERPT)
-    left = len(text) - at
-    return f"{quoted(whole(cut[:at]))}\n\n*… {say('council.more', n=f'{left:,}')}*"
+    rest = len(text) - at
+    return f"{quoted(whole(cut[:at]))}\n\n*… {say('council.more', n=f'{rest:,}')}*"
 
 
 def quoted(text: str) -> str:
-    """Somebody's words as a quotation, so that they cannot pose as another member's or as a stage of ours."""
+    """The text as a quotation, so that it cannot pose as another member's or as a stage of the bot's."""
     # Every kind of line end: one that is not split at here might be one for whoever shows it.
     return "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())
 
@@ -83,7 +83,7 @@ def answered(reply: Reply, name: str, say: Words) -> str:
 
 
 def failure(reply: Reply, say: Words) -> str:
-    """Why a call came to nothing, in a sentence."""
+    """Why a call failed, in a sentence."""
     if reply.fault:
         # Kept as text; a number picks the singular or the plural.
         return say(reply.fault, **{name: int(v) if v.isdecimal() else v for name, v in reply.values.items()})
@@ -107,39 +107,41 @@ def ballot_line(ballot: Ballot, names: Sequence[str], say: Words) -> str:
 def table(tally: Tally, names: Sequence[str], say: Words) -> str:
     """The standings as a Markdown table, with the votes counted per rank, and the count that does not decide
     where it differs."""
-    heads = [say(f"council.column_{one}") for one in ("place", "answer", "points", "rank", "votes")]
-    other = any(one.other is not None and one.other != one.score for one in tally.standings)
-    if other:
+    heads = [say(f"council.column_{column}") for column in ("place", "answer", "points", "rank", "votes")]
+    has_other = any(
+        standing.other is not None and standing.other != standing.score for standing in tally.standings
+    )
+    if has_other:
         heads.append(say(f"council.column_{'without' if tally.self_votes == 'count' else 'with'}_self"))
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    for one in tally.standings:
-        ranks = " · ".join(str(votes) for votes in one.ranks) or "–"
+    for standing in tally.standings:
+        ranks = " · ".join(str(votes) for votes in standing.ranks) or "–"
         cells = [
-            str(one.place),
-            names[one.seat].replace("|", "\\|"),
-            _figure(one.score),
-            _figure(one.mean_rank),
+            str(standing.place),
+            names[standing.seat].replace("|", "\\|"),
+            _figure(standing.score),
+            _figure(standing.mean_rank),
             ranks,
         ]
-        lines.append("| " + " | ".join([*cells, *([_figure(one.other)] if other else [])]) + " |")
+        lines.append("| " + " | ".join([*cells, *([_figure(standing.other)] if has_other else [])]) + " |")
     return "\n".join(lines)
 
 
 def plainly(tally: Tally, names: Sequence[str], say: Words) -> str:
     """What the figures mean, a sentence each."""
-    said = [say("council.votes", n=tally.ballots, voices=f"{tally.effective:.1f}")]
+    sentences = [say("council.votes", n=tally.ballots, voices=f"{tally.effective:.1f}")]
     if tally.abstained:
-        said.append(say("council.abstained", n=tally.abstained))
+        sentences.append(say("council.abstained", n=tally.abstained))
     if tally.agreement is not None:
         degree = next(name for least, name in AGREE if tally.agreement >= least)
-        said.append(say(f"council.agree_{degree}", w=f"{tally.agreement:.2f}"))
+        sentences.append(say(f"council.agree_{degree}", w=f"{tally.agreement:.2f}"))
     if tally.disputed is not None:
-        said.append(say("council.disputed", name=names[tally.disputed]))
+        sentences.append(say("council.disputed", name=names[tally.disputed]))
     counted = "counted" if tally.self_votes == "count" else "left_out"
-    said.append(say(f"council.self_{counted}"))
+    sentences.append(say(f"council.self_{counted}"))
     if set(tally.other_first) != set(tally.first) and tally.other_first:
-        said.append(say("council.otherwise", names=_all(names, tally.other_first)))
-    return " ".join(said)
+        sentences.append(say("council.otherwise", names=_all(names, tally.other_first)))
+    return " ".join(sentences)
 
 
 def winners(tally: Tally, names: Sequence[str], say: Words) -> str:
@@ -189,4 +191,4 @@ def _figure(value: float | None) -> str:
 
 def place_of(standings: Sequence[Standing], seat: int) -> Standing | None:
     """How the answer of a seat fared, None for one that was not judged."""
-    return next((one for one in standings if one.seat == seat), None)
+    return next((standing for standing in standings if standing.seat == seat), None)

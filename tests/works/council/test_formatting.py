@@ -6,7 +6,7 @@ import pytest
 
 from bot.adapters.markdown import blocks
 from bot.words import words
-from bot.works.council import telling
+from bot.works.council import formatting
 from bot.works.council.values import Reply
 
 say = words("en")
@@ -34,8 +34,8 @@ def in_code(markdown: str) -> bool:
     ],
 )
 def test_a_block_of_code_ends_with_the_answer_in_which_it_stands(text: str) -> None:
-    assert not in_code(telling.whole(text))
-    assert telling.whole(text).startswith(text)
+    assert not in_code(formatting.whole(text))
+    assert formatting.whole(text).startswith(text)
 
 
 def test_what_is_whole_stays_as_it_is() -> None:
@@ -45,20 +45,20 @@ def test_what_is_whole_stays_as_it_is() -> None:
         "````\n```\n````",
         "> ```\n> x\n\nAnd so on.",
     ):
-        assert telling.whole(text) == text
+        assert formatting.whole(text) == text
 
 
 def test_a_block_ends_in_the_item_or_quotation_that_it_stands_in() -> None:
-    assert telling.closing("- ```py\n  x = 1") == "\n  ```"
-    assert telling.closing("> ~~~~\n> x = 1") == "\n> ~~~~"
+    assert formatting.closing("- ```py\n  x = 1") == "\n  ```"
+    assert formatting.closing("> ~~~~\n> x = 1") == "\n> ~~~~"
 
 
 def test_a_long_answer_cut_inside_of_code_leaves_none_open() -> None:
-    shown = telling.excerpt("So:\n\n```py\n" + "x = 1\n" * 400 + "```\nEnd.", say)
+    shown = formatting.excerpt("So:\n\n```py\n" + "x = 1\n" * 400 + "```\nEnd.", say)
     assert not in_code(shown)
     assert shown.endswith(f"*… {say('council.more', n='1,621')}*")
 
 
 def test_a_reason_of_one_day_is_told_in_the_singular() -> None:
     reply = Reply(0, fault="budget.space", values={"cap": "1.00", "spent": "0.90", "days": "1"})
-    assert "for 1 day," in telling.failure(reply, say)
+    assert "for 1 day," in formatting.failure(reply, say)

@@ -1,4 +1,4 @@
-"""`council show` and `council export`: a council looked into afterwards, by those who could see it.
+"""`council show` and `council export`: shows a past council to those who could see it.
 
 That is whoever asked it, anywhere in its space, and everybody in the place where it was asked: a private council
 is in a place of its own. With what is offered while somebody types a verb of the council.
@@ -28,7 +28,7 @@ ALL = "all"
 """Every category of research."""
 
 
-class Showing:
+class Display:
     """Needs nothing but what was kept."""
 
     def __init__(self, councils: Councils, zone: Callable[[Request], Awaitable[tzinfo]]) -> None:
@@ -41,8 +41,8 @@ class Showing:
         what, seat = ("export", None) if request.verb == "export" else _what(request.text)
         # Which one comes first and is kept: after a crash another one may be the newest. What was said in it is
         # kept in one place only, so that taking it back leaves nothing.
-        found = await run.step("council", lambda: self._found(request), str)
-        council = await self._councils.get(request.place.space, found)
+        run_id = await run.step("council", lambda: self._found(request), str)
+        council = await self._councils.get(request.place.space, run_id)
         if council is None:
             raise Sorry("council_show.gone")
         began = council.row.created_at.astimezone(await self._zone(request))
@@ -51,7 +51,7 @@ class Showing:
         # Megabytes at the worst: eight members with all that they thought.
         text = await asyncio.to_thread(_text, council, what, seat, say)
         yield Stage("council", f"{say(f'council_show.{what}')} · {title}")
-        yield Link(found, say("council_show.link", run=council.row.alias))
+        yield Link(run_id, say("council_show.link", run=council.row.alias))
         if what == "export":
             yield Text(say("council_show.exported", title=title))
             yield Attachment(f"council-{council.row.alias}.md", "text/markdown", text.encode())
@@ -59,7 +59,7 @@ class Showing:
             yield Text(text)
 
     async def _found(self, request: Request) -> str:
-        """The run of the council that is meant. Raises Sorry."""
+        """The run id of the requested council. Raises Sorry."""
         place = request.place
         alias = str(request.options.get("run") or "").strip()
         if not alias:
@@ -68,16 +68,16 @@ class Showing:
                 raise Sorry("council_show.none_here")
             return last
         named = await self._councils.named(place.space, alias)
-        found = [await self._councils.get(place.space, one) for one in named]
-        seen = [one for one in found if one is not None and may_see(request, one)]
+        councils = [await self._councils.get(place.space, run_id) for run_id in named]
+        visible = [council for council in councils if council is not None and may_see(request, council)]
         # Of several that end alike, the one of this place is meant.
-        seen = [one for one in seen if _is_here(request, one)] or seen
-        if not seen:
+        visible = [council for council in visible if _is_here(request, council)] or visible
+        if not visible:
             raise Sorry("council_show.unknown", run=alias[:40])
-        if len(seen) > 1:
-            runs = ", ".join(one.row.run_id for one in seen[:5])
+        if len(visible) > 1:
+            runs = ", ".join(council.row.run_id for council in visible[:5])
             raise Sorry("council_show.which", run=alias[:40], runs=runs)
-        return seen[0].row.run_id
+        return visible[0].row.run_id
 
 
 def may_see(request: Request, council: Council) -> bool:
@@ -93,7 +93,7 @@ def _is_here(request: Request, council: Council) -> bool:
 
 
 def _what(text: str) -> tuple[str, int | None]:
-    """What is to be shown, and of which seat (from 0). Raises Sorry."""
+    """The part to show, and its seat (from 0). Raises Sorry."""
     what, _, number = " ".join(text.split()).casefold().partition(" ")
     if what not in WHAT or (number and what not in OF_A_SEAT):
         raise Sorry("council_show.what", what=" ".join(text.split())[:40], known=", ".join(WHAT))
@@ -105,7 +105,7 @@ def _what(text: str) -> tuple[str, int | None]:
 
 
 def _text(council: Council, what: str, seat: int | None, say: Words) -> str:
-    if seat is not None and seat not in {one.seat for one in council.seats}:
+    if seat is not None and seat not in {seat_row.seat for seat_row in council.seats}:
         raise Sorry("council_show.no_seat", n=seat + 1, most=len(council.seats))
     match what:
         case "answers":
@@ -120,16 +120,16 @@ def _text(council: Council, what: str, seat: int | None, say: Words) -> str:
             return markdown.whole(council, say)
 
 
-def research(known: Sequence[str], typed: str) -> list[str]:
+def research(categories: Sequence[str], typed: str) -> list[str]:
     """What was typed with its last category completed, by one that is not yet named."""
     before, comma, last = typed.rpartition(",")
-    named = [one.strip() for one in before.split(",")]
-    offered = known if comma else [ALL, *known]
-    begun = last.strip().lower()
-    return [f"{before}{comma}{one}" for one in offered if one.startswith(begun) and one not in named]
+    named = [name.strip() for name in before.split(",")]
+    offered = categories if comma else [ALL, *categories]
+    prefix = last.strip().lower()
+    return [f"{before}{comma}{name}" for name in offered if name.startswith(prefix) and name not in named]
 
 
 def what_to_show(seats: int, typed: str) -> list[str]:
     """What `council show` takes: of everybody, then of one of `seats` members, counted from 1."""
     numbered = [f"{what} {seat}" for what in OF_A_SEAT for seat in range(1, seats + 1)]
-    return [one for one in (*WHAT, *numbered) if one.startswith(typed.lstrip().lower())]
+    return [part for part in (*WHAT, *numbered) if part.startswith(typed.lstrip().lower())]

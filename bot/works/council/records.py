@@ -1,4 +1,4 @@
-"""Writes a council down, stage by stage: who said what, who ranked whom, what came of it, what it cost.
+"""Stores a council stage by stage: the answers, the ballots, the verdict, the cost.
 
 Knows no model. Every write is the same when it is made twice, as after a crash.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bot.words import words
 from bot.works.council.deliberation import Deliberation
-from bot.works.council.telling import Bill, failure, place_of
+from bot.works.council.formatting import Bill, failure, place_of
 from bot.works.council.values import Ballot, Reply, Snapshot, Tally, groups
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ ATTACK = "attack"
 _OF_A_SEAT = re.compile(r"(?:answer|revise|ballot)-(\d+)(?:-again)?(?:-\d+)?")
 
 
-class Keeping:
+class CouncilRecords:
     """Of one process: `of` a run each time."""
 
     def __init__(self, councils: Councils, ledger: Ledger) -> None:
@@ -47,7 +47,7 @@ class Keeping:
         return True
 
     async def ballots(self, request: Request, council: Deliberation) -> bool:
-        rows = [_ballot(request, one) for one in council.ballots]
+        rows = [_ballot(request, ballot) for ballot in council.ballots]
         await self._councils.keep_ballots(request.place.space, request.id, rows)
         return True
 
@@ -69,31 +69,31 @@ def billed(entries: Sequence[LedgerRow]) -> Bill:
     """The sum of a run's calls, and each seat's; what was only reserved counts as spent."""
     tokens, usd, unpriced = 0, Decimal(0), dict[str, None]()
     seats: dict[int, tuple[int, Decimal | None]] = {}
-    for one in entries:
-        open_ = one.state == "reserved"
-        used = (
-            one.estimate_tokens
+    for entry in entries:
+        open_ = entry.state == "reserved"
+        entry_tokens = (
+            entry.estimate_tokens
             if open_
-            else one.input_tokens + one.output_tokens + one.cache_read_tokens + one.cache_write_tokens
+            else entry.input_tokens + entry.output_tokens + entry.cache_read_tokens + entry.cache_write_tokens
         )
-        cost = one.estimate_usd if open_ else one.cost_usd
-        tokens += used
+        cost = entry.estimate_usd if open_ else entry.cost_usd
+        tokens += entry_tokens
         if cost is None:
-            unpriced[one.model] = None
+            unpriced[entry.model] = None
         else:
             usd += cost
-        if found := _OF_A_SEAT.fullmatch(one.step):
-            seat = int(found[1]) - 1
+        if match := _OF_A_SEAT.fullmatch(entry.step):
+            seat = int(match[1]) - 1
             before, paid = seats.get(seat, (0, Decimal(0)))
-            seats[seat] = (before + used, None if paid is None or cost is None else paid + cost)
+            seats[seat] = (before + entry_tokens, None if paid is None or cost is None else paid + cost)
     return Bill(tokens, usd, list(unpriced), seats)
 
 
 def _row(request: Request, council: Deliberation) -> CouncilRow:
     from storage.councils import CouncilRow
 
-    one, place = council.snapshot, request.place
-    findings = {name: found.text if found.usable else "" for name, found in council.findings.items()}
+    snapshot, place = council.snapshot, request.place
+    findings = {name: finding.text if finding.usable else "" for name, finding in council.findings.items()}
     if council.attack is not None and council.attack.usable:
         findings[ATTACK] = council.attack.text
     return CouncilRow(
@@ -104,16 +104,16 @@ def _row(request: Request, council: Deliberation) -> CouncilRow:
         thread=place.thread,
         author_id=request.author.id,
         # As it reads now: whoever asked may have changed it while a crash had cut the run off.
-        question=request.text.strip() or one.question,
-        level=one.level,
-        criteria=one.criteria,
+        question=request.text.strip() or snapshot.question,
+        level=snapshot.level,
+        criteria=snapshot.criteria,
         research=json.dumps(findings, ensure_ascii=False),
         chair="",
         kind="",
         verdict="",
         dissent="",
         tally="",
-        created_at=datetime.fromtimestamp(one.began, UTC),
+        created_at=datetime.fromtimestamp(snapshot.began, UTC),
         ended_at=None,
     )
 
@@ -157,24 +157,24 @@ def _state(reply: Reply) -> Literal["answered", "failed", "refused"]:
     return "refused" if reply.finish == "refusal" else "failed"
 
 
-def _ballot(request: Request, one: Ballot) -> BallotRow:
+def _ballot(request: Request, ballot: Ballot) -> BallotRow:
     from storage.councils import BallotRow
 
-    last = one.again or one.first
+    last = ballot.again or ballot.first
     return BallotRow(
         space=request.place.space,
         run_id=request.id,
-        seat=one.seat,
-        shown=json.dumps(one.shown),
+        seat=ballot.seat,
+        shown=json.dumps(ballot.shown),
         # One seat a place, or a list of those that share it.
-        ranking=json.dumps([group if len(group) > 1 else group[0] for group in groups(one)]),
-        source=one.reading.source,
-        partial=one.reading.partial,
-        raw=one.first.text,
-        again=one.again.text if one.again else "",
+        ranking=json.dumps([group if len(group) > 1 else group[0] for group in groups(ballot)]),
+        source=ballot.reading.source,
+        partial=ballot.reading.partial,
+        raw=ballot.first.text,
+        again=ballot.again.text if ballot.again else "",
         reasoning=last.reasoning,
-        critiques=json.dumps(one.reading.critiques, ensure_ascii=False),
-        seconds=one.first.seconds + (one.again.seconds if one.again else 0.0),
+        critiques=json.dumps(ballot.reading.critiques, ensure_ascii=False),
+        seconds=ballot.first.seconds + (ballot.again.seconds if ballot.again else 0.0),
         fault="" if last.usable else failure(last, words(request.locale)),
     )
 
@@ -188,7 +188,7 @@ def _tally(tally: Tally | None) -> str:
 
 
 def remembered(snapshot: Snapshot, council: Deliberation, dissent: str) -> str:
-    """What a follow-up is told of this council: the verdict, and under `dissent`'s word where it was disputed."""
+    """What a follow-up question gets of this council: the verdict, and its dissent under the heading `dissent`."""
     if not council.dissent:
         return council.verdict
     return f"{council.verdict}\n\n{dissent}: {council.dissent}"

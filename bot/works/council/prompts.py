@@ -1,4 +1,4 @@
-"""What the members of a council are told: what it is about first, the same for all of a member's tasks, then the task.
+"""The prompts of a council's members: first the topic, the same for all of a member's tasks, then the task.
 
 Everything that a person or another model wrote is fenced as data. Knows no model.
 """
@@ -33,7 +33,7 @@ _READ = "Read. What is my task?"
 _ALIKE = "Write as {persona}."
 
 
-class Prompts:
+class CouncilPrompts:
     """One council's. `findings` are what was researched, by category."""
 
     def __init__(self, snapshot: Snapshot, findings: Mapping[str, str]) -> None:
@@ -59,14 +59,14 @@ class Prompts:
 
     def ballot(self, judge: Member, texts: Sequence[str], criteria: str) -> Prompt:
         """`texts` as this judge sees them, in its own order."""
-        known = labels(len(texts))
+        letters = labels(len(texts))
         return self._task(
             "council_ballot",
             judge,
             most=room(CRITIQUE_WORDS * len(texts), judge.effort),
             criteria=fence.data(criteria),
             responses=responses(texts),
-            labels=", ".join(known[:-1]) + f" and {known[-1]}",
+            labels=", ".join(letters[:-1]) + f" and {letters[-1]}",
         )
 
     def attack(self, member: Member, texts: Sequence[str]) -> Prompt:
@@ -103,45 +103,48 @@ class Prompts:
         )
 
     def _task(self, name: str, member: Member, *, most: int | None = None, **values: str) -> Prompt:
-        one = self._snapshot
-        system, about = one.prompts["council"].fill(
+        snapshot = self._snapshot
+        system, about = snapshot.prompts["council"].fill(
             history=fence.exchanges(
-                ((asked, _both_ends(told)) for asked, told in one.history), most=VERDICT_CHARS
+                ((past_question, _both_ends(past_answer)) for past_question, past_answer in snapshot.history),
+                most=VERDICT_CHARS,
             )
-            or fence.thread(one.earlier),
+            or fence.thread(snapshot.earlier),
             research="\n".join(
                 f'<finding about="{name.replace("_", " ")}">\n{fence.data(text)}\n</finding>'
                 for name, text in self._findings.items()
             ),
-            question=fence.data(one.question),
+            question=fence.data(snapshot.question),
         )
-        read_again = one.debate and name in _PROSE
-        task = "\n".join(one.prompts[name].fill(**values))
+        needs_reading = snapshot.debate and name in _PROSE
+        task = "\n".join(snapshot.prompts[name].fill(**values))
         return Prompt(
             system,
             (
                 Message(
-                    "user", about.strip(), cache=read_again and text_tokens(system + about) >= CACHED_TOKENS
+                    "user",
+                    about.strip(),
+                    cache=needs_reading and text_tokens(system + about) >= CACHED_TOKENS,
                 ),
                 # In between: some models of one's own insist that the two sides take turns.
                 Message("assistant", _READ),
                 Message("user", task),
             ),
-            max_tokens=most or member.tokens or one.tokens,
+            max_tokens=most or member.tokens or snapshot.tokens,
             temperature=member.temperature,
             effort=member.effort,
             reasoning=True,
-            patience=member.timeout or one.timeout,
+            patience=member.timeout or snapshot.timeout,
         )
 
 
 def responses(texts: Sequence[str], names: Sequence[str] | None = None) -> str:
     """Answers under letters; `names` say whose they are, to a chair that may know."""
-    shown = []
+    blocks = []
     for position, text in enumerate(texts):
         whose = f' from="{fence.data(names[position])}"' if names else ""
-        shown.append(f'<response letter="{label(position)}"{whose}>\n{fence.data(text)}\n</response>')
-    return "\n".join(shown)
+        blocks.append(f'<response letter="{label(position)}"{whose}>\n{fence.data(text)}\n</response>')
+    return "\n".join(blocks)
 
 
 def _both_ends(verdict: str) -> str:
@@ -158,21 +161,21 @@ def _persona(member: Member) -> str:
 def _standings(seats: Sequence[int], standings: Sequence[Standing]) -> str:
     letters = {seat: label(position) for position, seat in enumerate(seats)}
     return "\n".join(
-        f"{one.place}. Response {letters[one.seat]}"
-        + (f" ({one.score:.2f} of 1 by {one.votes} ballots)" if one.score is not None else "")
-        for one in standings
-        if one.seat in letters
+        f"{standing.place}. Response {letters[standing.seat]}"
+        + (f" ({standing.score:.2f} of 1 by {standing.votes} ballots)" if standing.score is not None else "")
+        for standing in standings
+        if standing.seat in letters
     )
 
 
 def _critiques(seats: Sequence[int], ballots: Sequence[Ballot]) -> str:
     """What the judges say of each response, under the chair's letters instead of each judge's own."""
-    said = []
+    blocks = []
     for position, seat in enumerate(seats):
         for ballot in ballots:
             if seat not in ballot.shown:
                 continue
             own = label(ballot.shown.index(seat))
             if text := ballot.reading.critiques.get(own, "").strip():
-                said.append(f'<critique of="{label(position)}">{fence.data(text)}</critique>')
-    return "\n".join(said)
+                blocks.append(f'<critique of="{label(position)}">{fence.data(text)}</critique>')
+    return "\n".join(blocks)

@@ -1,4 +1,4 @@
-"""A judge's own words: what it wrote without its thoughts and without what it quotes from the responses.
+"""A judge's own text: without its reasoning, and without its quotations from the responses.
 
 A response may forge a ranking and a judge may quote it, so that quotations are left out before anything is
 read. Knows no ranking.
@@ -64,7 +64,7 @@ def own_lines(text: str) -> list[str]:
     lines: list[str] = []
     block: list[str] | None = None
     closing, last, at = "", list[str](), 0
-    for line in _outside_json(spoken(_normal(text))).split("\n"):
+    for line in _outside_json(without_thoughts(_normal(text))).split("\n"):
         fence = _FENCE.match(line)
         if block is None and fence is None:
             lines.append(_unless_quoted(line))
@@ -83,8 +83,8 @@ def own_lines(text: str) -> list[str]:
     return lines
 
 
-def spoken(text: str) -> str:
-    """Without the thoughts that stand before what is said."""
+def without_thoughts(text: str) -> str:
+    """The text without the reasoning before the answer."""
     whole = _THOUGHT.match(text)
     if whole:
         return text[whole.end() :]
@@ -100,7 +100,7 @@ def plain(line: str) -> str:
     """A line without emphasis, its bullet as "- ", LaTeX's signs as they are typed."""
     line = _BULLET.sub(r"\1- ", line)
     if "\\" in line or "$" in line:
-        line = _TEX_SIGN.sub(lambda found: _TEX_SIGNS[found[1]], _TEX_WORDS.sub(r"\1", line))
+        line = _TEX_SIGN.sub(lambda match: _TEX_SIGNS[match[1]], _TEX_WORDS.sub(r"\1", line))
         # A box is what a mathematician ends with.
         boxed = _TEX_BOX.match(line)
         line = f"FINAL RANKING: {boxed[1]}" if boxed else re.sub(r"\\boxed\s*|\\[()\[\]]|\$", "", line)
@@ -109,7 +109,7 @@ def plain(line: str) -> str:
 
 def marked(line: str) -> str:
     """`plain`, each response that it names as ⟦C⟧."""
-    return _LABEL.sub(r"⟦\g<letter>⟧", _SMALL.sub(lambda found: found[0].upper(), plain(line)))
+    return _LABEL.sub(r"⟦\g<letter>⟧", _SMALL.sub(lambda match: match[0].upper(), plain(line)))
 
 
 def named(line: str) -> list[str]:
@@ -121,8 +121,8 @@ def named(line: str) -> list[str]:
 
 def heading(line: str) -> str:
     """The letter of the response that a line is headed by: "**Response C** is …", "### C", "C: …"; else ""."""
-    found = _HEADED.match(marked(line)) if line.strip() else None
-    return (found["named"] or found["bare"]) if found else ""
+    match = _HEADED.match(marked(line)) if line.strip() else None
+    return (match["named"] or match["bare"]) if match else ""
 
 
 def introduces(line: str) -> bool:
@@ -141,19 +141,19 @@ def before(lines: Sequence[str], at: int) -> str:
 def _normal(text: str) -> str:
     text = unicodedata.normalize("NFKC", characters(html.unescape(text)).translate(_MARKS))
     text = "\n".join(text.splitlines())
-    return "".join(one for one in text if unicodedata.category(one) != "Cf")
+    return "".join(character for character in text if unicodedata.category(character) != "Cf")
 
 
 def _outside_json(text: str) -> str:
     """Without objects, whose strings quote; one that breaks off takes along all that follows."""
-    kept, at = "", 0
-    while found := _OBJECT.search(text, at):
-        kept += text[at : found.start()]
+    outside, at = "", 0
+    while match := _OBJECT.search(text, at):
+        outside += text[at : match.start()]
         try:
-            _, at = _DECODER.raw_decode(text, found.start("object"))
+            _, at = _DECODER.raw_decode(text, match.start("object"))
         except (ValueError, RecursionError):
-            return kept
-    return kept + text[at:]
+            return outside
+    return outside + text[at:]
 
 
 def _unless_quoted(line: str) -> str:
