@@ -57,7 +57,8 @@ class Request:
     `origin` says where the answer goes, in a format that only the adapter reads; it is never logged. `line` names the
     line of its space in which the run waits; "" for the usual line of its place. `parent` is the run that has begun it
     (`Run.begin`); "" where a person, a schedule or a folder has. `answers` is the run of the same space whose choice
-    was pressed, or on whose message the verb was called; "" where none was.
+    was pressed, or on whose message the verb was called; "" where none was. `adults`: whether the platform lets only
+    adults in there; None where it cannot tell.
     """
 
     id: str
@@ -73,6 +74,7 @@ class Request:
     line: str = ""
     parent: str = ""
     answers: str = ""
+    adults: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

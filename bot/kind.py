@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 
     from bot.config import Config
-    from bot.events import Place, Request, Work
+    from bot.events import Ended, Place, Request, Work
     from bot.house import House
     from bot.retrieval.intake import Shape
     from bot.verb import Verb
@@ -56,6 +56,8 @@ class Runs(Protocol):
     def origin(self, place: Place) -> str | None: ...
 
     def live(self, space: str, run: str) -> bool: ...
+
+    async def ended(self, run_id: str) -> Ended: ...
 
     async def settled(self, place: Place, work: str, verbs: Collection[str]) -> None:
         """Wait for the answer of the run that goes on in this place, if it is of one of these verbs."""

@@ -51,8 +51,9 @@ class Verb:
     `plain`: takes the plain text of a session of its work, and opens the session. `holds`: so, too, and closes another
     work's session of the place. `ordered`: its runs in one place go one after another. `background`: a job; the prompt
     stays usable. `admin`: changes what the whole space shares, and is for its admins. `personal`: about a person's own
-    data; in public only that person sees the answer. `at_once`: answered by the edge itself, without a run. `bare`:
-    about the conversation itself, typed without its work's name. `stops`: stops the runs of the place. `sets`: with a
+    data; in public only that person sees the answer. `urgent`: personal, but answered in public where the platform
+    cannot answer a person alone. `at_once`: answered by the edge itself, without a run. `bare`: about the conversation
+    itself, typed without its work's name. `stops`: stops the runs of the place. `sets`: with a
     text it changes what the whole space shares, which is for admins, without one it shows it; `for` ME anybody changes
     their own. `planned`: has many stages, which a platform may show as a plan. `rewords`: its argument is a name and a
     text; given only the name, a form offers the present text for editing.
@@ -75,6 +76,7 @@ class Verb:
     background: bool = False
     admin: bool = False
     personal: bool = False
+    urgent: bool = False
     at_once: bool = False
     bare: bool = False
     stops: bool = False

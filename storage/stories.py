@@ -329,12 +329,15 @@ class Stories:
     async def nodes(
         self, space: str, story: str, branches: Sequence[tuple[str, int | None]]
     ) -> list[NodeRow]:
-        """The nodes of these branches, of each up to its number (None: all)."""
+        """The nodes of these branches, of each up to its number (None: all), and those of no branch, "".
+
+        These are of the whole story.
+        """
         from sqlalchemy import and_, or_
 
         from storage.tables import story_nodes as table
 
-        parts: list[ColumnElement[bool]] = []
+        parts: list[ColumnElement[bool]] = [table.c.branch_id == ""]
         for branch, until in branches:
             part = table.c.branch_id == branch
             parts.append(part if until is None else and_(part, table.c.seq <= until))
@@ -342,6 +345,14 @@ class Stories:
         async with self._db.read() as connection:
             rows = await connection.execute(table.select().where(*mine).order_by(table.c.seq))
             return [NodeRow(*row) for row in rows]
+
+    async def node(self, space: str, id: str) -> NodeRow | None:
+        from storage.tables import story_nodes as table
+
+        query = table.select().where(table.c.space == space, table.c.id == id)
+        async with self._db.read() as connection:
+            row = (await connection.execute(query)).one_or_none()
+            return NodeRow(*row) if row else None
 
     async def of_run(self, space: str, run: str) -> list[NodeRow]:
         """What a run has appended."""
@@ -366,6 +377,6 @@ class Stories:
             withdrawn = int(await connection.scalar(blank) or 0)
             if after is None:
                 return withdrawn, []
-            added = table.select().where(*mine, table.c.branch_id == branch, table.c.seq > after)
+            added = table.select().where(*mine, table.c.branch_id.in_((branch, "")), table.c.seq > after)
             rows = await connection.execute(added.order_by(table.c.seq))
             return withdrawn, [NodeRow(*row) for row in rows]

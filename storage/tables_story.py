@@ -67,7 +67,7 @@ story_branches = Table(
     ).info,
 )
 
-# `author_id` is the person whose words the body holds, "" for a model's.
+# `author_id` is the person whose words the body holds, "" for a model's. `branch_id` is "" of what is of all branches.
 story_nodes = Table(
     "story_nodes",
     metadata,

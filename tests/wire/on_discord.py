@@ -152,6 +152,8 @@ class OnDiscord:
         self, who: str, line: str, *, talk: DiscordTalk | None = None, **options: Any
     ) -> DiscordTalk:
         place = talk.home() if talk else self.channels[0]
+        row = next((one for one in commands.TABLE if one.path == line and one.group), None)
+        line = f"{row.group} {row.name}" if row is not None else line  # as Discord groups them
         asked = await self.discord.slash(self.people[who], place, line, **options)
         return self.talk(asked, place, private=True)
 

@@ -188,7 +188,9 @@ class Conversation:
     def asks(
         self, run: str, work: str, name: str, options: dict[str, OptionValue], text: str = ""
     ) -> Request:
-        return Request(run, self.place, self.author, work, name, options, text, locale=self.locale)
+        return Request(
+            run, self.place, self.author, work, name, options, text, locale=self.locale, adults=True
+        )
 
     def stopped(self, n: int) -> str:
         """What /stop answers when it has stopped `n` runs."""

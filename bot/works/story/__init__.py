@@ -8,7 +8,7 @@ from bot.kind import Kind, Runs, Setting, Typed
 from bot.settings import OFF, ON
 from bot.verb import PRIVATE, Argument, Option, Verb
 from bot.works.story.config import StoryConfig
-from bot.works.story.log import CHECKS, LENGTHS, MODES, VIEWS
+from bot.works.story.log import CHECKS, LENGTHS, MODES, RATINGS, VIEWS
 from bot.works.story.memory.config import RecallConfig
 
 if TYPE_CHECKING:
@@ -19,12 +19,20 @@ if TYPE_CHECKING:
 
 OWN_NAMES: Final = "story.own_names"
 """The setting that lets characters speak under their own names."""
+MATURE: Final = "story.mature"
+"""The setting that says of a channel that only adults are there, where the platform cannot tell."""
 
 
 def _turn(name: str, example: str, argument: Argument | None = None, *, plain: bool = False) -> Verb:
     return Verb("story", name, f"verbs.story_{name}", example, ordered=True, plain=plain, argument=argument)
 
 
+AGREED: Final = (
+    Option("rating", "verbs.option_rating", choices=RATINGS),
+    Option("lines", "verbs.option_lines", long=True),
+    Option("veils", "verbs.option_veils", long=True),
+)
+"""What a table agrees on for its safety."""
 _SCENE = Option("scene", "verbs.option_scene", "number", most=100_000)
 
 VERBS: tuple[Verb, ...] = (
@@ -44,6 +52,7 @@ VERBS: tuple[Verb, ...] = (
             Option("length", "verbs.option_length", choices=LENGTHS),
             Option("cast", "verbs.option_cast", long=True),
             Option("mode", "verbs.option_mode", choices=MODES),
+            *AGREED,
         ),
         form=("cast", "genre", "tone", "view", "length"),
     ),
@@ -55,7 +64,14 @@ VERBS: tuple[Verb, ...] = (
     ),
     _turn("say", "/story say Who is down there?", Argument("words", "verbs.arg_say")),
     _turn("continue", "/story continue"),
-    _turn("retry", "/story retry"),
+    Verb(
+        "story",
+        "retry",
+        "verbs.story_retry",
+        "/story retry",
+        ordered=True,
+        options=(Option("soften", "verbs.option_soften", "flag"),),
+    ),
     Verb(
         "story",
         "flip",
@@ -219,6 +235,25 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb(
         "story",
+        "stopcard",
+        "verbs.story_stopcard",
+        "/story stopcard",
+        personal=True,
+        urgent=True,
+        argument=Argument("scene", "verbs.arg_stopcard", required=False),
+        group="party",
+    ),
+    Verb(
+        "story",
+        "safety",
+        "verbs.story_safety",
+        "/story safety --rating teen --lines 'spiders; harm to children' --veils torture",
+        ordered=True,
+        options=AGREED,
+        group="party",
+    ),
+    Verb(
+        "story",
         "forget",
         "verbs.story_recall",
         "/story forget node",
@@ -319,6 +354,7 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.story.prompt_files import PromptFiles
     from bot.works.story.remembering import Remembering
     from bot.works.story.rewording import Rewording
+    from bot.works.story.safety import Safety
     from bot.works.story.speaking import Speaking
     from bot.works.story.table import Table
     from bot.works.story.work import Stories
@@ -326,6 +362,12 @@ def make(house: House, runs: Runs) -> Work:
 
     async def own_names(request: Request) -> bool:
         found = await house.settings.nearest(request.place, request.author.id, OWN_NAMES)
+        return bool(found) and found[0].value == ON
+
+    async def adults(request: Request) -> bool:
+        if request.adults is not None:
+            return request.adults
+        found = await house.settings.nearest(request.place, request.author.id, MATURE)
         return bool(found) and found[0].value == ON
 
     logs, settings = Logs(house.stories), house.config.section(StoryConfig)
@@ -341,13 +383,18 @@ def make(house: House, runs: Runs) -> Work:
         settings,
         memory,
         recall,
+        adults,
     )
     presets = Presets(*settings.presets)
     if settings.presets:
         presets.read()  # a bot should not start with a broken file
-    table = Table(logs, house.records.sessions, presets, own_names, settings, runs)
+    table = Table(logs, house.records.sessions, presets, own_names, settings, runs, adults)
     remembering = Remembering(logs, memory, playing, house.settings.zone, recall)
     extracting = Extracting(logs, house.models, house.prompts, house.settings.roles, own_names, settings)
+
+    async def checks(request: Request) -> bool:
+        return extracting.able(house.models.with_roles(await house.settings.roles(request)))
+
     return Stories(
         playing,
         Speaking(logs, playing),
@@ -364,6 +411,7 @@ def make(house: House, runs: Runs) -> Work:
         Bringing(
             logs, memory, house.incoming, house.whole_threads, house.config.section(LibraryConfig).max_bytes
         ),
+        Safety(logs, runs, adults, checks=checks),
     )
 
 
@@ -371,6 +419,12 @@ def _on_or_off(house: House, given: str) -> str:
     from bot.works.settings.checks import choice
 
     return choice(OWN_NAMES, given, (ON, OFF))
+
+
+def _mature(house: House, given: str) -> str:
+    from bot.works.settings.checks import choice
+
+    return choice(MATURE, given, (ON, OFF))
 
 
 async def _branch(house: House, typed: Typed) -> list[str]:
@@ -406,6 +460,15 @@ KIND = Kind(
             default=lambda house: OFF,
             values=lambda house: (ON, OFF),
             platforms=("discord", "slack"),
+        ),
+        Setting(
+            MATURE,
+            "verbs.setting_mature",
+            ("channel", "space"),
+            check=_mature,
+            default=lambda house: OFF,
+            values=lambda house: (ON, OFF),
+            platforms=("slack",),
         ),
     ),
     suggests=("slack_home.prompt_story",),

@@ -46,6 +46,8 @@ class Before:
             made = (*acts(self.choices), something_else(say))
             taken = len(made) - 1 if self.taken is None else self.taken
             contents = (*contents, Choices(say("story.what_now"), made, taken=taken))
+        if self.turn:
+            contents = (*contents, Choices("", (stopcard(self.turn, say),)))
         return Changed(self.run, self.stage, self.title, contents, in_place=True, speaker=self.speaker)
 
 
@@ -71,16 +73,15 @@ def taken_away(away: Away, say: Words) -> tuple[Event, ...]:
 def ways(choices: Sequence[str], turn: Turn | None, say: Words, *, votes: bool = False) -> list[Choices]:
     """What can be done after a scene: the choices and something else; another version, back, on."""
     groups = []
-    own = something_else(say)
+    own, card = something_else(say), (stopcard(turn.id, say),) if turn is not None else ()
     if choices and votes:
         groups.append(
             Choices(say("story.vote"), tuple(Choice(label(one), "") for one in choices), votes=True)
         )
-        groups.append(
-            Choices(say("story.vote_over"), (Choice(say("story.play_winner"), "/story continue"), own))
-        )
+        winner = Choice(say("story.play_winner"), "/story continue")
+        groups.append(Choices(say("story.vote_over"), (winner, own, *card)))
     else:
-        groups.append(Choices(say("story.what_now"), (*acts(choices), own)))
+        groups.append(Choices(say("story.what_now"), (*acts(choices), own, *card)))
     buttons = []
     if turn is not None and len(turn.versions) > 1 and turn.scene is not None:
         at, count = turn.versions.index(turn.scene) + 1, len(turn.versions)
@@ -95,6 +96,19 @@ def ways(choices: Sequence[str], turn: Turn | None, say: Words, *, votes: bool =
     ]
     groups.append(Choices(say("story.or"), tuple(buttons)))
     return groups
+
+
+def ways_after_refusal(say: Words) -> Choices:
+    """Where the model would not write the scene, or not on."""
+    return Choices(
+        say("story.refused_what"),
+        (
+            Choice(say("story.button_retry"), "/story retry"),
+            Choice(say("story.button_soften"), "/story retry --soften"),
+            Choice(say("story.button_own_words"), "/story edit", say("story.own_words_ask")),
+            Choice(say("story.button_model"), "/settings set model.writer", say("story.model_ask")),
+        ),
+    )
 
 
 def scene_changed(story: Story, turn: Turn, say: Words, speaker: Speaker | None = None) -> Changed:
@@ -116,29 +130,41 @@ def scene_changed(story: Story, turn: Turn, say: Words, speaker: Speaker | None 
         text = story.turns[story.path[at + 1]].act.text if at + 1 < len(story.path) else ""
         taken = scene.choices.index(text) if text in scene.choices else len(made) - 1
         contents.append(Choices(say("story.what_now"), made, taken=taken))
+    if story.head is not turn:
+        contents.append(Choices("", (stopcard(turn.id, say),)))
     return Changed(turn.shown_by, turn.stage, say("story.scene", n=at + 1), tuple(contents), speaker=speaker)
 
 
 def flagged(scene: Scene, number: int, say: Words, *, last: bool = False) -> tuple[Notice | Choices, ...]:
-    """What contradicts the state, and what can be done about it; nothing once somebody has decided.
+    """What goes beyond the table's agreement or contradicts the state, and what can be done about it; nothing once
+    somebody has decided.
 
     The `last` scene can be written another way; behind the others a branch can go on.
     """
-    if not scene.flags:
+    told = [
+        Notice("\n".join([say(f"story.{name}"), *(f"- {flag}" for flag in flags)]))
+        for name, flags in (("crossed", scene.crossed), ("flagged", scene.flags))
+        if flags
+    ]
+    if not told:
         return ()
-    told = "\n".join(f"- {flag}" for flag in scene.flags)
+    correct = Choice(say("story.flag_correct"), "/story correct", say("story.flag_correct_how"))
     how = (
         Choice(say("story.flag_keep"), f"/story keep {scene.id}"),
-        Choice(say("story.flag_correct"), "/story correct", say("story.flag_correct_how")),
+        *((correct,) if scene.flags else ()),
         Choice(say("story.button_retry"), "/story retry")
         if last
         else Choice(say("story.fork_here"), f"/story fork --scene {number}"),
     )
-    return (Notice(f"{say('story.flagged')}\n{told}"), Choices(say("story.flag_what"), how))
+    return (*told, Choices(say("story.flag_what"), how))
 
 
 def acts(choices: Sequence[str]) -> tuple[Choice, ...]:
     return tuple(Choice(label(choice), f"/story act -- {choice}") for choice in choices)
+
+
+def stopcard(turn: str, say: Words) -> Choice:
+    return Choice(say("story.button_stopcard"), f"/story stopcard {turn}")
 
 
 def something_else(say: Words) -> Choice:

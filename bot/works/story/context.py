@@ -23,6 +23,9 @@ from bot.works.story.log import Act, Story, Turn
 READ: Final = "I have read it."
 """Of the assistant, where two of the user's turns would meet: some models insist that the sides take turns."""
 
+AGREED: Final = ("rating", "lines", "veils")
+"""What the table has agreed on for its safety."""
+
 _KEPT_FREE = 0.5
 """How full the window is left where the oldest batches are taken out: seldom, since that empties the cache."""
 
@@ -198,8 +201,14 @@ def _name(text: str) -> str:
     return " ".join(fence.data(text).replace('"', "'").split())
 
 
+def agreed(story: Story) -> str:
+    """What the table has agreed on, as a prompt has it; "" for nothing."""
+    given = story.settings
+    return "\n".join(f"{name}: {fence.data(str(given[name]))}" for name in AGREED if given.get(name))
+
+
 def _foundation(story: Story, begins: str) -> str:
-    names = ("title", "premise", "genre", "tone", "view", "length")
+    names = ("title", "premise", "genre", "tone", "view", "length", *AGREED)
     lines = [f"{name}: {fence.data(str(story.settings[name]))}" for name in names if story.settings.get(name)]
     cast = [_sheet(name, sheet) for name, sheet in story.cast.items()]
     constant = [fence.data(str(one["content"])) for one in story.lore.values() if one.get("constant")]

@@ -11,12 +11,15 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from bot.works.story.log import folded, lineage
+
 if TYPE_CHECKING:
     from datetime import datetime
 
     from storage.stories import BranchRow, NodeRow, StoryRow
 
 FORMAT: Final = "sutradhar-story"
+PINNED: Final = ("memory", "idea")
 VERSION: Final = 1
 
 FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -73,6 +76,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "events": "texts?",
         "done": "keys?",
         "flags": "texts?",
+        "crossed": "texts?",
         "failed": "whole number?",
         "turns": "whole number?",
         "lines": "whole numbers?",
@@ -90,6 +94,8 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "climax": "text?",
         "resolution": "text?",
     },
+    "safety": {"rating": "rating?", "lines": "text?", "veils": "text?"},
+    "stopcard": {},
 }
 """What a file holds of each kind of node's body (`bot.works.story.log.Kind`), and what of: "?" for what may be missing.
 
@@ -145,8 +151,17 @@ class _Writer:
         self._branch_numbers = {row.id: n for n, row in enumerate(self._branches, 1)}
         self._node_numbers = {row.id: n for n, row in enumerate(nodes, 1)}
         self._seqs = [row.seq for row in nodes]
+        self._carded, self._unpinned = self._gone()
         self._people: dict[str, int] = {}
         self._keys: dict[str, str] = {}
+
+    def _gone(self) -> tuple[set[str], set[str]]:
+        """The turns, and the memories and ideas, that went with a stop card."""
+        if not any(row.kind == "stopcard" for row in self._nodes):
+            return set(), set()
+        branches = {row.id: row for row in self._branches}
+        stories = [folded(lineage(branches, row.id), self._nodes) for row in self._branches]
+        return set().union(*(one.carded for one in stories)), set().union(*(one.unpinned for one in stories))
 
     def text(self) -> str:
         head = {
@@ -178,12 +193,16 @@ class _Writer:
     def _node(self, row: NodeRow) -> dict[str, Any]:
         made: dict[str, Any] = {
             "id": self._node_numbers[row.id],
-            "branch": self._branch_numbers[row.branch_id],
+            "branch": self._branch_numbers.get(row.branch_id, 1),
             "kind": row.kind,
         }
         if row.turn != row.id and (turn := self._node_numbers.get(row.turn, 0)):
             made["turn"] = turn
-        body = self._fields(FIELDS[row.kind], json.loads(row.body)) if row.body else None
+        told = json.loads(row.body) if row.body else None
+        # Its place stays, as that of words that were taken back.
+        if told and (row.turn in self._carded or (row.kind in PINNED and told["id"] in self._unpinned)):
+            told = None
+        body = self._fields(FIELDS[row.kind], told) if told is not None else None
         return made | self._made(row.author_id, row.created_at) | {"body": body}
 
     def _fields(self, fields: Mapping[str, str], body: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +16,7 @@ from bot import fence
 from bot.events import Event, Run, Sorry
 from bot.llm.base import Message, Prompt, room
 from bot.words import Words, words
-from bot.works.story import cast, continuity, state
+from bot.works.story import cast, context, continuity, state
 from bot.works.story.choices import scene_changed
 from bot.works.story.findings import Findings
 from bot.works.story.log import KINDS, KeyEvent, Scene, Story, Turn
@@ -102,7 +102,9 @@ class Extracting:
 
         async def branch() -> list[str]:
             played = await self._logs.here(run.request.place)
-            if played is None or len(self.missing(played.story)) < self._settings.extract_every:
+            # What the table has agreed on is looked after in each scene.
+            every = 1 if played is not None and context.agreed(played.story) else self._settings.extract_every
+            if played is None or len(self.missing(played.story)) < every:
                 return []
             return [played.row.id, played.branch]
 
@@ -176,6 +178,8 @@ class Extracting:
             now = await self._logs.story(space, story, branch)
             say, turn = words(request.locale), now.turns[one.turn]
             scene = scene_of(now, one)
+            if not context.agreed(now):
+                found = replace(found, crossed=[])
             body = read(found, before(now, one), looked.events, turn, scene, say)
             if stretch := stretch_of(now, one):
                 texts = [*body["events"], *(memory["text"] for memory in body["memories"])]
@@ -190,7 +194,7 @@ class Extracting:
             if (
                 scene is not None
                 and scene.id == one.scene
-                and scene.flags
+                and (scene.flags or scene.crossed)
                 and turn.id in now.path[: now.length]
             ):
                 own = bool(turn.act.speaker) and await self._own_names(request)
@@ -226,6 +230,7 @@ class Extracting:
             events=listed,
             scene=fence.data(text[:SCENE_CHARS]),
             turn="" if lines else fence.data(turn.act.text),
+            agreed=context.agreed(story),
         )
         return Prompt(system, (Message("user", task),), max_tokens=room(ANSWER_WORDS, "low"), effort="low")
 
@@ -344,6 +349,7 @@ def read(
         "events": [line for text in found.events[:FOUND] if (line := _line(text))],
         "done": [event.id for n, event in enumerate(events, 1) if n in happened],
         "flags": flags,
+        "crossed": [line for text in found.crossed[:FOUND] if (line := _line(text))],
     }
 
 

@@ -114,3 +114,4 @@ class Findings:
     events: Sayings = field(default_factory=list)
     key_events: Annotated[list[Check], BeforeValidator(_as_checks)] = field(default_factory=list)
     contradictions: Sayings = field(default_factory=list)
+    crossed: Sayings = field(default_factory=list)

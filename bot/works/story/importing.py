@@ -15,7 +15,7 @@ from typing import Any, NoReturn, get_args
 
 from bot.events import Sorry
 from bot.works.story.exporting import FIELDS, FORMAT, VERSION, WITHIN
-from bot.works.story.log import CHECKS, KINDS, Mode
+from bot.works.story.log import CHECKS, KINDS, OF_ALL, RATINGS, Mode
 from bot.works.story.lorebook import Logic
 from storage.db import new_id
 from storage.stories import BranchRow, NodeRow, StoryRow
@@ -30,6 +30,7 @@ _AMONG: Mapping[str, Collection[str]] = {
     "logic": get_args(Logic),
     "position": ("before", "after"),
     "check": CHECKS,
+    "rating": RATINGS,
     "sort": KINDS,
 }
 
@@ -178,7 +179,7 @@ class _Reader:
                 at[id] = body, body["at"]
         if kind == "act" and not turn:
             turn = id
-        row = branches[branch - 1].id
+        row = branches[branch - 1].id if kind not in OF_ALL else ""
         return NodeRow(self.places[number], id, self.space, self.id, row, kind, turn, "", author, text, made)
 
     def _fields(self, fields: Mapping[str, str], value: Any, where: str) -> dict[str, Any]:
@@ -207,7 +208,7 @@ class _Reader:
                 return value if isinstance(value, bool) else self._wrong(where)
             case "whole number" | "whole number or null":
                 return value if type(value) is int else self._wrong(where)
-            case "mode" | "logic" | "position" | "check" | "sort":
+            case "mode" | "logic" | "position" | "check" | "sort" | "rating":
                 known = isinstance(value, str) and value in _AMONG[holds]
                 return value if known else self._wrong(where)
             case "keys" | "pairs" | "whole numbers" | "list of seen" | "list of memory" | "list of event":

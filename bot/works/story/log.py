@@ -10,6 +10,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import merge
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -17,11 +18,15 @@ if TYPE_CHECKING:
 
 LENGTHS: Final = ("short", "medium", "long")
 VIEWS: Final = ("first", "second", "third")
+RATINGS: Final = ("everyone", "teen", "mature")
 MODES: Final = ("free", "round-robin", "vote", "gm")
 
 CHECKS: Final = ("1", "3", "all")
 KINDS: Final = ("action", "dialogue", "relationship")
 """Of what a character remembers."""
+
+QUOTED: Final = 12
+"""Characters of what is pinned from what was told, at least: fewer may stand there by chance."""
 
 SCENE: Final = "scene"
 """The stage of a turn's scene, unless its run tells several turns."""
@@ -48,6 +53,8 @@ Kind: TypeAlias = Literal[
     "ticked",
     "settled",
     "chapter",
+    "safety",
+    "stopcard",
 ]
 """What a node is, and what its body holds:
 
@@ -67,20 +74,27 @@ intent    what somebody wants to do, until the game master's next turn: {text, n
 forgotten a node whose words are recalled no more: {node}
 extracted what a small model has found in a version of the turn's scene, or in an act that has none: {scene, summary,
           place, time, state: [{name, where, holding, wearing, mood, relations: [[other, text]], dead,
-          present?}], memories: [{character, kind, text}], events, done, flags, turns?, lines?}; or only {scene, failed}
-          while no answer about it could be used, so many times
+          present?}], memories: [{character, kind, text}], events, done, flags, crossed?, turns?, lines?}; or only
+          {scene, failed} while no answer about it could be used, so many times
 corrected what a person says of a character as it stands behind the node's `turn`: {character, field, value}
 ticked    whether a key event, or the climax of the chapter that is named, has happened behind the node's `turn`, as a
           person says: {event, happened}
 settled   what was flagged of a version of the turn's scene counts as it stands now: {scene}
 chapter   a chapter that begins behind the node's `turn`; again by the same id, as it has become: {id, title, location,
           time, scenario, key_events: [{id, text}], climax, resolution}
+safety    what the table has agreed on, each part by its name; of the whole story: {rating, lines, veils}
+stopcard  the node's `turn` is gone from all branches, with what was played on from it: {}. It is of the whole story
+          and nobody's: who played the card is not kept.
 """
 
 SHARED_UP_TO_CUT: Final = frozenset(
     ("set", "cast", "lore", "memory", "idea", "preset", "intent", "forgotten", "chapter")
 )
 """Of a branch's past, these count up to the turn where it leaves its parent: what was set later is not its own."""
+
+
+OF_ALL: Final = frozenset(("safety", "stopcard"))
+"""These are of all branches, whichever they were made on: their nodes are of none (`branch_id` "")."""
 
 
 class Node(Protocol):
@@ -181,7 +195,8 @@ class CharacterMemory:
 class Extracted:
     """What a small model has found in a scene, or in the words of a chat log's turn; `id` is the node that keeps it.
 
-    `done` are ids of key events, or of a chapter whose climax has come; `flags` are what contradicts the state before.
+    `done` are ids of key events, or of a chapter whose climax has come; `flags` are what contradicts the state before,
+    `crossed` where it may go beyond the table's rating, lines or veils.
 
     In a chat log it was found in so many `turns`, of which its own is the last; each of the `events`, and after them
     each of the `memories`, is of the one that comes so many `lines` before that.
@@ -195,6 +210,7 @@ class Extracted:
     events: tuple[str, ...] = ()
     done: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+    crossed: tuple[str, ...] = ()
     id: str = ""
     turns: int = 1
     lines: tuple[int, ...] = ()
@@ -274,6 +290,11 @@ class Scene:
         """What contradicts the state before, while nobody has said what holds."""
         return self.extracted.flags if self.extracted is not None and not self.settled else ()
 
+    @property
+    def crossed(self) -> tuple[str, ...]:
+        """Where it may go beyond what the table has agreed on, while nobody has said that it stays."""
+        return self.extracted.crossed if self.extracted is not None and not self.settled else ()
+
 
 @dataclass(slots=True)
 class Turn:
@@ -283,12 +304,16 @@ class Turn:
     first: int
     """The number of the node that began it, at the time `made`."""
     made: datetime
+    after: str = ""
+    """The turn before it, "" for none."""
     acts: list[Act] = field(default_factory=list)
     scenes: list[Scene] = field(default_factory=list)
     intents: tuple[tuple[str, str], ...] = ()
     """What others wanted to do, each with a name, which the game master's turn takes up."""
     act_shown: str = ""
     scene_shown: str = ""
+    moves: list[str] = field(default_factory=list)
+    """Runs that have shown the scene once more."""
     moved: str = ""
     """The run that has shown its scene once more, in the thread that a branch has of its own."""
     found: Extracted | None = None
@@ -309,6 +334,12 @@ class Turn:
     def stage(self) -> str:
         """The stage of that run."""
         return self.scenes[-1].stage if self.scenes and not self.moved else SCENE
+
+    @property
+    def words(self) -> list[str]:
+        """All that was told in it, in whichever version."""
+        texts = [*(act.text for act in self.acts), *(scene.text for scene in self.scenes)]
+        return [" ".join(text.split()) for text in texts]
 
     @property
     def versions(self) -> list[Scene]:
@@ -360,6 +391,14 @@ class Story:
     path: list[str] = field(default_factory=list)
     length: int = 0
     seq: int = 0
+    cards: dict[str, str] = field(default_factory=dict)
+    """By the turn that a stop card was played under: the run that did."""
+    card_at: int = 0
+    """The number of the last one's node."""
+    carded: set[str] = field(default_factory=set)
+    """Turns that are gone with these, and shown nowhere any more."""
+    unpinned: set[str] = field(default_factory=set)
+    """Memories and ideas that went with them, by id."""
     changes: list[tuple[int, int]] = field(default_factory=list)
     """Nodes that changed turns which were there: their numbers, and how many turns before stayed as they were.
 
@@ -425,6 +464,8 @@ class Story:
                 self._scene(node)
             case "head":
                 self.end_with(node.turn)
+            case "stopcard":
+                self._stopcard(node)
             case _:
                 if node.body:  # else a person took the words back, and with them what they did
                     self._more(node.kind, node.turn, json.loads(node.body), node.id)
@@ -448,8 +489,9 @@ class Story:
         if (turn := self.turns.get(node.turn)) is None:
             # What others want to do is taken up by a player's turn, and not by the reply of a character.
             intents = () if act.speaker else tuple(self.intents)
-            turn = self.turns[node.turn] = Turn(node.turn, node.seq, node.created_at, intents=intents)
             del self.path[self.length :]
+            after = self.path[-1] if self.path else ""
+            turn = self.turns[node.turn] = Turn(node.turn, node.seq, node.created_at, after, intents=intents)
             self.path.append(node.turn)
             self.length += 1
             if not act.speaker:
@@ -457,6 +499,31 @@ class Story:
         turn.acts.append(act)
         if not act.withdrawn or not turn.act_shown:
             turn.act_shown = act.id
+
+    def gone_with(self, turn: str) -> set[str]:
+        """It, and the turns that were played on from it."""
+        gone = {turn}
+        for id, later in self.turns.items():  # in the order in which they began
+            if later.after in gone:
+                gone.add(id)
+        return gone
+
+    def _stopcard(self, node: Node) -> None:
+        """The turn goes, what was played on from it, and what was kept of their words beside the story."""
+        self.cards[node.turn], self.card_at = node.run_id, node.seq
+        gone = self.gone_with(node.turn)
+        self.carded |= gone
+        first = next((place for place, id in enumerate(self.path) if id in gone), None)
+        if first is not None:
+            del self.path[first:]
+            self.length = min(self.length, first)
+            self._changed(first)
+        words = [text for id in gone & self.turns.keys() for text in self.turns[id].words]
+        quoting = {id for id, text in self.memories.items() if any(_quoted(text, told) for told in words)}
+        self.unpinned |= quoting | self.ideas.keys()
+        for id in quoting:
+            del self.memories[id]
+        self.ideas.clear()
 
     def _scene(self, node: Node) -> None:
         if (turn := self.turns.get(node.turn)) is None:
@@ -494,9 +561,10 @@ class Story:
             case "flip" if turn is not None:
                 turn.scene_shown = body.get("scene", turn.scene_shown)
                 turn.moved = body.get("run", turn.moved)
+                turn.moves += [body["run"]] if "run" in body else []
                 act = body.get("act", turn.act_shown)
                 turn.act_shown = act if any(one.id == act for one in turn.acts) else turn.act_shown
-            case "set":
+            case "set" | "safety":
                 self.settings.update(body)
             case "cast":
                 _put(self.cast, body["name"], body["sheet"])
@@ -545,6 +613,12 @@ class Story:
                 self.intents.append((body["name"], body["text"]))
 
 
+def _quoted(text: str, told: str) -> bool:
+    """Whether a memory quotes these words, as one does that was pinned from what was recalled ("Scene 3: …")."""
+    quote = " ".join(text.partition(": ")[2].removesuffix(" …").split())
+    return len(quote) >= QUOTED and quote in told
+
+
 def _extracted(body: Mapping[str, Any], id: str) -> Extracted:
     state = tuple(
         Seen(
@@ -557,10 +631,13 @@ def _extracted(body: Mapping[str, Any], id: str) -> Extracted:
         for one in body.get("state", ())
     )
     memories = (CharacterMemory(**one) for one in body.get("memories", ()))
-    events, done, flags = (tuple(body.get(name, ())) for name in ("events", "done", "flags"))
+    names = ("events", "done", "flags", "crossed")
+    events, done, flags, crossed = (tuple(body.get(name, ())) for name in names)
     summary, place, time = (str(body.get(name, "")) for name in ("summary", "place", "time"))
     turns, lines = int(body.get("turns", 1)), tuple(body.get("lines", ()))
-    return Extracted(summary, place, time, state, tuple(memories), events, done, flags, id, turns, lines)
+    return Extracted(
+        summary, place, time, state, tuple(memories), events, done, flags, crossed, id, turns, lines
+    )
 
 
 def _chapter(turn: str, body: Mapping[str, Any]) -> Chapter:
@@ -610,13 +687,16 @@ def folded(parts: Sequence[Part], nodes: Iterable[Node]) -> Story:
     story, by_branch = Story(), dict[str, list[Node]]()
     for node in nodes:
         by_branch.setdefault(node.branch_id, []).append(node)
+    of_all = by_branch.get("", [])
     for part in parts:
-        for node in by_branch.get(part.branch, ()):
+        for node in merge(by_branch.get(part.branch, ()), of_all, key=lambda node: node.seq):
             late = part.cut is not None and node.seq > part.cut and node.kind in SHARED_UP_TO_CUT
             if not late and (part.until is None or node.seq <= part.until):
                 story.add(node)
         if part.turn is not None:
             story.leave(part.turn)
+            # What came later of the whole story counts in the part that goes on from here.
+            of_all = [node for node in of_all if part.until is not None and node.seq > part.until]
     return story
 
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from weakref import WeakValueDictionary
 
 from bot.events import Place, Request, Sorry
-from bot.works.story.log import Kind, Part, Story, cut_at, folded, lineage
+from bot.works.story.log import OF_ALL, Kind, Part, Story, cut_at, folded, lineage
 from storage.stories import BranchRow, Node, PlaceRow, Spot, Stories, StoryRow
 
 WRITTEN = ("start", "act", "say", "continue", "retry")
@@ -63,6 +64,19 @@ class Logs:
         self.stories = stories
         self._folded: OrderedDict[tuple[str, str], _Folded] = OrderedDict()
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+        self.writing: dict[str, set[str]] = {}
+        """By the turn whose scene is being written: the runs that do."""
+
+    @contextmanager
+    def being_written(self, turn: str, run: str) -> Iterator[None]:
+        """The run writes the turn's scene in here."""
+        self.writing.setdefault(turn, set()).add(run)
+        try:
+            yield
+        finally:
+            self.writing[turn].discard(run)
+            if not self.writing[turn]:
+                del self.writing[turn]
 
     async def here(self, place: Place, run: str = "", node: str = "") -> Played | None:
         """What is played in this place; as it stood before this run appended to it, which a crash has it do again.
@@ -134,8 +148,15 @@ class Logs:
         return await asyncio.to_thread(folded, parts, nodes) if len(nodes) > 200 else folded(parts, nodes)
 
     async def append(self, played: Played, *nodes: Node) -> int:
-        """Append to the branch that is played: the number of the last node. Raises KeyError for a deleted story."""
-        return await self.stories.append(played.row.space, played.row.id, played.branch, nodes)
+        """Append to the branch that is played, or to none what is of all: the number of the last node.
+
+        Raises KeyError for a deleted story.
+        """
+        seq, space, story = 0, played.row.space, played.row.id
+        for branch in ("", played.branch):
+            if own := [node for node in nodes if (node.kind in OF_ALL) == (branch == "")]:
+                seq = await self.stories.append(space, story, branch, own)
+        return seq
 
     async def fork(self, played: Played, id: str, name: str, turn: str, author: str) -> BranchRow:
         """A branch that leaves this one behind `turn`, "" for before the first; again the same does nothing.

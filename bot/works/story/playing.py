@@ -29,12 +29,20 @@ from bot.llm.base import Message, Prompt, room
 from bot.place_session import session_for, title_of
 from bot.words import Words, words
 from bot.works.story import cast, context, continuity, dice
-from bot.works.story.choices import Before, read_choices, taken_away, ways
+from bot.works.story.choices import (
+    Before,
+    read_choices,
+    stopcard,
+    taken_away,
+    ways,
+    ways_after_refusal,
+)
 from bot.works.story.log import SCENE, Excerpt, Mode, Story
 from bot.works.story.logs import Logs, Played, TakenAway, node, spot
 from bot.works.story.order import mode_of, whose
 from bot.works.story.presence import unknown_to
 from bot.works.story.recalling import excerpts, query_of
+from bot.works.story.safety import agreement, check_rating
 from bot.works.story.taken import Taken, called_up, choices_task, players, prompt, searched
 from bot.works.story.writing import Writing
 
@@ -44,6 +52,7 @@ if TYPE_CHECKING:
     from bot.works.story.config import StoryConfig
     from bot.works.story.memory.config import RecallConfig
     from bot.works.story.memory.memory import Memory
+    from bot.works.story.safety import Adults
     from storage.records import Records
     from storage.stories import Node
 
@@ -55,6 +64,7 @@ PROMPTS = (
     "story_scene",
     "story_speak",
     "story_again",
+    "story_soften",
     "story_cast",
     "story_chapter",
     "story_choices",
@@ -83,6 +93,7 @@ class Playing:
         settings: StoryConfig,
         memory: Memory,
         recall: RecallConfig,
+        adults: Adults,
     ) -> None:
         """`roles`: whose models a place has chosen itself. `own_names`: whether characters speak under theirs there."""
         self._logs = logs
@@ -95,6 +106,7 @@ class Playing:
         self.settings = settings
         self._memory = memory
         self._recall = recall
+        self._adults = adults
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -141,7 +153,8 @@ class Playing:
         if len(premise) > limits.premise_chars:
             raise Sorry("story.long_premise", length=len(premise), limit=limits.premise_chars)
         options = {name: str(value) for name, value in request.options.items() if isinstance(value, str)}
-        title = title_of(options.get("title") or premise)
+        title, agreed = title_of(options.get("title") or premise), agreement(request)
+        await check_rating(Story(settings={**agreed}), request, self._adults)
         await session_for(self._sessions, request, title)
         await self._logs.stories.create(spot(request.place), request.id, title, request.author.id)
         row = await self._logs.stories.story(space, request.id)
@@ -152,6 +165,8 @@ class Playing:
         author = request.author.id
         settings = {"title": title, "premise": premise, "gm": author, **given}
         nodes = [node(request.id, "set", "set", settings, author=author)]
+        if agreed:
+            nodes.append(node(request.id, "safety", "safety", agreed, author=author))
         for n, (name, sheet) in enumerate(people(options.get("cast", ""))):
             nodes.append(node(request.id, f"cast-{n}", "cast", {"name": name, "sheet": sheet}, author=author))
         opening = node(
@@ -166,6 +181,7 @@ class Playing:
         """Raises Sorry, or TakenAway."""
         played = await self._logs.going_on(request)
         story, text, limit = played.story, request.text.strip(), self.settings.turn_chars
+        await check_rating(story, request, self._adults)
         if request.verb != "continue" and not text:
             raise Sorry("story.no_turn" if not request.files else "story.file_no_turn", limit=limit)
         if len(text) > limit:
@@ -255,6 +271,7 @@ class Playing:
         head = played.story.head
         if head is None:
             raise Sorry("story.nothing_yet")
+        await check_rating(played.story, request, self._adults)
         if (stale := pressed_late(request, played.story)) is not None:
             return stale
         at = head.scene.at if head.scene is not None else None
@@ -262,8 +279,11 @@ class Playing:
             then = await self._logs.story(played.row.space, played.row.id, played.branch, at)
             same = head.id in then.turns and then.turns[head.id].act_shown == head.act_shown
             same = same and played.story.corrections == then.corrections and played.story.ticks == then.ticks
+            # What the table has agreed on since holds for another version, too.
+            same = same and context.agreed(then) == context.agreed(played.story)
             at = at if same and head.act == then.turns[head.id].act else None
         taken = await self.taken(request, played, head.id, at or played.story.seq)
+        taken = replace(taken, soften=bool(request.options.get("soften")))
         scene = head.scene
         if at is not None and scene is not None and scene.recalled is not None:
             taken = replace(taken, recalled=list(scene.recalled))
@@ -273,7 +293,9 @@ class Playing:
             return taken
         title = words(request.locale)("story.scene", n=taken.n)
         shown, choices = head.shown_by, list(scene.choices)
-        before = Before(shown, title, scene.text, choices, stage=head.stage, speaker=taken.speaker)
+        before = Before(
+            shown, title, scene.text, choices, stage=head.stage, speaker=taken.speaker, turn=head.id
+        )
         return replace(taken, before=before)
 
     def _may(self, request: Request, story: Story) -> None:
@@ -335,7 +357,18 @@ class Playing:
         )
 
     async def scene(self, run: Run, taken: Taken, say: Words) -> AsyncGenerator[Event, None]:
-        """The scene as it is written, and what can be done after it."""
+        """The scene as it is written, and what can be done after it; nothing of one that a stop card has taken away."""
+        with self._logs.being_written(taken.turn, run.id):
+            story = await self._logs.story(run.request.place.space, taken.story, taken.branch)
+            if taken.turn in story.carded:  # a crash came in between
+                yield Stage(taken.stage, "")
+                yield Text(say("story.carded"))
+                return
+            async with aclosing(self._scene(run, taken, say)) as events:
+                async for event in events:
+                    yield event
+
+    async def _scene(self, run: Run, taken: Taken, say: Words) -> AsyncGenerator[Event, None]:
         space = run.request.place.space
         if taken.lore is None and taken.lore_near:
             lore = await run.step(f"lore-{taken.turn}", lambda: self._near(space, taken), list[str])
@@ -376,13 +409,17 @@ class Playing:
         text, ended = writing.text, writing.ended
         if writing.acted_for:
             yield Notice(say("story.acts_for", names=", ".join(writing.acted_for)))
-        if not text:
+        if ended is not None and ended.finish == "refusal":
+            yield Notice(say("story.finish_refusal"))
+            yield ways_after_refusal(say)
+        elif not text:
             yield Notice(say("story.nothing_written"))
-        elif ended is not None and ended.finish in ("length", "refusal", "cut") and not taken.demo:
+        elif ended is not None and ended.finish in ("length", "cut") and not taken.demo:
             yield Notice(say(f"story.finish_{ended.finish}"))
         elif text in (message.text for message in asked.messages[-4:]):
             yield Notice(say("story.repeated"))
         if taken.more:
+            yield Choices("", (stopcard(taken.turn, say),))
             return
         offered: list[str] = []
         if text and ended is not None and (ended.finish == "end" or taken.demo) and taken.choices:
@@ -490,6 +527,8 @@ def pressed_late(request: Request, story: Story) -> Taken | None:
     if not request.answers or (story.head is not None and story.head.shown_by == request.answers):
         return None
     pressed = next((turn for turn in story.told if turn.shown_by == request.answers), None)
+    if any(turn.shown_by == request.answers for id, turn in story.turns.items() if id in story.carded):
+        return None  # under what stands there since a stop card was played
     if pressed is not None:
         return Taken(stale=pressed.id, n=story.path.index(pressed.id) + 1)
     # In a terminal "continue" is typed, and no press of what was taken back; another version is offered elsewhere, too.

@@ -38,6 +38,7 @@ from bot.works.story.log import MODES, SCENE, Story, Turn
 from bot.works.story.logs import WRITTEN, Away, Logs, Played, TakenAway, node, spot
 from bot.works.story.lorebook import LORE, LORE_CHARS
 from bot.works.story.order import last_taken, mode_of, passed, whose
+from bot.works.story.safety import agreed_lines, check_rating
 from bot.works.story.tree import Branches, lines
 from storage.stories import Spot
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from bot.kind import Runs
     from bot.works.story.config import StoryConfig
     from bot.works.story.presets import Presets
+    from bot.works.story.safety import Adults
     from storage.sessions import Sessions
     from storage.stories import StoryRow
 
@@ -105,8 +107,10 @@ class Table:
         own_names: Callable[[Request], Awaitable[bool]],
         settings: StoryConfig,
         runs: Runs,
+        adults: Adults,
     ) -> None:
         """`own_names`: whether characters speak under theirs where the request comes from."""
+        self._adults = adults
         self._logs = logs
         self._own_names = own_names
         self._runs = runs
@@ -395,8 +399,9 @@ class Table:
         if not found:
             names = ", ".join(row.name or say("story.main_branch") for row in rows)
             raise Sorry("story.no_branch", name=request.text.strip(), names=names)
-        taken_from = await self._play(request, played.row.id, found[-1].id)
         story = await self._logs.story(request.place.space, played.row.id, found[-1].id)
+        await check_rating(story, request, self._adults)
+        taken_from = await self._play(request, played.row.id, found[-1].id)
         return Done(
             "story.switched",
             {"name": found[-1].name or say("story.main_branch"), "n": story.length},
@@ -575,6 +580,7 @@ class Table:
                 if story.settings.get(name)
             ),
         ]
+        about += agreed_lines(story, say)
         if story.cast:
             about.append(cast.lines(story, say))
         if story.ideas:
@@ -595,8 +601,9 @@ class Table:
         found = found or [row for row in rows if wanted in row.title.casefold()]
         if not found:
             raise Sorry("story.no_story", name=request.text.strip())
-        await session_for(self._sessions, request, _title(found[0], say), over=True)
         row = found[0]
+        await check_rating(await self._logs.story(request.place.space, row.id, row.id), request, self._adults)
+        await session_for(self._sessions, request, _title(row, say), over=True)
         taken_from = await self._play(request, row.id, row.id)
         return Done("story.nothing_yet", title=_title(row, say), taken_from=taken_from)
 

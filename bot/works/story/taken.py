@@ -35,7 +35,8 @@ class Taken:
     written then. `recalled` is what the writer is told of long ago, None while nobody has looked for anything, in at
     most `recall_tokens`. `rolls` are the dice as people read them. `tokens` are those that the story may take.
     `speaker` is the character who replies, None for a scene; it is shown as the run's `stage`. `more`: others reply
-    after it. `branched` is what the branch is called that begins with the turn, "" where none does.
+    after it. `soften`: to be told in gentler words. `branched` is what the branch is called that begins with the turn,
+    "" where none does.
     """
 
     story: str = ""
@@ -73,6 +74,7 @@ class Taken:
     stage: str = SCENE
     speaker: Speaker | None = None
     more: bool = False
+    soften: bool = False
     branched: str = ""
     recall_tokens: int = 0
     recalled: list[Excerpt] | None = None
@@ -99,6 +101,9 @@ def prompt(story: Story, taken: Taken, lore: Sequence[str] = ()) -> Prompt:
         return context.briefly(story, turn, answer=taken.answer)
     task = "story_speak" if turn.act.speaker else "story_opening" if taken.opening else "story_scene"
     frame = framed(taken, task, words=str(taken.words))
+    if taken.soften:
+        gentler = "\n".join(part.strip() for part in taken.prompts["story_soften"].fill())
+        frame = replace(frame, task=f"{frame.task}\n{gentler}")
     told = before_turns(story, turn.id)
     pacing = "" if turn.act.speaker else nudge(story, told, taken.check, taken.nudge_after)
     frame = replace(frame, lore=tuple(lore), recalled=as_prompt(story, taken.recalled or ()), pacing=pacing)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bot.works.story.prompt_files import PromptFiles
     from bot.works.story.remembering import Remembering
     from bot.works.story.rewording import Rewording
+    from bot.works.story.safety import Safety
     from bot.works.story.speaking import Speaking
     from bot.works.story.table import Table
     from bot.works.story.world import World
@@ -55,8 +56,10 @@ class Stories:
         prompt_files: PromptFiles,
         outlining: Outlining,
         bringing: Bringing,
+        safety: Safety,
     ) -> None:
         self._bringing = bringing
+        self._safety = safety
         self._outlining = outlining
         self._asking = asking
         self._prompt_files = prompt_files
@@ -91,6 +94,8 @@ class Stories:
             "extracted": self._extracting.run,
             "import": self._bringing.files,
             "history": self._bringing.history,
+            "stopcard": self._safety.stopcard,
+            "safety": self._safety.agree,
             "edited": self._rewording.edited,
             "reword": self._rewording.answered,
             **({"fork": self._table.apart} if run.request.options.get("thread") else {}),

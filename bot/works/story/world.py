@@ -256,7 +256,7 @@ class World:
 
 
 def _settled(request: Request, turn: Turn | None) -> list[Node]:
-    if turn is None or turn.scene is None or not turn.scene.flags:
+    if turn is None or turn.scene is None or not (turn.scene.flags or turn.scene.crossed):
         return []
     body = {"scene": turn.scene.id}
     return [node(request.id, "settled", "settled", body, turn=turn.id, author=request.author.id)]

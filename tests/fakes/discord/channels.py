@@ -30,6 +30,7 @@ class Channel:
     guild: Guild | None
     recipients: list[User] = field(default_factory=list)
     denied: set[str] = field(default_factory=set)
+    nsfw: bool = False
     # A person who takes no messages from the bot.
     closed: bool = False
     topic: str | None = None
@@ -54,6 +55,11 @@ class Channel:
         """Take permissions from the bot in this channel and its threads."""
         may.bits(names)
         self.denied |= {name.upper() for name in names}
+        self.world.emit("CHANNEL_UPDATE", self.payload(), channel=self)
+
+    def restrict(self) -> None:
+        """Let nobody but adults in, from now on."""
+        self.nsfw = True
         self.world.emit("CHANNEL_UPDATE", self.payload(), channel=self)
 
     def allow(self, *names: str) -> None:
@@ -108,7 +114,7 @@ class Channel:
             "permission_overwrites": [overwrite] if self.denied else [],
             "parent_id": None,
             "topic": self.topic,
-            "nsfw": False,
+            "nsfw": self.nsfw,
             "rate_limit_per_user": 0,
         }
         if self.type == VOICE:

@@ -228,7 +228,9 @@ async def test_everybody_who_may_replies_each_in_a_turn_of_its_own(tmp_path: Pat
         assert speakers(said) == ["Mira", "Bo"]
         assert [one["title"] for one in said if one["event"] == "stage"] == ["Scene 2", "Scene 3"]
         assert texts(said) == "“I am Mira.”“I am Bo.”"
-        assert len([one for one in said if one["event"] == "choices"]) == 2, "under the last reply alone"
+        offered = [len(one["choices"]) for one in said if one["event"] == "choices"]
+        assert offered[0] == 1, "under the first reply the stop card alone"
+        assert len(offered) == 3
         heard = "\n".join(message["content"] for message in replies(writer)[1]["messages"])
         assert "“I am Mira.”" in heard
         assert "<silent>Cy</silent>" in heard

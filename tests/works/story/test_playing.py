@@ -205,7 +205,7 @@ async def test_bad_input_gets_a_sentence(tmp_path: Path, writer: Writer, line: s
     [
         (Reply(pieces=["  "]), "written nothing"),
         (Reply("A scene that stops in the", finish="length"), "cut off here"),
-        (Reply("I would rather", finish="refusal"), "did not want to go on"),
+        (Reply("I would rather", finish="refusal"), "nobody's fault"),
         (Reply(status=500, times=9), "Your turn is kept"),
         (Reply("Half of a scene", fault="drop"), "cut off in the middle"),
         (Reply("This is what was written as number 1."), "told the last scene once more"),

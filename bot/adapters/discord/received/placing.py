@@ -272,7 +272,7 @@ def request_of(
     # What is private is a conversation of its own; personal answers are only shown to one person.
     alone = private or (asked.personal and not here.direct)
     if pressed is None:
-        if alone and asked.plain:
+        if alone and (asked.plain or (asked.personal and row.urgent)):
             options[OPENLY], alone = True, False
         elif alone:
             raise Sorry("discord.only_slash", verb=row.path)
@@ -301,7 +301,14 @@ def request_of(
         locale,
         origin,
     )
-    return request, origin
+    return replace(request, adults=for_adults(event.channel)), origin
+
+
+def for_adults(channel: object) -> bool:
+    """Whether Discord lets nobody but adults in: a thread is as its channel, and what is not known is not."""
+    return isinstance(channel, discord.abc.GuildChannel | discord.Thread) and bool(
+        getattr(channel, "is_nsfw", bool)()
+    )
 
 
 def files_of(attached: Sequence[discord.Attachment | None]) -> tuple[File, ...]:

@@ -1,0 +1,219 @@
+"""Safety at the table: what it has agreed on, where mature stories may be told, and the stop card.
+
+The card takes a scene out of the story for good, on all branches, and what was played on from it. Nobody is asked who
+plays it or why, and nothing that is shown or kept with the story says who did.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bot.events import (
+    Answered,
+    Changed,
+    Choice,
+    Choices,
+    Event,
+    Link,
+    Notice,
+    Request,
+    Run,
+    Sorry,
+    Stage,
+    Text,
+)
+from bot.words import Words, words
+from bot.works.story.choices import something_else
+from bot.works.story.context import AGREED
+from bot.works.story.log import SCENE, Story
+from bot.works.story.logs import Logs, Played, TakenAway, node
+
+if TYPE_CHECKING:
+    from bot.kind import Runs
+
+MATURE: Final = "mature"
+AGREED_CHARS: Final = 1_000
+"""Of the lines, and of the veils."""
+NOTHING: Final = ("-", "none", "off", "nada", "nenhum", "nenhuma")
+
+Adults = Callable[[Request], Awaitable[bool]]
+"""Whether there are only adults where a request comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a stop card takes away. `again`: another one had taken it already."""
+
+    story: str
+    branch: str
+    turn: str
+    n: int
+    again: bool = False
+
+
+async def check_rating(story: Story, request: Request, adults: Adults) -> None:
+    """Raises Sorry for a mature story where not only adults are."""
+    if story.settings.get("rating") == MATURE and not await adults(request):
+        raise Sorry("story.not_for_all")
+
+
+def agreement(request: Request) -> dict[str, str]:
+    """What the options of a request say of it, "" for what shall be open again. Raises Sorry for what is too long."""
+    given = {}
+    for name in AGREED:
+        if (value := request.options.get(name)) is not None:
+            text = " ".join(str(value).split())
+            if len(text) > AGREED_CHARS:
+                raise Sorry("story.long_agreement", length=len(text), limit=AGREED_CHARS)
+            given[name] = "" if text.casefold() in NOTHING else text
+    return given
+
+
+def agreed_lines(story: Story, say: Words) -> list[str]:
+    """It, as people read it."""
+    given = {name: str(story.settings.get(name) or "") for name in AGREED}
+    if given["rating"]:
+        given["rating"] = say(f"names.rating_{given['rating']}")
+    return [f"**{say(f'story.agreed_{name}')}:** {value}" for name, value in given.items() if value]
+
+
+class Safety:
+    def __init__(
+        self, logs: Logs, runs: Runs, adults: Adults, *, checks: Callable[[Request], Awaitable[bool]]
+    ) -> None:
+        """`checks`: whether scenes are looked into where a request comes from."""
+        self._logs = logs
+        self._runs = runs
+        self._adults = adults
+        self._checks = checks
+        self._playing_card = asyncio.Lock()
+
+    async def agree(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Show what the table has agreed on, or change it; it holds from the next scene on, on all branches."""
+        request, say = run.request, words(run.request.locale)
+
+        async def agreed() -> list[str]:
+            try:
+                played = await (self._logs.going_on(request) if given else self._logs.played(request))
+            except TakenAway as error:
+                raise Sorry("story.taken_away") from error
+            if given.get("rating") == MATURE and not await self._adults(request):
+                raise Sorry("story.not_for_all")
+            if given:
+                kept = node(request.id, "safety", "safety", given, author=request.author.id)
+                await self._logs.append(played, kept)
+            now = await self._logs.story(request.place.space, played.row.id, played.branch)
+            return agreed_lines(now, say)
+
+        given = agreement(request)
+        lines = await run.step("agreed", agreed, list[str])
+        yield Stage("safety", say("story.safety"))
+        yield Text("\n".join(lines) or say("story.nothing_agreed"))
+        if lines and not await run.step("checks", lambda: self._checks(request), bool):
+            yield Notice(say("story.unchecked"))
+
+    async def stopcard(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Once, however many play it under the same scene. What is being written of it is stopped."""
+        request, say = run.request, words(run.request.locale)
+        card = await run.step("card", lambda: self._card(request), Card)
+        yield Stage("stopcard", "")
+        yield Text(say("story.card_again" if card.again else "story.card_played", n=card.n))
+        if card.again:
+            return
+        yield Answered()
+        shown = await run.step("shown", lambda: self._withdrawn(request.place.space, card), list[list[str]])
+        story = await self._logs.story(request.place.space, card.story, card.branch)
+        for shown_by, stage in shown[:-1]:
+            yield Changed(shown_by, stage, "", (Text(say("story.carded")),))
+        for shown_by, stage in shown[-1:]:
+            head = story.head
+            back = (
+                (Link(head.shown_by, say("story.scene", n=story.length)),) if head and head.shown_by else ()
+            )
+            on = (Choice(say("story.button_continue"), "/story continue"), something_else(say))
+            told = Text(say("story.carded_on" if head else "story.carded_all", n=story.length))
+            yield Changed(shown_by, stage, "", (told, *back, Choices(say("story.what_now"), on)))
+
+    async def _card(self, request: Request) -> Card:
+        """Raises Sorry."""
+        space = request.place.space
+        async with self._playing_card:  # of ten who play it at once, one comes first
+            played, turn = await self._meant(request)
+            story = played.story
+            card = Card(played.row.id, played.branch, turn, _number(story, turn))
+            if turn in story.carded:
+                again = story.cards.get(turn) != request.id
+                return Card(card.story, card.branch, turn, card.n, again=again)
+            await self._logs.append(played, node(request.id, f"stopcard/{turn}", "stopcard", {}, turn=turn))
+        await self._stopped(space, card)  # before anything is said about it
+        return card
+
+    async def _meant(self, request: Request) -> tuple[Played, str]:
+        """The branch and the turn of the scene that is meant: by a button, by its number, or the last one."""
+        space, wanted = request.place.space, request.text.strip()
+        if "/" in wanted:
+            found = await self._logs.stories.node(space, wanted)
+            row = await self._logs.stories.story(space, found.story_id) if found is not None else None
+            if found is None or row is None or found.kind != "act":
+                raise Sorry("story.gone")
+            story = await self._logs.story(space, row.id, found.branch_id)
+            here = await self._logs.here(request.place)
+            if here is not None and here.row.id == row.id and found.id in here.story.turns:
+                return here, found.id
+            return Played(row, found.branch_id, story), found.id
+        played = await self._logs.played(request)
+        story = played.story
+        if mine := next((turn for turn, run in story.cards.items() if run == request.id), ""):
+            return played, mine
+        if wanted:
+            number = int(wanted) if wanted.isascii() and wanted.isdecimal() and len(wanted) < 9 else 0
+            if not 1 <= number <= story.length:
+                raise Sorry("story.no_scene", n=wanted[:9], count=story.length)
+            return played, story.path[number - 1]
+        if story.cards and (story.head is None or story.head.first < story.card_at):
+            # Nothing was played since: who typed it at the same time meant the same scene.
+            raise Sorry("story.card_just_played", n=story.length)
+        if story.head is None:
+            raise Sorry("story.nothing_yet")
+        return played, story.head.id
+
+    async def _stopped(self, space: str, card: Card) -> set[str]:
+        """The runs that were writing something of what is gone."""
+        story = await self._logs.story(space, card.story, card.branch)
+        gone = story.gone_with(card.turn)
+        writing = {run for turn, runs in self._logs.writing.items() if turn in gone for run in runs}
+        for one in writing:
+            await self._runs.stop_run(space, one)
+        return writing
+
+    async def _withdrawn(self, space: str, card: Card) -> list[list[str]]:
+        """The messages of all that is gone, each as its run and stage, once nothing of it is being written."""
+        writing = await self._stopped(space, card)  # once more, should a crash have come in between
+        for shown_by in {*writing, *(shown_by for shown_by, _ in await self._messages(space, card))}:
+            await self._runs.ended(shown_by)
+        return [list(message) for message in await self._messages(space, card)]
+
+    async def _messages(self, space: str, card: Card) -> list[tuple[str, str]]:
+        """Whether or not their scenes are kept: one that was stopped at its first word is not."""
+        found: dict[tuple[str, str], None] = {}
+        for branch in await self._logs.stories.branches(space, card.story):
+            story = await self._logs.story(space, card.story, branch.id)
+            gone = story.gone_with(card.turn)
+            for turn in (turn for id, turn in story.turns.items() if id in gone):
+                shown = [
+                    (turn.id.partition("/")[0], SCENE),
+                    *((scene.run, scene.stage) for scene in turn.scenes),
+                ]
+                found |= dict.fromkeys([*shown, *((run, SCENE) for run in turn.moves)])
+        return [message for message in found if message[0]]
+
+
+def _number(story: Story, turn: str) -> int:
+    """The number of its scene, as it was told; 0 where it is on another line."""
+    number, id = 0, turn
+    while id and id in story.turns:
+        number, id = number + 1, story.turns[id].after
+    return number

@@ -1,0 +1,140 @@
+"""The stop card on Discord and Slack: once, by whomever, while a scene is written, and through kill -9."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.fakes.reply import Reply
+from tests.kill.instants import ALL
+from tests.kill.remains import live
+from tests.wire.conftest import PLATFORMS
+from tests.wire.house import House
+from tests.wire.stories import ANA, BIA, CHOICES, PREMISE, count
+from tests.wire.stories_played import seen
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.asyncio(loop_scope="module")]
+CARD = "✋ Stop card"
+GONE = "taken out of the story with the stop card"
+KILLS = 12 if ALL else 4
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["discord", "slack"])
+async def driver(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Any]:
+    house: House[Any] = House(tmp_path_factory.mktemp("house"), *PLATFORMS[request.param], tables=1)
+    yield await house.table()
+    await house.close()
+
+
+def cards(d: Any) -> int:
+    return len(live(d.process.data / "sutradhar.db", "SELECT id FROM story_nodes WHERE kind = 'stopcard'"))
+
+
+async def test_a_scene_is_taken_out_and_nobody_is_named(driver: Any) -> None:
+    d = driver
+    d.model.queue += [Reply("The sea is flat."), CHOICES]
+    talk = await d.ask(ANA, PREMISE, verb="story start")
+    await d.rest(1)
+    d.model.queue += [Reply("Spiders come out of the wall."), CHOICES]
+    await d.mention(ANA, talk, "I open the door.")
+    await d.rest(2)
+    before = cards(d)
+    told = await asyncio.gather(*(d.choose(who, talk, CARD) for who in (BIA, ANA, BIA, ANA, BIA)))
+    await d.until(lambda: count(talk.said(), GONE) == 1)
+    assert count(talk.said(), "Spiders") == 0, talk.said()
+    assert cards(d) == before + 1
+    assert any("out of the story" in text for one in told for text in one.said()), "the presser alone is told"
+    for post in talk.posts():
+        assert not (GONE in post.text and (ANA in post.text or BIA in post.text)), post
+        assert "Nobody is told who played the card" not in post.text, "that stands where only they see it"
+    d.model.queue += [Reply("The lamp burns on."), CHOICES]
+    await d.choose(BIA, talk, "Go on")
+    await d.until(lambda: count(talk.said(), "The lamp burns on.") == 1 and CARD in d.open_buttons(talk))
+    assert "Spiders" not in d.model.prompts[-1]
+    d.check()
+
+
+async def test_what_is_being_written_is_stopped_and_withdrawn(driver: Any) -> None:
+    d = driver
+    d.model.queue += [Reply("The sea is flat again."), CHOICES]
+    talk = await d.ask(ANA, PREMISE, verb="story start")
+    await d.until(lambda: count(talk.said(), "flat again") == 1 and CARD in d.open_buttons(talk))
+    held = d.model.hold("Spiders come out of the wall, and of the floor, and of everything at all.", at=6)
+    await d.mention(ANA, talk, "I open the door.")
+    await d.until(lambda: count(talk.said(), "Spiders") == 1)
+    await d.command(BIA, "story stopcard", talk=talk)
+    await d.until(lambda: count(talk.said(), GONE) == 1)
+    held.set()
+    assert count(talk.said(), "Spiders") == 0
+    assert not [post for post in talk.posts() if "stop" in post.actions]
+    d.model.queue += [Reply("The door stays shut."), CHOICES]
+    await d.mention(ANA, talk, "I leave it shut.")
+    await d.until(lambda: count(talk.said(), "The door stays shut.") == 1 and not d.model.queue)
+    assert "Spiders" not in d.model.prompts[-1]
+
+
+async def test_mature_stories_are_told_where_only_adults_are(driver: Any) -> None:
+    d = driver
+    await d.restart()
+    before = len(d.model.prompts)
+    received = len(d.states())
+    await d.ask(ANA, PREMISE, verb="story start", rating="mature")
+    await seen(lambda: len(d.states()) > received and d.states()[-1] == "failed")
+    assert len(d.model.prompts) == before
+    if hasattr(d, "discord"):
+        d.channels[0].restrict()
+    else:
+        await d.command(BIA, "settings set", **{"setting value": "story.mature on", "for": "channel"})
+        await d.until(lambda: d.states().count("") == 0)
+    d.model.queue += [Reply("The door is of oak."), CHOICES]
+    talk = await d.ask(ANA, PREMISE, verb="story start", rating="mature")
+    await d.until(lambda: count(talk.said(), "The door is of oak.") == 1 and not d.model.queue)
+    d.model.queue += [Reply("It opens in the thread, too."), CHOICES]
+    await d.mention(BIA, talk, "I push it.")
+    await d.until(lambda: count(talk.said(), "It opens in the thread, too.") == 1)
+    await d.until(lambda: not d.model.queue)
+
+
+def writer(asked: dict[str, Any], *, hold: bool = False) -> Reply:
+    last = str(asked["messages"][-1]["content"])
+    if "offer the players" in last:
+        return CHOICES
+    found = re.search(r"cellar (\d+)", last)
+    if found is None:
+        return Reply("The sea is flat once more.")
+    scene = f"Spiders of cellar {found[1]} come out. And they stay there for a very long time indeed."
+    return Reply(scene, gates={8: asyncio.Event()} if hold else {})
+
+
+async def test_a_kill_at_any_moment_of_a_stop_card(driver: Any) -> None:
+    d, chance = driver, random.Random("stop card")
+    await d.restart()  # people's turns are counted anew
+    d.model.script = writer
+    talk = await d.ask(ANA, PREMISE, verb="story start")
+    await d.until(lambda: count(talk.said(), "once more") == 1 and CARD in d.open_buttons(talk))
+    for n in range(KILLS):
+        scene, before = f"Spiders of cellar {n} come out.", cards(d)
+        d.model.script = partial(writer, hold=n % 2 == 1)
+        await d.mention(ANA, talk, f"I go into cellar {n}.")
+        await d.until(lambda scene=scene: count(talk.said(), scene) == 1)
+        if n % 2 == 0:
+            await seen(lambda: d.states().count("") == 0)
+        pressed = asyncio.create_task(d.command(BIA, "story stopcard", talk=talk))
+        await seen(lambda before=before: cards(d) == before + 1)  # type: ignore[misc]
+        await asyncio.sleep(chance.random() * 0.3)
+        await d.restart()
+        await asyncio.gather(pressed, return_exceptions=True)
+        await d.until(lambda scene=scene: count(talk.said(), scene) == 0)
+        await seen(lambda: d.states().count("") == 0)
+        assert count(talk.said(), "Spiders") == 0, talk.said()
+        assert cards(d) == before + 1
+    assert "Traceback" not in d.process.log(), d.process.log()

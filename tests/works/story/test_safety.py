@@ -1,0 +1,273 @@
+"""What a table agrees on, and the stop card: what it takes away is gone from everything but the log."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.events import Author, OptionValue, Place, Request
+from bot.works.story.exporting import exported
+from bot.works.story.importing import imported
+from bot.works.story.log import folded, lineage
+from tests.fakes.reply import Reply
+from tests.promises.talk import Talk
+from tests.works.story.test_playing import START, Writer, choices, last, playing, texts
+from tests.works.story.test_state import Service, found, looked_into
+from tests.works.story.test_state import playing as looking
+
+HERE = Place("terminal", "local", "terminal", "t")
+AGREED = "--rating teen --lines 'spiders; harm to children' --veils torture"
+CARD = "✋ Stop card"
+
+
+def whole(asked: Any) -> str:
+    return "\n".join(str(message["content"]) for message in asked["messages"])
+
+
+def card_of(events: Any) -> str:
+    """The line of the last scene's stop card."""
+    return str([one["command"] for one in choices(events) if one["label"] == CARD][-1])
+
+
+async def asks(
+    talk: Talk, verb: str, text: str = "", *, who: str = "ana", id: str = "", place: Place = HERE, **more: Any
+) -> str:
+    """A request of somebody at the table, and how it ended."""
+    assert talk.app is not None
+    options: dict[str, OptionValue] = more.pop("options", {})
+    number = len(talk.events)
+    one = Request(
+        id or f"{verb}-{who}-{number}", place, Author(who, who.title()), "story", verb, options, text, **more
+    )
+    return await (await talk.app.perform(one)).wait()
+
+
+async def log(talk: Talk, *kinds: str) -> list[Any]:
+    assert talk.app is not None
+    (row,) = await talk.app.house.stories.all("local")
+    found = await talk.app.house.stories.whole("local", row.id)
+    assert found is not None
+    return [node for node in found[2] if not kinds or node.kind in kinds]
+
+
+async def exported_now(talk: Talk) -> str:
+    assert talk.app is not None
+    (row,) = await talk.app.house.stories.all("local")
+    found = await talk.app.house.stories.whole("local", row.id)
+    assert found is not None
+    return exported(*found)
+
+
+async def test_the_writer_is_told_what_the_table_has_agreed_on(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(f"{START} {AGREED}")
+        for line in ("rating: teen", "lines: spiders; harm to children", "veils: torture"):
+            assert line in whole(writer.scenes[0])
+        await talk.say("I open the door.")
+        await talk.say("/story fork --scene 1")
+        shown = str(await talk.say("/story safety --lines clowns --veils none"))
+        assert "clowns" in shown
+        assert "torture" not in shown
+        assert "needs a model as `extractor`" in shown
+        await talk.say("/story retry")
+        assert "lines: clowns" in whole(writer.scenes[-1]), "another version minds it, too"
+        await talk.say("/story switch main")
+        await talk.say("I wait.")
+        assert "lines: clowns" in whole(writer.scenes[-1]), "it is of all branches"
+        assert "veils:" not in whole(writer.scenes[-1])
+        assert "clowns" in str(await talk.say("/story show"))
+        assert "at most 1000" in str(await talk.say(f"/story safety --lines {'x' * 1_001}"))
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "may go beyond"), ("pt-BR", "pode ir além")])
+async def test_what_goes_beyond_the_agreement_is_flagged_under_its_scene(
+    tmp_path: Path, language: str, said: str
+) -> None:
+    service = Service()
+    async with looking(tmp_path / "data", service, every=3) as talk:
+        await talk.say(f"/settings set language {language}")
+        service.finds(**found(crossed=["A spider crawls over Bo."]))
+        await talk.say(f"{START} {AGREED}")
+        await looked_into(talk, 1)  # though only every third scene is, where nothing is agreed on
+        assert "<agreed>rating: teen\nlines: spiders" in last(service.extracted[0])
+        await talk.until(lambda events: said in str(events))
+        assert "A spider crawls over Bo." in str(talk.events)
+        (scene,) = await log(talk, "scene")
+        kept = await talk.say(f"/story keep {scene.id}")
+        assert "1" in texts(kept)
+        assert any(one["event"] == "changed" and said not in str(one) for one in talk.events[-6:])
+
+
+async def test_without_an_agreement_nothing_goes_beyond_it(tmp_path: Path) -> None:
+    service = Service()
+    async with looking(tmp_path / "data", service) as talk:
+        service.finds(**found(crossed=["A spider crawls over Bo."]))
+        await talk.say(START)
+        await looked_into(talk, 1)
+        (node,) = await log(talk, "extracted")
+        assert json.loads(node.body)["crossed"] == []
+
+
+async def test_a_stop_card_takes_a_scene_out_of_all_but_the_log(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        writer.next.append(Reply("The cellar is full of spiders."))
+        cellar = await talk.say("I go down into the cellar.")
+        await talk.say("/story ideas what waits there")
+        await talk.say("/story remember -- Scene 2: The cellar is full of spiders.")
+        await talk.say("/story remember -- The lamp must never go out.")
+        await talk.say("I brush the spiders off.")
+        again = await talk.say("/story retry")
+        assert CARD in [one["label"] for one in choices(again)]
+        await talk.say("/story fork deep")
+        await talk.say("I dig among the spiders.")
+        await talk.say("/story switch main")
+        before = len(talk.events)
+        said = await talk.say(card_of(cellar))
+        assert "Nobody is told who" in texts(said)
+        assert "Scene 2" in texts(said)
+        await talk.until(lambda events: sum(one["event"] == "changed" for one in events) >= 4, before)
+        changed = [one for one in talk.events[before:] if one["event"] == "changed"]
+        assert all("spiders" not in str(one) for one in changed), "the messages of all versions and branches"
+        assert "behind scene 1" in str(changed[-1])
+        for branch in ("main", "deep"):
+            await talk.say(f"/story switch {branch}")
+            assert "nothing to bring back" in str(await talk.say("/story redo"))
+            shown = texts(await talk.say("/story show"))
+            assert "1 scene" in shown
+            assert "spiders" not in shown
+            await talk.say("I stay upstairs.")
+            assert "spiders" not in whole(writer.scenes[-1])
+            assert "The lamp must never go out." in whole(writer.scenes[-1])
+            assert "spiders" not in texts(await talk.say("/story recall the spiders in the cellar"))
+            assert "spiders" not in texts(await talk.say("/story recap"))
+        assert "spiders" not in str(writer.asked[-1])
+        text = await exported_now(talk)
+        assert "spiders" not in text
+        there = imported(text.encode(), "story.json", "other")
+        story = folded(lineage({row.id: row for row in there.branches}, there.story.id), there.nodes)
+        assert [turn.act.text for turn in story.told] == ["", "I stay upstairs."]
+        assert any("spiders" in node.body for node in await log(talk, "scene")), "the log keeps it"
+        (card,) = await log(talk, "stopcard")
+        assert card.author_id == "", "and not who played the card"
+
+
+async def test_ten_at_once_take_out_one_scene(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        for line in (START, "I open the door.", "I go in."):
+            shown = await talk.say(line)
+        ten = [asks(talk, "stopcard", card_of(shown).split()[-1], who=f"p{n}") for n in range(10)]
+        typed = [asks(talk, "stopcard", who=f"q{n}") for n in range(10)]
+        assert set(await asyncio.gather(*ten, *typed)) <= {"done", "failed"}
+        assert "2 scenes" in texts(await talk.say("/story show"))
+        assert len(await log(talk, "stopcard")) == 1
+        refused = await talk.say("/story stopcard")
+        assert "/story stopcard 2" in str(refused), "to go further back has to be meant"
+        await talk.say("/story stopcard 2")
+        assert "1 scene" in texts(await talk.say("/story show"))
+
+
+async def test_a_scene_is_taken_out_while_it_is_written(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        held = asyncio.Event()
+        writer.next.append(Reply(pieces=["The spiders ", "come out ", "of the wall."], gates={2: held}))
+        await talk.type("I open the door.")
+        await talk.until(lambda events: "come out" in str(events))
+        assert await asks(talk, "stopcard") == "done"
+        await talk.until(lambda events: any(one["event"] == "changed" for one in events))
+        assert "spiders" not in str([one for one in talk.events if one["event"] == "changed"][-1])
+        held.set()
+        await talk.say("I leave it shut.")
+        assert "spiders" not in whole(writer.scenes[-1])
+        assert "I open the door." not in whole(writer.scenes[-1])
+        await talk.say("/story retry")
+        assert "2 scenes" in texts(await talk.say("/story show"))
+
+
+async def test_another_version_is_stopped_as_well(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        await talk.say("I open the door.")
+        held = asyncio.Event()
+        writer.next.append(Reply(pieces=["The spiders ", "come out."], gates={1: held}))
+        await talk.type("/story retry")
+        await talk.until(lambda events: "The spiders" in str(events))
+        assert await asks(talk, "stopcard") == "done"
+        held.set()
+        await talk.until(lambda events: sum(one["event"] == "changed" for one in events) >= 2)
+        assert "1 scene" in texts(await talk.say("/story show"))
+        assert "come out" not in str(talk.events), "nothing more of it was shown"
+
+
+async def test_the_first_scene_is_taken_out_and_told_anew(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        await talk.say("/story stopcard")
+        await talk.until(lambda events: "begins anew" in str(events))
+        await talk.say("/story continue")
+        assert "first scene" in last(writer.scenes[-1])
+        assert "number 1" not in whole(writer.scenes[-1])
+
+
+async def test_what_is_no_scene_cannot_be_taken_out(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        assert "No story is played here" in str(await talk.say("/story stopcard"))
+        await talk.say(START)
+        for number in ("2", "0", "x", "9" * 30):
+            assert "no scene" in str(await talk.say(f"/story stopcard {number}"))
+        assert "not part of this branch" in str(await talk.say("/story stopcard nobody/act"))
+        (scene,) = await log(talk, "scene")
+        there = Place("terminal", "another", "terminal", "t")
+        assert await asks(talk, "stopcard", scene.turn, place=there) == "failed", "of another space"
+        assert len(await log(talk, "stopcard")) == 0
+
+
+async def test_mature_stories_are_told_among_adults_alone(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await talk.say("/help")
+        mature: dict[str, OptionValue] = {"rating": "mature"}
+        premise = "A door in the sea."
+        assert await asks(talk, "start", premise, options=mature, adults=False) == "failed"
+        assert "only where the place is marked for adults" in str(talk.events)
+        assert not writer.asked
+        assert await asks(talk, "start", premise, adults=False) == "done"
+        assert await asks(talk, "safety", options=mature, adults=False) == "failed"
+        assert await asks(talk, "safety", options=mature, adults=True) == "done"
+        for verb, text in (("act", "I knock."), ("retry", ""), ("switch", "main"), ("open", premise)):
+            assert await asks(talk, verb, text, adults=False) == "failed", verb
+            assert await asks(talk, verb, text, adults=True) == "done", verb
+        count = len(writer.scenes)
+        assert await asks(talk, "continue", adults=None) == "failed", "nobody has said so of the place"
+        assert len(writer.scenes) == count
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "nobody's fault"), ("pt-BR", "culpa de ninguém")])
+async def test_a_refusal_is_told_with_ways_on(tmp_path: Path, language: str, said: str) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(f"/settings set language {language}")
+        await talk.say(START)
+        for reply in (Reply(pieces=[""], finish="refusal"), Reply("I would rather", finish="refusal")):
+            writer.next.append(reply)
+            refused = await talk.say("I open the door.")
+            assert said in str(refused)
+            ways = [one["command"] for one in choices(refused)]
+            expected = ["/story retry", "/story retry --soften", "/story edit", "/settings set model.writer"]
+            assert ways[:4] == expected
+        await talk.say("/story retry --soften")
+        assert "gentler words" in last(writer.scenes[-1])
+        assert "I open the door." in last(writer.scenes[-1])
+        await talk.say("/story retry")
+        assert "gentler words" not in last(writer.scenes[-1])
