@@ -6,7 +6,7 @@ A person sees their own part, an admin everybody's. Calls no model and changes n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from bot import budget
 from bot.commands import WORKS
 from bot.config import MOST_DAYS
 from bot.events import Request
+from bot.markdown import harmless
 from bot.runs.requests import request_from_json
 from bot.words import Words, words
 from storage.ledger import Totals
@@ -22,7 +23,7 @@ from storage.ledger import Totals
 if TYPE_CHECKING:
     from bot.config import BudgetConfig
     from storage.feedback import Feedback
-    from storage.ledger import Ledger, Share
+    from storage.ledger import Conversation, Ledger, Share
 
 RECENT = 30
 """Days of a report without an option."""
@@ -52,7 +53,7 @@ class Report:
 
     `whole` is the sum of all that is shown, `others` the number of people besides those in `people`. `capped` is what
     the whole space has spent, or reserved for calls under way, in the days that its cap counts. `up` and `down` are
-    the ratings of answers in the whole space.
+    the ratings of answers in the whole space. `conversation` is the one where it was asked, of the same people.
     """
 
     days: int
@@ -64,6 +65,7 @@ class Report:
     capped: Decimal
     up: int
     down: int
+    conversation: Conversation | None = None
 
 
 class Accounts:
@@ -81,6 +83,9 @@ class Accounts:
             days=min(days, MOST_DAYS) if isinstance(days, int) else RECENT,
             everybody=request.author.admin,
         )
+        place, author = request.place, None if request.author.admin else request.author.id
+        here = (place.space, place.platform, place.channel, place.thread)
+        report = replace(report, conversation=await self._ledger.conversation(*here, author_id=author))
         return as_markdown(report, self._settings, words(request.locale), request.author.id)
 
     async def report(self, space: str, author: str, *, days: int = RECENT, everybody: bool = False) -> Report:
@@ -130,10 +135,26 @@ def as_markdown(report: Report, settings: BudgetConfig, say: Words, asker: str =
             parts.append(_table("usage.by_work", names, say))
     else:
         parts.append(say("usage.nothing"))
+    if report.conversation is not None:
+        parts.append(_conversation(report.conversation, say))
     parts.append(
         "\n".join(f"- {sentence}" for sentence in (*_notes(report, say), *_caps(report, settings, say)))
     )
     return "\n\n".join(parts)
+
+
+def _conversation(conversation: Conversation, say: Words) -> str:
+    spent = conversation.totals
+    read = spent.input_tokens + spent.cache_read_tokens + spent.cache_write_tokens
+    figures = {
+        "read": read,
+        "cached": spent.cache_read_tokens,
+        "stored": spent.cache_write_tokens,
+        "written": spent.output_tokens,
+    }
+    told = {name: _figure(n, say) for name, n in figures.items()}
+    title = harmless(conversation.title) or say("usage.untitled")
+    return say("usage.conversation", title=title, n=spent.calls, cost=_cost(spent, say), **told)
 
 
 def _people(report: Report, say: Words, asker: str) -> str:

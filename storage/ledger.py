@@ -84,6 +84,14 @@ class Caps:
     since: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What the answers of a session have cost; `title` may be ""."""
+
+    title: str
+    totals: Totals
+
+
 class OverCap(Exception):
     """The call might cost more than the cap leaves; nothing was reserved. `spent` is without this call."""
 
@@ -214,6 +222,29 @@ class Ledger:
         async with self._db.read() as connection:
             rows = await connection.execute(query)
             return [Share(author, work, last, Totals(*sums)) for author, work, last, *sums in rows]
+
+    async def conversation(
+        self, space: str, platform: str, channel: str, thread: str, *, author_id: str | None = None
+    ) -> Conversation | None:
+        """Of the place's active session, all that was ever answered in it, by one author's asking if given; None
+        where there is no session, or nothing was paid for."""
+        from sqlalchemy import and_, func, select
+
+        from storage.sessions import active_at
+        from storage.tables import exchanges, ledger, sessions
+
+        answered = and_(exchanges.c.run_id == ledger.c.run_id, exchanges.c.space == ledger.c.space)
+        query = (
+            select(func.max(sessions.c.title), *_sums())
+            .select_from(ledger.join(exchanges, answered).join(sessions))
+            .where(*active_at(space, platform, channel, thread), ledger.c.space == space)
+        )
+        if author_id is not None:
+            query = query.where(ledger.c.author_id == author_id)
+        async with self._db.read() as connection:
+            title, *sums = (await connection.execute(query)).one()
+        totals = Totals(*sums)
+        return Conversation(title, totals) if totals.calls else None
 
     async def requests(self, space: str, entries: Sequence[str]) -> dict[str, str]:
         """What the inbox keeps of the requests that calls were made for, by the entry's id."""

@@ -127,6 +127,20 @@ async def test_an_admin_sees_everybodys_by_their_names(desk: Desk) -> None:
     assert "your own part" not in told
 
 
+async def test_a_conversation_has_its_own_line_with_what_came_out_of_a_cache(desk: Desk) -> None:
+    sessions = desk.app.house.records.sessions
+    mine = await sessions.open("here", "terminal", "c", "t", "rules", author_id="ana", title="The mill")
+    other = await sessions.open("here", "terminal", "c", "elsewhere", "rules", author_id="ana", title="No")
+    for author, session in ((ANA, mine), (BIA, mine), (ANA, other)):
+        run = await desk.spent(author)
+        await sessions.add_exchange("here", session.id, run, "Who?", "She.")
+    line = "This conversation, “The mill”: {}, {} tokens read (of which {} out of a service's cache and 0 into it)"
+    assert line.format("1 call", "1,000", "200") in await desk.usage(ANA)
+    assert line.format("2 calls", "2,000", "400") in await desk.usage(BOSS)
+    assert "This conversation" not in await desk.usage(BOSS, THERE)
+    assert "Esta conversa, “The mill”: 1 chamada, 1.000 tokens lidos" in await desk.usage(ANA, locale="pt-BR")
+
+
 async def test_a_name_does_not_break_the_table(desk: Desk) -> None:
     await desk.spent(BIA)
     assert rows(await desk.usage(BOSS))[0].startswith(r"| Bia \| the *Bold* | 1 |")
