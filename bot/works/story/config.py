@@ -27,8 +27,8 @@ class StoryConfig:
     of the last `phrase_scenes` scenes are told to the writer as overused.
     With `ask_again` the writer writes on once more where its scene speaks or acts for a character whom a player plays.
     `lore_depth` turns are searched for keywords of the lorebook, whose entries take at most `lore_share` of the window.
-    Where these leave room, at most `lore_near` more come up whose meaning is near the turn's, by a cosine of at least
-    `lore_likeness`, which differs from model to model (docs/decisions.md); 0 does without.
+    Where these leave room, at most `lore_near` more come up whose meaning is near the turn's; 0 does without. That is by
+    a cosine of at least `lore_likeness`: 0 takes what is right for the embedding model (docs/decisions.md).
     """
 
     length: Literal["short", "medium", "long"] = choice("medium", "short", "long")
@@ -47,7 +47,7 @@ class StoryConfig:
     lore_depth: int = within(4, 0, 100)
     lore_share: float = within(0.25, 0.0, 1.0)
     lore_near: int = within(3, 0, 50)
-    lore_likeness: float = within(0.5, 0.0, 1.0)
+    lore_likeness: float = within(0.0, 0.0, 1.0)
     extract: bool = True
     extract_every: int = within(1, 1, 100)
     extract_lines: int = within(5_000, 0, 200_000)

