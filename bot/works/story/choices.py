@@ -139,15 +139,17 @@ def flagged(scene: Scene, number: int, say: Words, *, last: bool = False) -> tup
     """What goes beyond the table's agreement or contradicts the state, and what can be done about it; nothing once
     somebody has decided.
 
-    The `last` scene can be written another way; behind the others a branch can go on.
+    The `last` scene can be written another way, also where it acts for a player; behind the others a branch can go on.
     """
+    acts_for = (Notice(say("story.acts_for", names=", ".join(scene.acts_for))),)
+    shown = acts_for if last and scene.acts_for else ()
     told = [
         Notice("\n".join([say(f"story.{name}"), *(f"- {flag}" for flag in flags)]))
         for name, flags in (("crossed", scene.crossed), ("flagged", scene.flags))
         if flags
     ]
     if not told:
-        return ()
+        return shown
     correct = Choice(say("story.flag_correct"), "/story correct", say("story.flag_correct_how"))
     how = (
         Choice(say("story.flag_keep"), f"/story keep {scene.id}"),
@@ -156,7 +158,7 @@ def flagged(scene: Scene, number: int, say: Words, *, last: bool = False) -> tup
         if last
         else Choice(say("story.fork_here"), f"/story fork --scene {number}"),
     )
-    return (*told, Choices(say("story.flag_what"), how))
+    return (*shown, *told, Choices(say("story.flag_what"), how))
 
 
 def acts(choices: Sequence[str]) -> tuple[Choice, ...]:

@@ -27,8 +27,8 @@ class StoryConfig:
     of the last `phrase_scenes` scenes are told to the writer as overused.
     With `ask_again` the writer writes on once more where its scene speaks or acts for a character whom a player plays.
     `lore_depth` turns are searched for keywords of the lorebook, whose entries take at most `lore_share` of the window.
-    Where these leave room, at most `lore_near` more come up whose meaning is near the turn's; 0 does without. That is by
-    a cosine of at least `lore_likeness`: 0 takes what is right for the embedding model (docs/decisions.md).
+    Where these leave room, at most `lore_near` more come up whose meaning is near the turn's; 0 does without. By a
+    cosine of at least `lore_likeness`: 0 takes what is right for the embedding model (docs/decisions.md).
     """
 
     length: Literal["short", "medium", "long"] = choice("medium", "short", "long")

@@ -42,6 +42,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "stopped": "flag?",
         "edited": "flag?",
         "lore": "keys?",
+        "acts_for": "texts?",
     },
     "choices": {"scene": "scene", "choices": "texts"},
     "flip": {"scene": "scene?", "act": "act?"},

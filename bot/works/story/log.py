@@ -60,7 +60,8 @@ Kind: TypeAlias = Literal[
 
 act       a turn begins, or is worded anew (its `turn` is then another's): {mode, text, name, character?, speaker?,
           rolls?}
-scene     a version of the turn's scene: {text, at?, model?, stopped?, edited?, run?, stage?, recalled?, lore?}
+scene     a version of the turn's scene: {text, at?, model?, stopped?, edited?, run?, stage?, recalled?, lore?,
+          acts_for?}
 choices   what is offered under a scene: {scene, choices}
 flip      the version of the turn that counts: {scene} or {act}; {run} shows it from now on
 head      undo and redo: the story now ends with the node's `turn`, "" for before the first
@@ -284,6 +285,8 @@ class Scene:
     failed: int = 0
     """How often no answer of the extractor's about it could be used."""
     settled: bool = False
+    acts_for: tuple[str, ...] = ()
+    """Players' characters for whom it speaks or acts."""
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -545,6 +548,7 @@ class Story:
                 if recalled is not None
                 else None,
                 lore=tuple(body["lore"]) if "lore" in body else None,
+                acts_for=tuple(body.get("acts_for", ())),
             )
         )
         turn.moved = ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -402,7 +402,7 @@ class Playing:
         finally:
             # Also when stopped: what was shown has happened, and the story can go on from it.
             if text := writing.text:
-                await self._keep(run, taken, text, stopped=writing.ended is None)
+                await self._keep(run, taken, text, writing.acted_for, stopped=writing.ended is None)
         if taken.before is not None:  # not sooner: on some platforms it would keep the first words waiting
             now = await self._logs.story(space, taken.story, taken.branch)
             yield taken.before.greyed(now, say)
@@ -487,8 +487,12 @@ class Playing:
             return ()
         return tuple(read_choices(answer.text, by.sub_queries))
 
-    async def _keep(self, run: Run, taken: Taken, text: str, *, stopped: bool) -> None:
+    async def _keep(
+        self, run: Run, taken: Taken, text: str, acted_for: Sequence[str], *, stopped: bool
+    ) -> None:
         body: dict[str, Any] = {"text": text, "at": taken.at}
+        if acted_for:
+            body["acts_for"] = list(acted_for)
         if taken.recalled is not None:
             body["recalled"] = [[part.turns, part.start, part.chars] for part in taken.recalled]
         if taken.lore is not None:

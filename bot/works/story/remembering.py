@@ -194,21 +194,8 @@ class Remembering:
         story, space = played.story, request.place.space
         if story.head is None:
             raise Sorry("story.nothing_yet")
-        chapter = state.title_at(state.titles(story, story.path[: story.length]), story.length)
-        query = Query(request.text.strip()[:QUERY_CHARS], chapter=chapter)
-        who = str(request.options.get("character") or "")
-        unknown: set[str] = set()
-        if who:
-            if not (known := known_as(story, who)):
-                raise Sorry("story.no_character", name=who[: cast.NAME_CHARS])
-            unknown = unknown_to(story, known)
-        found = await self._memory.recall(
-            space, played.row.id, played.branch, story, query, self._by.pieces, unknown
-        )
-        best: dict[str, Recalled] = {}
-        for piece in found:
-            best.setdefault(piece.turn, piece)
-        return [_moment(story, piece) for piece in list(best.values())[:SHOWN] if piece.turn in story.turns]
+        who, text = str(request.options.get("character") or ""), request.text.strip()[:QUERY_CHARS]
+        return await moments(self._memory, space, played.row.id, played.branch, story, text, who, self._by)
 
     async def _since(self, request: Request) -> Since:
         """Raises Sorry."""
@@ -239,6 +226,26 @@ class Remembering:
             last = _played_at(story.head, zone)
             raise Sorry("story.nothing_since", when=f"{since:{SHOWN_TIME}}", last=f"{last:{SHOWN_TIME}}")
         return Since(taken, first)
+
+
+async def moments(
+    memory: Memory, space: str, id: str, branch: str, story: Story, text: str, who: str, by: RecallConfig
+) -> list[Moment]:
+    """The moments of the branch that tell most about the text; of those that the character `who` was there for, if one
+    is named. Raises Sorry for nobody's name.
+    """
+    chapter = state.title_at(state.titles(story, story.path[: story.length]), story.length)
+    unknown: set[str] = set()
+    if who:
+        if not (known := known_as(story, who)):
+            raise Sorry("story.no_character", name=who[: cast.NAME_CHARS])
+        unknown = unknown_to(story, known)
+    query = Query(text, chapter=chapter)
+    found = await memory.recall(space, id, branch, story, query, by.pieces, unknown)
+    best: dict[str, Recalled] = {}
+    for piece in found:
+        best.setdefault(piece.turn, piece)
+    return [_moment(story, piece) for piece in list(best.values())[:SHOWN] if piece.turn in story.turns]
 
 
 def _played_at(turn: Turn, zone: tzinfo) -> datetime:

@@ -155,15 +155,18 @@ class Playing(Writer):
         return super().__call__(asked)
 
 
-async def played(tmp_path: Path, writer: Playing, *, toml: str = "") -> Events:
-    """What is shown of a turn in a story where Mira is a player's."""
+async def played(tmp_path: Path, writer: Playing, *then: str, toml: str = "") -> Events:
+    """What is shown of a turn in a story where Mira is a player's; or of the last line `then`."""
     async with (
         WIRES["chat"].service(writer) as service,
         talking(settings(tmp_path / "data", service, toml=toml)) as talk,
     ):
         await talk.say(START)
         await talk.say("/story cast Mira: a diver --player Ana")
-        return await talk.say("I light the lamp.")
+        shown = await talk.say("I light the lamp.")
+        for line in then:
+            shown = await talk.say(line)
+        return shown
 
 
 async def test_a_scene_that_acts_for_a_player_is_written_on_once_more(tmp_path: Path) -> None:
@@ -184,6 +187,12 @@ async def test_one_that_does_so_again_is_shown_with_a_word(tmp_path: Path, again
     assert "speaks or acts for Mira" in str(events)
     offered = [one["label"] for one in choices(events)]
     assert {"Walk away.", "Write it another way"} <= set(offered), "it is gone on from as from any other"
+
+
+async def test_that_word_stays_when_the_scene_is_shown_once_more(tmp_path: Path) -> None:
+    events = await played(tmp_path, Playing(LINE), "/story flip next")
+    (changed,) = (one for one in events if one["event"] == "changed")
+    assert "speaks or acts for Mira" in str(changed)
 
 
 async def test_it_is_left_as_it_is_where_nobody_wants_that(tmp_path: Path) -> None:

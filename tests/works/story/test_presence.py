@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from itertools import count
@@ -19,6 +20,7 @@ from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
 from bot.works.story.presence import known_as, unknown_to
 from bot.works.story.recalling import as_prompt, excerpts
+from bot.works.story.remembering import moments
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors
@@ -75,13 +77,29 @@ async def memory() -> AsyncIterator[Memory]:
 
 
 async def recalled(memory: Memory, branch: str, story: Story, character: str) -> str:
-    """All that the character can be told by any search, as the writer reads it and as a player does."""
+    """All that the character can be told by any search, as the writer reads it and as a player does.
+
+    A player is shown the first moments alone: each secret is asked for by itself, too.
+    """
     by, unknown = RecallConfig(scenes=100), unknown_to(story, character)
     query = Query("the word of the vault secret " + " ".join(CAST))
     found = await excerpts(memory, "local", "story", branch, story, query, by, 100_000, unknown)
     pieces = await memory.recall("local", "story", branch, story, query, 1_000, unknown)
     assert not unknown & {piece.turn for piece in pieces}
-    return as_prompt(story, found)
+    secrets = {
+        word
+        for turn in story.told
+        for word in re.findall(r"secret\d+", turn.scene.text if turn.scene else "")
+    }
+    asked = [f"the word of the vault is {secret}" for secret in sorted(secrets)]
+    shown = [
+        moment.quote
+        for text in asked
+        for moment in await moments(memory, "local", "story", branch, story, text, character, by)
+    ]
+    told, read = "\n".join(shown), as_prompt(story, found)
+    assert {secret for secret in secrets if secret in told} == {one for one in secrets if one in read}
+    return read
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])

@@ -172,16 +172,32 @@ async def test_a_scene_that_nobody_can_look_into_keeps_no_other_one_waiting(
 
 
 @pytest.mark.slow
-async def test_what_was_left_out_is_caught_up_with_in_one_go(tmp_path: Path, service: Service) -> None:
+@pytest.mark.parametrize(
+    ("before", "line", "scenes"),
+    [
+        ((), "/story edit Bo sleeps.", AT_ONCE + 2),
+        ((), "I go on.", AT_ONCE + 3),
+        (("/story undo",), "/story redo", AT_ONCE + 2),
+        ((), "/story flip next", AT_ONCE + 2),
+        ((), "/story fork early --scene 1", 1),
+        (("/story fork early --scene 1",), "/story switch main", AT_ONCE + 2),
+    ],
+)
+async def test_what_was_left_out_is_caught_up_with_in_one_go(
+    tmp_path: Path, service: Service, before: tuple[str, ...], line: str, scenes: int
+) -> None:
     service.broken[""] = Reply(status=401)
     async with playing(tmp_path / "data", service) as talk:
         await talk.say(START)
         for n in range(AT_ONCE + 1):
             await talk.say(f"I do thing {n}.")
+        for one in before:
+            await talk.say(one)
         service.broken.clear()
-        await talk.say("/story edit Bo sleeps.")
-        await looked_into(talk, AT_ONCE + 2)
-        assert "Bo sleeps." in last(service.extracted[-1])
+        await talk.say(line)
+        await looked_into(talk, scenes)
+        told = "\n".join(map(last, service.extracted))
+        assert ("Bo sleeps." in told) == ("Bo sleeps." in line)
 
 
 @pytest.mark.parametrize(
