@@ -46,7 +46,7 @@ async def measure(n: int, folder: Path) -> dict[str, float]:
     per = SHARD // BATCH
     peaks = [max(rss[first : first + per]) for first in range(0, len(rss) - per + 1, per)]
     trend = np.polyfit(np.arange(len(peaks)) * SHARD * CHUNK_CHARS / 1e6, peaks, 1)[0]
-    await vectors.rest()
+    await vectors.release_memory()
     rested = process.memory_info().rss / 1e6
 
     took = []

@@ -90,9 +90,9 @@ def _folder(settings: Config, say: Words) -> Iterator[Finding]:
         yield Finding(False, say("doctor.data_bad", folder=folder, reason=error.strerror))
         return
     yield Finding(True, say("doctor.data", folder=folder))
-    from storage import rights
+    from storage import permissions
 
-    if names := rights.exposed(folder):
+    if names := permissions.exposed(folder):
         yield Finding(False, say("doctor.data_exposed", folder=folder, names=", ".join(names)))
     from storage.lock import StorageBusy, hold
 

@@ -21,7 +21,7 @@ from bot.retrieval.rerank import Reranking
 from bot.settings import Settings
 from bot.thread_history import ThreadHistory
 from bot.tracing import Tracing
-from storage import rights
+from storage import permissions
 from storage.councils import Councils
 from storage.db import Database
 from storage.faults import StorageFault
@@ -35,7 +35,7 @@ from storage.query_vectors import QueryVectors
 from storage.quizzes import Quizzes
 from storage.records import Records
 from storage.scripts import Scripts
-from storage.settings import KeptSettings
+from storage.settings import SettingsStore
 from storage.shelves import Shelves
 from storage.stories import Stories
 from storage.story_vectors import StoryVectors
@@ -98,7 +98,7 @@ class House:
         damage, jobs, kept_settings = (
             DamagedVectors(documents, vectors),
             Jobs(database),
-            KeptSettings(database),
+            SettingsStore(database),
         )
         shelves = Shelves(database)
         intake = Intake(config, documents, passages, vectors, embedding, damage)
@@ -176,7 +176,7 @@ async def _locked(config: Config) -> Lock:
     try:
         await asyncio.to_thread(config.data_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
         lock = await asyncio.to_thread(hold, config.data_dir / "lock")
-        await asyncio.to_thread(rights.tighten, config.data_dir)
+        await asyncio.to_thread(permissions.restrict, config.data_dir)
     except StorageBusy as busy:
         raise Sorry("storage.busy", folder=config.data_dir, pid=busy.pid or "?") from busy
     except StorageFault as fault:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from bot.events import Sorry
 
 if TYPE_CHECKING:
-    from storage.settings import KeptSettings, SettingRow
+    from storage.settings import SettingRow, SettingsStore
 
 BUNDLED = Path(__file__).parent.parent / "prompts.yml"
 OWN = "prompt."
@@ -140,7 +140,7 @@ class Wording:
 class Prompts:
     """The prompts of each space: its own wording where it has one, else the file's."""
 
-    def __init__(self, file: PromptFile, settings: KeptSettings) -> None:
+    def __init__(self, file: PromptFile, settings: SettingsStore) -> None:
         self._file = file
         self._settings = settings
 
@@ -153,7 +153,7 @@ class Prompts:
     async def wording(self, space: str, name: str) -> Wording:
         """The prompt, and whose it is. Raises Sorry("prompts.unknown") for a name that the file does not have."""
         bundled = self._file.get(name)
-        return _wording(bundled, await self._settings.one(space, OWN + name))
+        return _wording(bundled, await self._settings.get(space, OWN + name))
 
     async def all(self, space: str) -> list[Wording]:
         """Every prompt, in the file's order."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot.config import members
 from bot.events import Place, Request, Sorry
-from storage.settings import KeptSettings, Scope, SettingRow
+from storage.settings import Scope, SettingRow, SettingsStore
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -39,7 +39,7 @@ SPACES = 1_000
 class Settings:
     """Reads and writes settings, whose values the caller has checked. This process is the only one that writes."""
 
-    def __init__(self, kept: KeptSettings, config: Config) -> None:
+    def __init__(self, kept: SettingsStore, config: Config) -> None:
         self.kept = kept
         self._config = config
         self._remembered: OrderedDict[str, Sequence[SettingRow]] = OrderedDict()

@@ -1,4 +1,4 @@
-"""Chroma, embedded in a folder or on a server: its client, its collections, and what goes wrong with them.
+"""Chroma, embedded in a folder or on a server: its client, its collections, and its faults.
 
 Knows no model: vectors are always passed in, so Chroma never fetches one of its own. Knows no shelf either.
 """
@@ -45,7 +45,7 @@ class Shard:
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """What was said of it when it was begun."""
+        """The metadata that it was created with."""
         return self._collection.metadata or {}
 
     def count(self) -> int:
@@ -69,20 +69,22 @@ class Shard:
         named only those `among` them.
         """
         if among:
-            where: Where | None = _of("$in", [one for one in among if one not in without] or [""])
+            where: Where | None = _of(
+                "$in", [document_id for document_id in among if document_id not in without] or [""]
+            )
         else:
             where = _of("$nin", without) if without else None
-        found = self._collection.query(
+        result = self._collection.query(
             query_embeddings=vector.reshape(1, -1),
             n_results=max(1, k),
             where=where,
             include=["distances"],
         )
-        distances = found["distances"]
+        distances = result["distances"]
         if not distances:
             return []
         # Chroma's cosine distance is one minus the similarity.
-        return [(id, 1.0 - far) for id, far in zip(found["ids"][0], distances[0], strict=True)]
+        return [(id, 1.0 - far) for id, far in zip(result["ids"][0], distances[0], strict=True)]
 
     def forget(self, document_ids: Sequence[str]) -> None:
         self._collection.delete(where=_of("$in", document_ids))
@@ -94,7 +96,7 @@ def _of(operator: Literal["$in", "$nin"], documents: Sequence[str]) -> Where:
 
 
 class Chroma:
-    """A client that is opened by the first who needs it. Its shards are asked for, and used, within `run`."""
+    """A client that is opened on first use. Its shards are asked for, and used, within `run`."""
 
     def __init__(self, where: Path | str) -> None:
         """`where` is a folder for the embedded store, or a server's address (http or https)."""
@@ -139,10 +141,10 @@ class Chroma:
 
     def shards(self) -> list[Shard]:
         """All there are."""
-        return [Shard(one) for one in self._opened().list_collections()]
+        return [Shard(collection) for collection in self._opened().list_collections()]
 
-    def let_go(self) -> None:
-        """Give back what the client holds in memory; the next call opens it anew.
+    def release_memory(self) -> None:
+        """Free the client's memory; the next call opens it again.
 
         Its shards are of no use from then on, and have to be dropped before.
         """
@@ -161,7 +163,7 @@ class Chroma:
 
         assert isinstance(self._where, Path), "a server's folder is the server's"
         with suppress(ChromaError, ValueError, RuntimeError, OSError):  # it is damaged, after all
-            self.let_go()
+            self.release_memory()
         aside = self._where.with_name(f"{self._where.name}.damaged-{datetime.now(UTC):%Y%m%d-%H%M%S}")
         return self._where.rename(aside)
 

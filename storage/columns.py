@@ -1,4 +1,4 @@
-"""What tables are made of: the metadata that they register on, and the types that both databases keep alike.
+"""The metadata that tables register on, and the column types that behave alike on both databases.
 
 Knows no table.
 """

@@ -1,4 +1,4 @@
-"""What a council was asked, what its members answered, how they judged each other, and how it ended.
+"""Councils: the question, the members' answers, their ballots, and the verdict.
 
 Knows no model and counts no vote: `research`, `tally`, `shown`, `ranking` and `critiques` are the caller's JSON.
 A council that was withdrawn is gone: what its run still keeps of it afterwards goes nowhere.
@@ -154,10 +154,10 @@ class Councils:
 
         c = councils.c
         ended = func.coalesce(c.ended_at, datetime.now(UTC), type_=c.ended_at.type)
-        kept = councils.update().where(c.space == space, c.run_id == run)
+        unfinished = councils.update().where(c.space == space, c.run_id == run)
         async with self._db.write() as connection:
             await connection.execute(
-                kept.values(
+                unfinished.values(
                     kind=kind, verdict=verdict, dissent=dissent, chair=chair, tally=tally, ended_at=ended
                 )
             )
@@ -207,8 +207,8 @@ class Councils:
         from storage.tables import councils
 
         c = councils.c
-        here = (c.space == space, c.platform == platform, c.channel == channel, c.thread == thread)
-        query = select(c.run_id).where(*here).order_by(c.created_at.desc(), c.run_id.desc()).limit(1)
+        in_place = (c.space == space, c.platform == platform, c.channel == channel, c.thread == thread)
+        query = select(c.run_id).where(*in_place).order_by(c.created_at.desc(), c.run_id.desc()).limit(1)
         async with self._db.read() as connection:
             return (await connection.execute(query)).scalar_one_or_none()
 
@@ -254,8 +254,8 @@ class Councils:
         from storage.tables import councils
 
         # Held to the end of the transaction, so that it is not withdrawn in between.
-        there = councils.select().where(councils.c.space == space, councils.c.run_id == run)
-        if not rows or (await connection.execute(there.with_for_update())).one_or_none() is None:
+        council = councils.select().where(councils.c.space == space, councils.c.run_id == run)
+        if not rows or (await connection.execute(council.with_for_update())).one_or_none() is None:
             return
         new = self._db.insert(table)
         changed = {column.name: new.excluded[column.name] for column in table.c if not column.primary_key}
@@ -269,4 +269,4 @@ def _short(table: Table, *texts: str) -> list[ColumnElement[Any]]:
     """The table's columns, those of `texts` empty: megabytes that nobody counts are not read."""
     from sqlalchemy import literal
 
-    return [literal("").label(one.name) if one.name in texts else one for one in table.c]
+    return [literal("").label(column.name) if column.name in texts else column for column in table.c]

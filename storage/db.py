@@ -131,18 +131,18 @@ class Database:
                 self._idle.set()
 
     async def rows(self, query: Executable, of: Callable[..., T]) -> list[T]:
-        """What a query finds: each row as an `of`, which has a field of each column's name."""
+        """The rows of a query, each as an `of`, which has a field for each column."""
         async with self.read() as connection:
             return [of(**row._mapping) for row in await connection.execute(query)]
 
     async def row(self, query: Executable, of: Callable[..., T]) -> T | None:
-        """The same of a query that finds one row at most."""
+        """The same for a query of one row at most."""
         async with self.read() as connection:
             row = (await connection.execute(query)).one_or_none()
             return of(**row._mapping) if row else None
 
     async def column(self, query: Executable) -> list[Any]:
-        """The first column of what a query finds."""
+        """The first column of a query's rows."""
         async with self.read() as connection:
             return list((await connection.execute(query)).scalars())
 
@@ -180,7 +180,7 @@ class Database:
         return postgresql.insert(table).execution_options(preserve_rowcount=True)
 
     async def scrub(self) -> None:
-        """Keep no words that were deleted: in SQLite's log they outlive their row. Where others read, later.
+        """Overwrite deleted words: in SQLite's log they outlive their row. Where others read, later.
 
         On Postgres the server's own housekeeping does it (VACUUM, its write-ahead log).
         """

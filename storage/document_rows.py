@@ -1,4 +1,4 @@
-"""The library's values: a document on its way in, and the rows that come out.
+"""The library's values: a new document, and the rows that queries return.
 
 Knows no table.
 """

@@ -75,7 +75,8 @@ class Documents:
         if (outline := new.outline) is not None:
             about = {"document_id": new.id, "link": outline.link, "instructor": outline.instructor}
             lessons = [
-                {"document_id": new.id, "ordinal": n, **asdict(one)} for n, one in enumerate(outline.lessons)
+                {"document_id": new.id, "ordinal": n, **asdict(lesson)}
+                for n, lesson in enumerate(outline.lessons)
             ]
             parts += [(t.outlines, [about]), (t.lessons, lessons)]
         async with self._db.write() as connection:
@@ -100,18 +101,18 @@ class Documents:
         from storage.tables import documents
 
         d, changed = documents.c, False
-        here = (d.space == space, d.shelf == shelf)
-        mine = (*here, d.id.in_([new for new, _ in pairs]))
+        on_shelf = (d.space == space, d.shelf == shelf)
+        staged = (*on_shelf, d.id.in_([new for new, _ in pairs]))
         on_it = case((d.chunk_count <= d.embedded, "ready"), else_="lexical")
         async with self._db.write() as connection:
             await self._db.alone(connection, f"shelf:{space}:{shelf}")
-            built = select(d.id, d.source).where(*mine, d.state == "building")
+            built = select(d.id, d.source).where(*staged, d.state == "building")
             sources = {row.id: row.source for row in await connection.execute(built)}
             for new, old in pairs:
                 if new not in sources:
                     continue
                 place = d.id == old if old else d.source == sources[new]
-                retiring = documents.update().where(*here, d.state.in_(VISIBLE), place)
+                retiring = documents.update().where(*on_shelf, d.state.in_(VISIBLE), place)
                 now = datetime.now(UTC)
                 retired = await connection.execute(retiring.values(state="retired", retired_at=now))
                 if old and not retired.rowcount:
@@ -122,11 +123,11 @@ class Documents:
                 changed = True
             if changed:
                 await self._bump(connection, space, shelf)
-            there = await connection.execute(select(d.id).where(*mine, d.state.in_(VISIBLE)))
-            return set(there.scalars())
+            visible = await connection.execute(select(d.id).where(*staged, d.state.in_(VISIBLE)))
+            return set(visible.scalars())
 
     async def sweep(self, before: datetime) -> None:
-        """Take off, in all spaces, what nobody wants any more: what was retired `before`, and what was built for
+        """Take off, in all spaces, what is no longer needed: what was retired `before`, and what was built for
         runs that have ended.
         """
         from sqlalchemy import and_, exists, or_
@@ -163,8 +164,8 @@ class Documents:
         from storage.tables import documents
 
         async with self._db.write() as connection:
-            mine = (documents.c.space == space, documents.c.id == document_id)
-            shelves = await self._take_off(connection, *mine)
+            this_document = (documents.c.space == space, documents.c.id == document_id)
+            shelves = await self._take_off(connection, *this_document)
             for shelf in shelves:
                 await self._bump(connection, space, shelf)
         return bool(shelves)
@@ -179,8 +180,8 @@ class Documents:
         """Nothing is left of documents that were taken off their shelves."""
         from storage.tables import leftovers
 
-        mine = (leftovers.c.space == space, leftovers.c.document_id.in_(document_ids))
-        await self._db.run(leftovers.delete().where(*mine))
+        these = (leftovers.c.space == space, leftovers.c.document_id.in_(document_ids))
+        await self._db.run(leftovers.delete().where(*these))
 
     async def get(self, space: str, document_id: str) -> DocumentRow | None:
         """A document in any state; the others here give those that are on their shelf."""
@@ -211,16 +212,16 @@ class Documents:
         Capitals do not matter. More than one row means that the name is ambiguous.
         """
         rows = await self.list(space, shelf)
-        wanted = name.strip().casefold()
-        if not wanted:
+        folded = name.strip().casefold()
+        if not folded:
             return []
         return (
-            [row for row in rows if row.source.casefold() == wanted]
-            or [row for row in rows if row.title.casefold() == wanted]
+            [row for row in rows if row.source.casefold() == folded]
+            or [row for row in rows if row.title.casefold() == folded]
             or [
                 row
                 for row in rows
-                if len(wanted) >= 4 and (row.id.startswith(wanted) or row.id.endswith(wanted))
+                if len(folded) >= 4 and (row.id.startswith(folded) or row.id.endswith(folded))
             ]
         )
 
@@ -229,8 +230,8 @@ class Documents:
         from storage.tables import documents
 
         c = documents.c
-        mine = (c.space == space, c.shelf == shelf, c.sha256 == sha256, c.state.in_(VISIBLE))
-        rows = await self._documents(documents.select().where(*mine).order_by(c.id).limit(1))
+        same_file = (c.space == space, c.shelf == shelf, c.sha256 == sha256, c.state.in_(VISIBLE))
+        rows = await self._documents(documents.select().where(*same_file).order_by(c.id).limit(1))
         return rows[0] if rows else None
 
     async def mark_embedded(self, space: str, document_id: str, upto: int, embedder: str | None) -> bool:
@@ -246,8 +247,8 @@ class Documents:
         c = documents.c
         # One that is not on its shelf does not get there by its vectors.
         state = case((c.state.not_in(VISIBLE), c.state), (c.chunk_count <= upto, "ready"), else_="lexical")
-        mine = documents.update().where(c.space == space, c.id == document_id)
-        return await self._db.run(mine.values(embedded=upto, embedder=embedder, state=state)) == 1
+        this_document = documents.update().where(c.space == space, c.id == document_id)
+        return await self._db.run(this_document.values(embedded=upto, embedder=embedder, state=state)) == 1
 
     async def without_vectors(self) -> Sequence[DocumentRow]:
         """Of all spaces, what is on its shelf and waits for (more of) its vectors; the first ones first."""

@@ -1,4 +1,4 @@
-"""What can go wrong with a store, in a few words instead of a hundred driver errors.
+"""The faults of a store: a few kinds instead of a hundred driver errors.
 
 Knows no sentences: whoever shows a fault to a person picks the words by its kind.
 """

@@ -18,7 +18,7 @@ class Feedback:
         self._db = db
 
     async def give(self, space: str, run: str, author: str, verdict: Verdict) -> None:
-        """The last word of a person on a run counts."""
+        """A person's latest verdict on a run counts."""
         from storage.tables import feedback as t
 
         values = {"verdict": verdict, "updated_at": datetime.now(UTC)}

@@ -1,4 +1,4 @@
-"""Requests as they came in, in order, so that none is lost and none is done twice.
+"""Requests in the order of arrival, so that none is lost and none is done twice.
 
 Knows nothing of what a request asks: `payload` is the caller's JSON.
 """
@@ -84,8 +84,8 @@ class Inbox:
         """The latest that this person asked in the space."""
         from storage.tables import inbox
 
-        mine = (inbox.c.space == space, inbox.c.author_id == author_id)
-        query = inbox.select().where(*mine).order_by(inbox.c.seq.desc()).limit(1)
+        by_author = (inbox.c.space == space, inbox.c.author_id == author_id)
+        query = inbox.select().where(*by_author).order_by(inbox.c.seq.desc()).limit(1)
         return await self._db.row(query, InboxRow)
 
     async def set_states(self, states: Mapping[str, InboxState]) -> None:
@@ -95,12 +95,12 @@ class Inbox:
         from storage.tables import inbox
 
         changed = inbox.update().where(inbox.c.id == bindparam("of")).values(state=bindparam("to"))
-        begun = changed.where(or_(*(inbox.c.state == one for one in UNFINISHED)))
+        started = changed.where(or_(*(inbox.c.state == unfinished for unfinished in UNFINISHED)))
         running, ended = list[dict[str, str]](), list[dict[str, str]]()
         for id, state in states.items():
             (running if state in UNFINISHED else ended).append({"of": id, "to": state})
         async with self._db.write() as connection:
-            for change, rows in ((begun, running), (changed, ended)):
+            for change, rows in ((started, running), (changed, ended)):
                 if rows:
                     await connection.execute(change, rows)
 

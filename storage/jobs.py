@@ -1,4 +1,4 @@
-"""Library jobs as people look at them: how far, what failed, how it ended.
+"""Library jobs as people see them: progress, failed files, outcome.
 
 Knows nothing of the work itself, which the engine keeps durable; `values` is the caller's JSON.
 """
@@ -92,9 +92,9 @@ class Jobs:
         return await self._db.run(new.on_conflict_do_nothing()) == 1
 
     async def progress(
-        self, space: str, id: str, phase: str, done: int, total: int, *, files_done: int | None = None
+        self, space: str, id: str, phase: str, bytes_done: int, total: int, *, files_done: int | None = None
     ) -> None:
-        values: dict[str, object] = {"phase": phase, "done": done, "total": total}
+        values: dict[str, object] = {"phase": phase, "done": bytes_done, "total": total}
         if files_done is not None:
             values["files_done"] = files_done
         await self._update(space, id, values)
@@ -124,9 +124,9 @@ class Jobs:
         async with self._db.read() as connection:
             rows = [dict(row._mapping) for row in await connection.execute(query)]
             runs = {run_of(row["id"]) for row in rows}
-            asked = inbox.select().with_only_columns(inbox.c.id, inbox.c.state)
-            asked = asked.where(inbox.c.space == space, inbox.c.id.in_(runs))
-            states = {row.id: row.state for row in await connection.execute(asked)}
+            of_runs = inbox.select().with_only_columns(inbox.c.id, inbox.c.state)
+            of_runs = of_runs.where(inbox.c.space == space, inbox.c.id.in_(runs))
+            states = {row.id: row.state for row in await connection.execute(of_runs)}
             wrong = job_errors.select().where(
                 job_errors.c.space == space, job_errors.c.job_id.in_([row["id"] for row in rows])
             )
@@ -167,8 +167,8 @@ class Jobs:
 
         i, e = inbox.c, job_errors.c
         ended = inbox.select().with_only_columns(i.state).where(i.space == space, i.id == run)
-        mine = or_(e.job_id == run, e.job_id.endswith(f":{run}", autoescape=True))
-        names = job_errors.select().with_only_columns(e.name, e.key).where(e.space == space, mine)
+        of_run = or_(e.job_id == run, e.job_id.endswith(f":{run}", autoescape=True))
+        names = job_errors.select().with_only_columns(e.name, e.key).where(e.space == space, of_run)
         async with self._db.read() as connection:
             if await connection.scalar(ended) in ("done", "stopped"):
                 return None

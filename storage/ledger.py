@@ -1,4 +1,4 @@
-"""What was spent: every paid call reserves an estimate first, if the caps allow it, then settles.
+"""The ledger of spending: every paid call first reserves an estimate, if the caps allow it, then settles.
 
 Knows no prices, and no caps but those it is given. A call cut off by a crash leaves its reservation standing,
 which counts as spent.
@@ -210,10 +210,10 @@ class Ledger:
         from storage.tables import inbox, ledger
 
         work = func.coalesce(inbox.c.work, "")
-        asked = and_(inbox.c.id == ledger.c.run_id, inbox.c.space == ledger.c.space)
+        on_run = and_(inbox.c.id == ledger.c.run_id, inbox.c.space == ledger.c.space)
         query = (
             select(ledger.c.author_id, work, func.max(ledger.c.id), *_sums())
-            .select_from(ledger.outerjoin(inbox, asked))
+            .select_from(ledger.outerjoin(inbox, on_run))
             .where(ledger.c.space == space, ledger.c.created_at >= since)
             .group_by(ledger.c.author_id, inbox.c.work)
         )
@@ -252,10 +252,10 @@ class Ledger:
 
         from storage.tables import inbox, ledger
 
-        asked = and_(inbox.c.id == ledger.c.run_id, inbox.c.space == ledger.c.space)
+        on_run = and_(inbox.c.id == ledger.c.run_id, inbox.c.space == ledger.c.space)
         query = (
             select(ledger.c.id, inbox.c.payload)
-            .select_from(ledger.join(inbox, asked))
+            .select_from(ledger.join(inbox, on_run))
             .where(ledger.c.space == space, ledger.c.id.in_(entries))
         )
         async with self._db.read() as connection:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 CHECK_S = 5.0
-"""Between two looks at whether the server still knows us."""
+"""Seconds between two checks whether the server still holds the lock."""
 
 ANSWER_S = 5.0
 """How long the server may take for a look, or for taking the lock again: a busy machine is not a lost connection."""
@@ -174,13 +174,13 @@ class ServerLock:
             hide_parameters=True,
             connect_args={"application_name": self._name, "connect_timeout": 10},
         )
-        taken = False
+        locked = False
         self._connection = await engine.connect()
         try:
             for setting in _KEEPALIVE:
                 await self._connection.exec_driver_sql(f"SET {setting}")
             if await self._connection.scalar(text("SELECT pg_try_advisory_lock(:kind, :key)"), key):
-                taken = True
+                locked = True
                 return True
             for pid, name in (await self._connection.execute(text(_HOLDER), key)).all():
                 if name != self._name:
@@ -189,7 +189,7 @@ class ServerLock:
                 await self._connection.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": pid})
             return False
         finally:
-            if not taken:
+            if not locked:
                 await self._close()
 
     async def _close(self) -> None:

@@ -1,4 +1,4 @@
-"""Notes that the process leaves itself from one start to the next: what it has announced, whom it has welcomed.
+"""Notes of the process from one start to the next: what it has announced, whom it has welcomed.
 
 Of no space: nothing that a person wrote belongs here.
 """

@@ -1,4 +1,4 @@
-"""What a run's message offers behind its buttons, for presses that come after a restart.
+"""The offers behind a message's buttons, for presses that come after a restart.
 
 Knows no platform and no kind: an item is the caller's JSON, numbered from 0.
 """
@@ -24,9 +24,9 @@ class Offers:
         new = {"space": space, "run_id": run, "kind": kind, "created_at": datetime.now(UTC)}
         new["author_id"] = author_id
         rows = [{**new, "n": n, "item": item} for n, item in enumerate(items)]
-        mine = (t.c.space == space, t.c.run_id == run, t.c.kind == kind)
+        same_kind = (t.c.space == space, t.c.run_id == run, t.c.kind == kind)
         async with self._db.write() as connection:
-            await connection.execute(t.delete().where(*mine))
+            await connection.execute(t.delete().where(*same_kind))
             if rows:
                 await connection.execute(t.insert(), rows)
 
@@ -42,9 +42,9 @@ class Offers:
         """In their order."""
         from storage.tables import offers as t
 
-        mine = (t.c.space == space, t.c.run_id == run, t.c.kind == kind)
+        same_kind = (t.c.space == space, t.c.run_id == run, t.c.kind == kind)
         async with self._db.read() as connection:
-            rows = await connection.execute(t.select().where(*mine).order_by(t.c.n))
+            rows = await connection.execute(t.select().where(*same_kind).order_by(t.c.n))
             return [str(row.item) for row in rows]
 
     async def forget(self, space: str, run: str) -> None:

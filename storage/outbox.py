@@ -40,27 +40,27 @@ class Outbox:
         new = self._db.insert(outbox).values(
             space=space, run_id=run, stage=stage, state="sending", created_at=datetime.now(UTC)
         )
-        mine = (outbox.c.space == space, outbox.c.run_id == run, outbox.c.stage == stage)
+        this_stage = (outbox.c.space == space, outbox.c.run_id == run, outbox.c.stage == stage)
         async with self._db.write() as connection:
             fresh = (await connection.execute(new.on_conflict_do_nothing())).rowcount == 1
-            row = (await connection.execute(outbox.select().where(*mine))).one()
+            row = (await connection.execute(outbox.select().where(*this_stage))).one()
             return OutboxRow(**row._mapping, fresh=fresh)
 
     async def sent(self, space: str, run: str, stage: str, message_id: str, shown: str | None = None) -> None:
         """Note that the message is there, and what it shows now."""
         from storage.tables import outbox
 
-        mine = (outbox.c.space == space, outbox.c.run_id == run, outbox.c.stage == stage)
+        this_stage = (outbox.c.space == space, outbox.c.run_id == run, outbox.c.stage == stage)
         await self._db.run(
-            outbox.update().where(*mine).values(state="sent", message_id=message_id, shown=shown)
+            outbox.update().where(*this_stage).values(state="sent", message_id=message_id, shown=shown)
         )
 
     async def get(self, space: str, run: str, stage: str) -> OutboxRow | None:
         """The stage's row, if the stage was ever claimed."""
         from storage.tables import outbox
 
-        mine = (outbox.c.space == space, outbox.c.run_id == run, outbox.c.stage == stage)
-        return await self._db.row(outbox.select().where(*mine), OutboxRow)
+        this_stage = (outbox.c.space == space, outbox.c.run_id == run, outbox.c.stage == stage)
+        return await self._db.row(outbox.select().where(*this_stage), OutboxRow)
 
     async def shown_by(self, space: str, *message_ids: str) -> list[tuple[str, str]]:
         """The runs, and their stages, that have a message of one of these ids.
@@ -79,15 +79,15 @@ class Outbox:
         """What messages of the run show, those that were claimed first at the beginning; parts of one are left out."""
         from storage.tables import outbox as t
 
-        mine = (t.c.space == space, t.c.run_id == run, t.c.message_id.is_not(None))
+        sent_of_run = (t.c.space == space, t.c.run_id == run, t.c.message_id.is_not(None))
         async with self._db.read() as connection:
-            rows = await connection.execute(t.select().where(*mine).order_by(t.c.created_at))
+            rows = await connection.execute(t.select().where(*sent_of_run).order_by(t.c.created_at))
             return [str(row.stage) for row in rows if "#" not in row.stage]
 
     async def cut_off(self, space: str, run: str) -> list[str]:
-        """The run's messages that are there and were never shown to their end."""
+        """The run's messages that were posted but not finished."""
         from storage.tables import outbox as t
 
-        mine = (t.c.space == space, t.c.run_id == run, t.c.message_id.is_not(None), t.c.shown.is_(None))
+        unfinished = (t.c.space == space, t.c.run_id == run, t.c.message_id.is_not(None), t.c.shown.is_(None))
         async with self._db.read() as connection:
-            return [str(row.message_id) for row in await connection.execute(t.select().where(*mine))]
+            return [str(row.message_id) for row in await connection.execute(t.select().where(*unfinished))]

@@ -38,21 +38,24 @@ class Outlines:
         from storage.tables import documents, lessons, outlines
 
         d, k = documents.c, lessons.c
-        here = (d.space == space, d.shelf == shelf, d.state.in_(VISIBLE))
+        on_shelf = (d.space == space, d.shelf == shelf, d.state.in_(VISIBLE))
         heads = (
             select(d.id, d.source, d.title, d.language, outlines.c.link, outlines.c.instructor)
             .join(outlines, outlines.c.document_id == d.id)
-            .where(*here)
+            .where(*on_shelf)
             .order_by(d.title, d.id)
         )
         parts = (
             select(k.document_id, k.id, k.number, k.title, k.link, k.first, k.past)
             .join(documents)
-            .where(*here)
+            .where(*on_shelf)
             .order_by(k.document_id, k.ordinal)
         )
         async with self._db.read() as connection:
-            found = (await connection.execute(heads)).all()
+            head_rows = (await connection.execute(heads)).all()
             rows = (await connection.execute(parts)).all()
-        of = {id: tuple(Lesson(*row[1:]) for row in mine) for id, mine in groupby(rows, itemgetter(0))}
-        return [OutlineRow(*head, of.get(head.id, ())) for head in found]
+        of = {
+            id: tuple(Lesson(*row[1:]) for row in lesson_rows)
+            for id, lesson_rows in groupby(rows, itemgetter(0))
+        }
+        return [OutlineRow(*head, of.get(head.id, ())) for head in head_rows]

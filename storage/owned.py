@@ -1,4 +1,4 @@
-"""A person's sessions: found by name, taken up again, renamed, put away, deleted.
+"""A person's sessions: found by name, resumed, renamed, archived, deleted.
 
 Knows nothing of works, and lets nobody reach another person's session or another space's.
 """
@@ -45,23 +45,29 @@ class OwnedSessions:
         from storage.tables import sessions
 
         now = datetime.now(UTC)
-        mine = (*_own(space, author_id), sessions.c.id == session_id)
+        this_session = (*_own(space, author_id), sessions.c.id == session_id)
         async with self._db.write() as connection:
-            row = (await connection.execute(sessions.select().where(*mine))).one_or_none()
+            row = (await connection.execute(sessions.select().where(*this_session))).one_or_none()
             if row is None:
                 return None
-            here = (*active_at(space, row.platform, channel, thread), sessions.c.id != session_id)
-            await connection.execute(sessions.update().where(*here).values(state="closed", closed_at=now))
-            there = {"channel": channel, "thread": thread, "state": "active", "closed_at": None}
-            await connection.execute(sessions.update().where(*mine).values(**there, updated_at=now))
-            return SessionRow(**(await connection.execute(sessions.select().where(*mine))).one()._mapping)
+            others_active = (*active_at(space, row.platform, channel, thread), sessions.c.id != session_id)
+            await connection.execute(
+                sessions.update().where(*others_active).values(state="closed", closed_at=now)
+            )
+            active_here = {"channel": channel, "thread": thread, "state": "active", "closed_at": None}
+            await connection.execute(
+                sessions.update().where(*this_session).values(**active_here, updated_at=now)
+            )
+            return SessionRow(
+                **(await connection.execute(sessions.select().where(*this_session))).one()._mapping
+            )
 
     async def rename(self, space: str, author_id: str, session_id: str, title: str) -> bool:
         """Whether it is one of this person's."""
         return await self._change(space, author_id, session_id, title=title)
 
     async def archive(self, space: str, author_id: str, session_id: str) -> bool:
-        """Put the session away; whether it is one of this person's."""
+        """Archive the session; whether it is one of this person's."""
         return await self._change(space, author_id, session_id, state="archived", closed_at=datetime.now(UTC))
 
     async def runs(
@@ -76,24 +82,24 @@ class OwnedSessions:
         from storage.tables import exchanges, inbox, sessions
 
         i, s, e = inbox.c, sessions.c, exchanges.c
-        mine = (*_own(space, author_id), s.id == session_id)
+        this_session = (*_own(space, author_id), s.id == session_id)
         async with self._db.read() as connection:
-            row = (await connection.execute(sessions.select().where(*mine))).one_or_none()
+            row = (await connection.execute(sessions.select().where(*this_session))).one_or_none()
             if row is None:
                 return []
             place = ("space", "platform", "channel", "thread")
-            there = [s[name] == getattr(row, name) for name in place]
-            left = select(func.max(s.closed_at)).where(*there, s.closed_at < row.created_at)
-            since = await connection.scalar(left)
-            asked = [i[name] == getattr(row, name) for name in place]
-            asked += [i.author_id == author_id, i.work.in_(works)]
-            asked += [i.created_at > since] if since is not None else []
-            asked += [i.created_at <= row.closed_at] if row.closed_at is not None else []
+            same_place = [s[name] == getattr(row, name) for name in place]
+            closed_before = select(func.max(s.closed_at)).where(*same_place, s.closed_at < row.created_at)
+            since = await connection.scalar(closed_before)
+            conditions = [i[name] == getattr(row, name) for name in place]
+            conditions += [i.author_id == author_id, i.work.in_(works)]
+            conditions += [i.created_at > since] if since is not None else []
+            conditions += [i.created_at <= row.closed_at] if row.closed_at is not None else []
             answered = select(e.run_id).where(e.space == space)
-            asked.append(i.id.not_in(answered.where(e.session_id != session_id)))
+            conditions.append(i.id.not_in(answered.where(e.session_id != session_id)))
             words = or_(
                 i.id.in_(answered.where(e.session_id == session_id)),
-                and_(*asked),
+                and_(*conditions),
                 and_(i.author_id == author_id, i.work == naming),
             )
             earlier = select(i.seq).where(i.id == before).scalar_subquery()
@@ -109,18 +115,20 @@ class OwnedSessions:
 
         from storage.tables import councils, exchanges, sessions
 
-        mine = (*_own(space, author_id), sessions.c.id == session_id)
-        asked = select(exchanges.c.run_id).join(sessions).where(*mine)
-        held = councils.delete().where(councils.c.space == space, councils.c.run_id.in_(asked))
+        this_session = (*_own(space, author_id), sessions.c.id == session_id)
+        runs_of_session = select(exchanges.c.run_id).join(sessions).where(*this_session)
+        councils_of_session = councils.delete().where(
+            councils.c.space == space, councils.c.run_id.in_(runs_of_session)
+        )
         async with self._db.write() as connection:
-            await connection.execute(held)
-            return (await connection.execute(sessions.delete().where(*mine))).rowcount == 1
+            await connection.execute(councils_of_session)
+            return (await connection.execute(sessions.delete().where(*this_session))).rowcount == 1
 
     async def _change(self, space: str, author_id: str, session_id: str, **values: Any) -> bool:
         from storage.tables import sessions
 
-        mine = (*_own(space, author_id), sessions.c.id == session_id)
-        return await self._db.run(sessions.update().where(*mine).values(**values)) == 1
+        this_session = (*_own(space, author_id), sessions.c.id == session_id)
+        return await self._db.run(sessions.update().where(*this_session).values(**values)) == 1
 
 
 def _own(space: str, author_id: str) -> tuple[ColumnElement[bool], ...]:

@@ -1,4 +1,4 @@
-"""What stands in the library's documents: chunks, passages as citations need them, sections, any span of a text.
+"""The texts of the library's documents: chunks, passages as citations need them, sections, any span.
 
 Only reads; `documents` put it there.
 """
@@ -56,10 +56,10 @@ class Passages:
                 ordinals.setdefault(document_id, []).append(int(ordinal))
         if not ordinals:
             return {}
-        wanted = or_(
+        any_of_these = or_(
             *(
-                and_(chunks.c.document_id == key, chunks.c.ordinal.in_(found))
-                for key, found in ordinals.items()
+                and_(chunks.c.document_id == key, chunks.c.ordinal.in_(numbers))
+                for key, numbers in ordinals.items()
             )
         )
         d, s = documents.c, sections.c
@@ -69,7 +69,7 @@ class Passages:
             select(chunks, d.shelf, d.source, d.title, s.path, func.coalesce(page, s.page))
             .join(documents, d.id == chunks.c.document_id)
             .outerjoin(sections, same_section)
-            .where(d.space == space, wanted)
+            .where(d.space == space, any_of_these)
         )
         result: dict[str, PassageRow] = {}
         async with self._db.read() as connection:
@@ -101,11 +101,11 @@ class Passages:
             .where(documents.c.space == space, or_(*within))
             .order_by(p.document_id, p.number)
         )
-        found: dict[str, list[tuple[int, int]]] = {}
+        pages_begun: dict[str, list[tuple[int, int]]] = {}
         async with self._db.read() as connection:
             for document, start, number in await connection.execute(query):
-                found.setdefault(document, []).append((start, number))
-        return found
+                pages_begun.setdefault(document, []).append((start, number))
+        return pages_begun
 
     async def section(self, space: str, document_id: str, ordinal: int) -> SectionRow | None:
         """A whole section, its text cut out by the database."""

@@ -1,4 +1,4 @@
-"""All that is kept about one person in one space: counted, handed out, deleted, as the tables declare it.
+"""All rows about one person in one space: counted, exported, deleted, as the tables declare it.
 
 Knows nothing of what a request asks: how its payload reads without the person, the caller says. `before` is the run
 that asks for it; neither it nor what the person asks after it is touched.
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Select, Table
     from sqlalchemy.ext.asyncio import AsyncConnection
 
-    from storage.belonging import Person
+    from storage.ownership import PersonRule
 
 Rows: TypeAlias = dict[str, list[dict[str, Any]]]
 """By table, each row by column."""
@@ -30,10 +30,10 @@ class People:
         from storage.tables import inbox
 
         async with self._db.read() as connection:
-            asked = _asked(space, person, before).order_by(inbox.c.seq)
-            return list((await connection.execute(asked)).scalars())
+            run_ids = _asked(space, person, before).order_by(inbox.c.seq)
+            return list((await connection.execute(run_ids)).scalars())
 
-    async def beside(self, space: str, person: str, before: str) -> Sequence[str]:
+    async def shared_with(self, space: str, person: str, before: str) -> Sequence[str]:
         """What others asked where the person did: a step of theirs may hold what was said there earlier."""
         from sqlalchemy import and_, or_, select
 
@@ -42,12 +42,16 @@ class People:
         i, s, e = inbox.c, sessions.c, exchanges.c
         in_it = select(e.session_id).where(e.space == space, e.run_id.in_(_asked(space, person, before)))
         shared = select(s.id).where(s.space == space, or_(s.author_id == person, s.id.in_(in_it)))
-        there = select(s.id).where(
+        sessions_with_others = select(s.id).where(
             s.id.in_(shared), *(s[name] == i[name] for name in ("space", "platform", "channel", "thread"))
         )
         answered = select(e.run_id).where(e.space == space, e.session_id.in_(shared))
         query = select(i.id).where(
-            and_(i.space == space, i.author_id != person, or_(there.exists(), i.id.in_(answered)))
+            and_(
+                i.space == space,
+                i.author_id != person,
+                or_(sessions_with_others.exists(), i.id.in_(answered)),
+            )
         )
         return await self._db.column(query.order_by(i.seq))
 
@@ -61,29 +65,29 @@ class People:
                     await connection.scalar(
                         select(func.count())
                         .select_from(table)
-                        .where(*_about(table, space, person, before, taken=True))
+                        .where(*_about(table, space, person, before, to_delete=True))
                     )
                     or 0
                 )
                 for table in _tables()
             }
 
-    async def kept(self, space: str, person: str, before: str) -> Rows:
-        """All that there is about the person, and no words of others."""
-        found: Rows = {}
+    async def rows_about(self, space: str, person: str, before: str) -> Rows:
+        """All rows about the person, without words of others."""
+        rows_by_table: Rows = {}
         async with self._db.read() as connection:
             for table in _tables():
                 query = table.select().where(*_about(table, space, person, before))
                 rows = await connection.execute(query.order_by(*table.primary_key.columns))
-                found[table.name] = [dict(row._mapping) for row in rows]
-        return found
+                rows_by_table[table.name] = [dict(row._mapping) for row in rows]
+        return rows_by_table
 
     async def delete(self, space: str, person: str, before: str, rewrite: Callable[[str], str]) -> None:
         """Keep nothing of the person's, and their name nowhere: all of it or, if it fails, nothing is done.
 
         `rewrite` gives a request's payload without the person. What the engine keeps of their runs is not touched.
         """
-        from storage.belonging import belonging
+        from storage.ownership import ownership
         from storage.tables import inbox, metadata
 
         if not person:
@@ -92,14 +96,14 @@ class People:
         tables = sorted(metadata.sorted_tables, key=lambda table: table is inbox)
         async with self._db.write() as connection:
             for table in tables:
-                declared = belonging(table)
+                declared = ownership(table)
                 if declared.goes_with:
-                    asked = table.c[declared.run].in_(_asked(space, person, before))
-                    await connection.execute(table.delete().where(table.c.space == space, asked))
+                    of_person = table.c[declared.run].in_(_asked(space, person, before))
+                    await connection.execute(table.delete().where(table.c.space == space, of_person))
                 elif declared.to == "cache":
                     await connection.execute(table.delete().where(table.c.space == space))
             for table in tables:
-                for rule in belonging(table).people:
+                for rule in ownership(table).people:
                     where = _by(table, rule, space, person, before)
                     await _leave_out(connection, table, rule, where, rewrite)
         await self._db.scrub()
@@ -107,11 +111,11 @@ class People:
 
 def _tables() -> Iterator[Table]:
     """Those whose rows are somebody's, but for copies."""
-    from storage.belonging import belonging
+    from storage.ownership import ownership
     from storage.tables import metadata
 
     for table in metadata.sorted_tables:
-        declared = belonging(table)
+        declared = ownership(table)
         if (declared.people or declared.run) and not declared.copies:
             yield table
 
@@ -123,12 +127,12 @@ def _asked(space: str, person: str, before: str, *, later: bool = False) -> Sele
     from storage.tables import inbox
 
     at = select(inbox.c.seq).where(inbox.c.id == before).scalar_subquery()
-    mine = (inbox.c.space == space, inbox.c.author_id == person, inbox.c.author_id != "")
-    return select(inbox.c.id).where(*mine, inbox.c.seq >= at if later else inbox.c.seq < at)
+    by_person = (inbox.c.space == space, inbox.c.author_id == person, inbox.c.author_id != "")
+    return select(inbox.c.id).where(*by_person, inbox.c.seq >= at if later else inbox.c.seq < at)
 
 
 def _about(
-    table: Table, space: str, person: str, before: str, *, taken: bool = False
+    table: Table, space: str, person: str, before: str, *, to_delete: bool = False
 ) -> tuple[ColumnElement[bool], ...]:
     """The rows of the table that are about the person: by who stands in them, or by whose run they are of.
 
@@ -136,25 +140,25 @@ def _about(
     """
     from sqlalchemy import false, or_
 
-    from storage.belonging import belonging
+    from storage.ownership import ownership
 
-    declared = belonging(table)
-    rules = [one for one in declared.people if not taken or one.then == "delete" or one.rewritten]
-    found = [_by(table, rule, space, person, before) for rule in rules]
+    declared = ownership(table)
+    rules = [rule for rule in declared.people if not to_delete or rule.then == "delete" or rule.rewritten]
+    conditions = [_by(table, rule, space, person, before) for rule in rules]
     # Where a row names its person, it is theirs, though it is about another's run.
-    if declared.run and not declared.people and (declared.goes_with or declared.within or not taken):
-        found.append(table.c[declared.run].in_(_asked(space, person, before)))
-    return table.c.space == space, or_(false(), *found)
+    if declared.run and not declared.people and (declared.goes_with or declared.within or not to_delete):
+        conditions.append(table.c[declared.run].in_(_asked(space, person, before)))
+    return table.c.space == space, or_(false(), *conditions)
 
 
-def _by(table: Table, rule: Person, space: str, person: str, before: str) -> ColumnElement[bool]:
+def _by(table: Table, rule: PersonRule, space: str, person: str, before: str) -> ColumnElement[bool]:
     from sqlalchemy import and_
 
-    from storage.belonging import belonging
+    from storage.ownership import ownership
 
     named = [table.c.space == space, table.c[rule.column] == person, table.c[rule.column] != ""]
     named += [table.c[name] == value for name, value in rule.where.items()]
-    if run := belonging(table).run:
+    if run := ownership(table).run:
         named.append(table.c[run].not_in(_asked(space, person, before, later=True)))
     return and_(*named)
 
@@ -162,21 +166,21 @@ def _by(table: Table, rule: Person, space: str, person: str, before: str) -> Col
 async def _leave_out(
     connection: AsyncConnection,
     table: Table,
-    rule: Person,
+    rule: PersonRule,
     where: ColumnElement[bool],
     rewrite: Callable[[str], str],
 ) -> None:
-    """What the rule says becomes of these rows."""
+    """Apply the rule to these rows."""
     from sqlalchemy import bindparam, select
 
     if rule.then == "delete":
-        gone = table.delete().where(where)
+        deletion = table.delete().where(where)
         if rule.held_by:
             holder, column = rule.held_by.split(".")
-            held = table.metadata.tables[holder].c[column]
+            still_referenced = table.metadata.tables[holder].c[column]
             (key,) = table.primary_key.columns
-            gone = gone.where(key.not_in(select(held)))
-        await connection.execute(gone)
+            deletion = deletion.where(key.not_in(select(still_referenced)))
+        await connection.execute(deletion)
         if not rule.held_by:
             return
     for column in rule.rewritten:

@@ -81,21 +81,21 @@ class Quizzes:
             {
                 "space": space,
                 "run_id": quiz,
-                "n": one.n,
-                "first": one.first or f"{quiz}:{one.n}",
+                "n": question.n,
+                "first": question.first or f"{quiz}:{question.n}",
                 "channel": channel,
                 "thread": thread,
-                "subject": one.subject,
-                "lesson": one.lesson,
-                "source": one.source,
-                "link": one.link,
-                "text": one.text,
-                "options": json.dumps(one.options, ensure_ascii=False),
-                "answer": one.answer,
-                "quote": one.quote,
+                "subject": question.subject,
+                "lesson": question.lesson,
+                "source": question.source,
+                "link": question.link,
+                "text": question.text,
+                "options": json.dumps(question.options, ensure_ascii=False),
+                "answer": question.answer,
+                "quote": question.quote,
                 "created_at": now,
             }
-            for one in questions
+            for question in questions
         ]
         await self._db.run(self._db.insert(t).values(rows).on_conflict_do_nothing())
 
@@ -113,10 +113,10 @@ class Quizzes:
 
         from storage.tables import quiz_questions as t
 
-        here = (t.c.space == space, t.c.channel == channel)
+        in_channel = (t.c.space == space, t.c.channel == channel)
         query = (
             select(t.c.run_id)
-            .where(*here if thread is None else (*here, t.c.thread == thread))
+            .where(*in_channel if thread is None else (*in_channel, t.c.thread == thread))
             .group_by(t.c.run_id)
             .order_by(func.max(t.c.created_at).desc(), t.c.run_id.desc())
             .limit(LATEST)
@@ -129,10 +129,10 @@ class Quizzes:
 
         from storage.tables import quiz_questions as t
 
-        here = (t.c.space == space, t.c.run_id == quiz)
+        this_quiz = (t.c.space == space, t.c.run_id == quiz)
         async with self._db.write() as connection:
-            await connection.execute(t.update().where(*here, t.c.closed_by == "").values(closed_by=run))
-            return await connection.scalar(select(t.c.closed_by).where(*here).limit(1)) == run
+            await connection.execute(t.update().where(*this_quiz, t.c.closed_by == "").values(closed_by=run))
+            return await connection.scalar(select(t.c.closed_by).where(*this_quiz).limit(1)) == run
 
     async def answer(
         self,
@@ -155,19 +155,21 @@ class Quizzes:
         from storage.tables import quiz_cards as c
         from storage.tables import quiz_questions as q
 
-        mine = (c.c.space == space, c.c.author_id == author)
+        by_author = (c.c.space == space, c.c.author_id == author)
         async with self._db.write() as connection:
             await self._db.alone(connection, f"quiz:{space}:{author}")
-            found = select(c.c.run_id).where(*mine, c.c.quiz == quiz, c.c.n == n)
-            if (before := await connection.scalar(found)) == run:
+            earlier_run = select(c.c.run_id).where(*by_author, c.c.quiz == quiz, c.c.n == n)
+            if (before := await connection.scalar(earlier_run)) == run:
                 return True
-            asked = q.select().where(q.c.space == space, q.c.run_id == quiz, q.c.n == n).with_for_update()
-            question = (await connection.execute(asked)).one()
+            asked_question = (
+                q.select().where(q.c.space == space, q.c.run_id == quiz, q.c.n == n).with_for_update()
+            )
+            question = (await connection.execute(asked_question)).one()
             if question.closed_by:
                 return None
             if before is not None:
                 return False
-            same = (*mine, c.c.first == question.first)
+            same = (*by_author, c.c.first == question.first)
             last = select(c.c.memory).where(*same).order_by(c.c.answered_at.desc()).limit(1)
             right = chosen == question.answer
             memory, due = remember(await connection.scalar(last) or "", right)

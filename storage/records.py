@@ -1,4 +1,4 @@
-"""What is kept of runs, conversations, offers and presses, in one value: all of the storage that an edge reads."""
+"""The repositories that an edge reads, in one value: runs, conversations, offers, presses."""
 
 from __future__ import annotations
 

@@ -56,8 +56,8 @@ class Schedules:
         """Those that a person has made in the space, the next one first."""
         from storage.tables import schedules as t
 
-        mine = t.select().where(t.c.space == space, t.c.author_id == author)
-        return await self._db.rows(mine.order_by(t.c.next_at, t.c.id), ScheduleRow)
+        by_author = t.select().where(t.c.space == space, t.c.author_id == author)
+        return await self._db.rows(by_author.order_by(t.c.next_at, t.c.id), ScheduleRow)
 
     async def due(self, now: datetime, platforms: Collection[str], limit: int) -> Sequence[ScheduleRow]:
         """Those of these platforms whose time has come, the longest due first."""

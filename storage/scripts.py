@@ -104,29 +104,31 @@ class Scripts:
         new = self._db.insert(scripts).values(**asdict(row), body=body)
         anew = ("title", "source", "run_id", "draft", "scenes", "updated_at")
         same = (scripts.c.space == row.space, scripts.c.author_id == row.author_id)
-        kept = {name: getattr(row, name) for name in anew} | {"body": body}
+        new_values = {name: getattr(row, name) for name in anew} | {"body": body}
         where = (*same, scripts.c.run_id != row.run_id)
         async with self._db.write() as connection:
-            made = await connection.execute(new.on_conflict_do_nothing(index_elements=["id"]))
-            if not made.rowcount:
-                await connection.execute(scripts.update().where(*where, scripts.c.id == row.id).values(kept))
+            inserted = await connection.execute(new.on_conflict_do_nothing(index_elements=["id"]))
+            if not inserted.rowcount:
+                await connection.execute(
+                    scripts.update().where(*where, scripts.c.id == row.id).values(new_values)
+                )
 
     async def share(self, reader: Reader, id: str, visibility: Visibility) -> bool:
         """Let others read a script from now on, "thread" being the reader's; whether it is one of theirs."""
         from storage.tables import scripts
 
         own = (scripts.c.space == reader.space, scripts.c.author_id == reader.author_id)
-        here = {"platform": reader.platform, "channel": reader.channel, "thread": reader.thread}
+        place = {"platform": reader.platform, "channel": reader.channel, "thread": reader.thread}
         shared = scripts.update().where(*own, scripts.c.author_id != "", scripts.c.id == id)
-        return await self._db.run(shared.values(visibility=visibility, **here)) == 1
+        return await self._db.run(shared.values(visibility=visibility, **place)) == 1
 
     async def remove(self, space: str, id: str) -> None:
         from storage.tables import scripts
 
         await self._db.run(scripts.delete().where(scripts.c.space == space, scripts.c.id == id))
 
-    async def speak_of(self, reader: Reader, id: str, scene: int | None = None) -> None:
-        """From now on the thread speaks of this script, if the reader may: of this scene; None leaves what it was."""
+    async def set_focus(self, reader: Reader, id: str, scene: int | None = None) -> None:
+        """Set the thread's focus to this script, if the reader may, and to this scene; None keeps the scene."""
         from sqlalchemy import select
 
         from storage.tables import script_places as table
@@ -140,21 +142,23 @@ class Scripts:
             if await connection.scalar(readable) is None:
                 return
             if scene is None:
-                here = [table.c[name] == value for name, value in place.items()]
-                same = select(table.c.script_id).where(*here, table.c.script_id == id)
+                in_place = [table.c[name] == value for name, value in place.items()]
+                same = select(table.c.script_id).where(*in_place, table.c.script_id == id)
                 if await connection.scalar(same) is not None:
                     return
             await connection.execute(new.on_conflict_do_update(index_elements=list(place), set_=now))
 
-    async def spoken_of(self, reader: Reader) -> tuple[str, int] | None:
+    async def focus(self, reader: Reader) -> tuple[str, int] | None:
         """The script of the reader's thread that they may read, by its id, and the scene in its focus, 0 for none."""
         from sqlalchemy import select
 
         from storage.tables import script_places as table
         from storage.tables import scripts
 
-        here = [table.c[name] == getattr(reader, name) for name in ("space", "platform", "channel", "thread")]
-        query = select(table.c.script_id, table.c.scene).join(scripts).where(*here, *_readable(reader))
+        in_place = [
+            table.c[name] == getattr(reader, name) for name in ("space", "platform", "channel", "thread")
+        ]
+        query = select(table.c.script_id, table.c.scene).join(scripts).where(*in_place, *_readable(reader))
         async with self._db.read() as connection:
             row = (await connection.execute(query)).one_or_none()
             return (row.script_id, row.scene) if row else None
@@ -165,11 +169,11 @@ class Scripts:
 
         from storage.tables import script_findings, scripts
 
-        there = select(scripts.c.id).where(scripts.c.space == space, scripts.c.id == id)
+        script_id = select(scripts.c.id).where(scripts.c.space == space, scripts.c.id == id)
         row = {"space": space, "script_id": id, "key": key, "body": body}
         new = self._db.insert(script_findings).values(row)
         async with self._db.write() as connection:
-            if await connection.scalar(there) is not None:
+            if await connection.scalar(script_id) is not None:
                 await connection.execute(
                     new.on_conflict_do_update(index_elements=["script_id", "key"], set_={"body": body})
                 )
@@ -191,11 +195,11 @@ class Scripts:
 
         from storage.tables import script_findings as table
 
-        mine = (table.c.space == space, table.c.script_id == id)
+        of_script = (table.c.space == space, table.c.script_id == id)
         async with self._db.write() as connection:
-            found = (await connection.execute(select(table.c.key).where(*mine))).scalars()
-            for key in set(found) - set(keys):
-                await connection.execute(table.delete().where(*mine, table.c.key == key))
+            stored_keys = (await connection.execute(select(table.c.key).where(*of_script))).scalars()
+            for key in set(stored_keys) - set(keys):
+                await connection.execute(table.delete().where(*of_script, table.c.key == key))
 
     async def keep_ideas(self, reader: Reader, id: str, run: str, texts: Sequence[str]) -> list[int]:
         """Keep what this run has thought of, each under the next number; once. Their numbers, none where the script
@@ -254,10 +258,10 @@ def _readable(reader: Reader) -> tuple[ColumnElement[bool], ...]:
     from storage.tables import scripts
 
     t = scripts.c
-    here = [t[name] == getattr(reader, name) for name in ("platform", "channel", "thread")]
+    in_place = [t[name] == getattr(reader, name) for name in ("platform", "channel", "thread")]
     may = or_(
         and_(t.author_id == reader.author_id, t.author_id != ""),
         t.visibility == "space",
-        and_(t.visibility == "thread", t.platform != "", *here),
+        and_(t.visibility == "thread", t.platform != "", *in_place),
     )
     return t.space == reader.space, may

@@ -79,7 +79,7 @@ class Sessions:
         """
         from storage.tables import sessions
 
-        here = active_at(space, platform, channel, thread)
+        active = active_at(space, platform, channel, thread)
         now = datetime.now(UTC)
         new = self._db.insert(sessions).values(
             id=new_id(),
@@ -96,10 +96,12 @@ class Sessions:
         )
         async with self._db.write() as connection:
             await connection.execute(
-                sessions.update().where(*here, sessions.c.work != work).values(state="closed", closed_at=now)
+                sessions.update()
+                .where(*active, sessions.c.work != work)
+                .values(state="closed", closed_at=now)
             )
             await connection.execute(new.on_conflict_do_nothing())
-            row = (await connection.execute(sessions.select().where(*here))).one()
+            row = (await connection.execute(sessions.select().where(*active))).one()
             return SessionRow(**row._mapping)
 
     async def close(self, space: str, platform: str, channel: str, thread: str) -> bool:
@@ -119,10 +121,10 @@ class Sessions:
 
         from storage.tables import sessions
 
-        here = active_at(session.space, session.platform, session.channel, session.thread)[:-1]
+        active = active_at(session.space, session.platform, session.channel, session.thread)[:-1]
         async with self._db.read() as connection:
-            other = exists().where(*here, sessions.c.id != session.id)
-            return not (await connection.execute(select(other))).scalar_one()
+            other_session = exists().where(*active, sessions.c.id != session.id)
+            return not (await connection.execute(select(other_session))).scalar_one()
 
     async def add_exchange(
         self, space: str, session_id: str, run_id: str, question: str, answer: str, citations: str = "[]"
@@ -147,12 +149,14 @@ class Sessions:
         grown = sessions.update().where(sessions.c.space == space, sessions.c.id == session_id)
         async with self._db.write() as connection:
             if (await connection.execute(grown.values(updated_at=now))).rowcount != 1:
-                held = councils.delete().where(councils.c.space == space, councils.c.run_id == run_id)
-                await connection.execute(held)
+                council_of_run = councils.delete().where(
+                    councils.c.space == space, councils.c.run_id == run_id
+                )
+                await connection.execute(council_of_run)
                 return False
-            kept = {"question": question, "answer": answer, "citations": citations}
+            values = {"question": question, "answer": answer, "citations": citations}
             await connection.execute(
-                new.on_conflict_do_update(index_elements=["session_id", "run_id"], set_=kept)
+                new.on_conflict_do_update(index_elements=["session_id", "run_id"], set_=values)
             )
             return True
 
@@ -174,10 +178,10 @@ class Sessions:
 
         changed = 0
         async with self._db.write() as connection:
-            for kept in (exchanges, councils):
-                mine = (kept.c.space == space, kept.c.run_id == run_id)
+            for table in (exchanges, councils):
+                of_run = (table.c.space == space, table.c.run_id == run_id)
                 changed += (
-                    await connection.execute(kept.update().where(*mine).values(question=question))
+                    await connection.execute(table.update().where(*of_run).values(question=question))
                 ).rowcount
         return changed > 0
 

@@ -32,11 +32,11 @@ class SettingRow:
     updated_at: datetime
 
 
-class KeptSettings:
+class SettingsStore:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def one(self, space: str, name: str, scope: Scope = "space", of: str = "") -> SettingRow | None:
+    async def get(self, space: str, name: str, scope: Scope = "space", of: str = "") -> SettingRow | None:
         from storage.tables import settings as t
 
         return await self._db.row(t.select().where(*_at(space, name, scope, of)), SettingRow)
@@ -45,8 +45,8 @@ class KeptSettings:
         """The space's own whose names begin so, in order, by the rest of their names."""
         from storage.tables import settings as t
 
-        mine = (t.c.space == space, t.c.scope == "space", t.c.name.startswith(prefix, autoescape=True))
-        rows = await self._db.rows(t.select().where(*mine).order_by(t.c.name), SettingRow)
+        with_prefix = (t.c.space == space, t.c.scope == "space", t.c.name.startswith(prefix, autoescape=True))
+        rows = await self._db.rows(t.select().where(*with_prefix).order_by(t.c.name), SettingRow)
         return {row.name.removeprefix(prefix): row for row in rows}
 
     async def named(self, space: str, names: Sequence[str]) -> list[SettingRow]:

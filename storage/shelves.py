@@ -69,27 +69,30 @@ class Shelves:
         from storage import tables as t
 
         d = t.documents.c
-        here = (d.space == space, d.shelf == shelf, d.state.in_(VISIBLE))
+        on_shelf = (d.space == space, d.shelf == shelf, d.state.in_(VISIBLE))
         heads = (
             select(d.id, d.title, d.language, t.segments.c.data, d.embedder, d.embedded)
             .join(t.segments, t.segments.c.document_id == d.id)
-            .where(*here)
+            .where(*on_shelf)
             .order_by(d.id)
         )
         s, c, k = t.sections.c, t.chunks.c, t.links.c
         sections = (
             select(s.document_id, s.title, s.path)
             .join(t.documents)
-            .where(*here)
+            .where(*on_shelf)
             .order_by(s.document_id, s.ordinal)
         )
         chunks = (
-            select(c.document_id, c.section).join(t.documents).where(*here).order_by(c.document_id, c.ordinal)
+            select(c.document_id, c.section)
+            .join(t.documents)
+            .where(*on_shelf)
+            .order_by(c.document_id, c.ordinal)
         )
         links = (
             select(k.document_id, k.section, k.target)
             .join(t.documents)
-            .where(*here)
+            .where(*on_shelf)
             .order_by(k.document_id, k.ordinal)
         )
         async with self._db.read() as connection:

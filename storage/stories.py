@@ -143,12 +143,12 @@ class Stories:
 
         now = {"story_id": story, "branch_id": branch, "run_id": run, "away": False}
         new = self._db.insert(story_places).values(**asdict(spot), **now)
-        here = [story_places.c[name] == value for name, value in asdict(spot).items()]
+        in_place = [story_places.c[name] == value for name, value in asdict(spot).items()]
         elsewhere = (
             story_places.c.space == spot.space,
             story_places.c.story_id == story,
             story_places.c.branch_id == branch,
-            ~and_(*here),
+            ~and_(*in_place),
         )
         opened = stories.update().where(stories.c.space == spot.space, stories.c.id == story)
         async with self._db.write() as connection:
@@ -166,8 +166,8 @@ class Stories:
 
         from storage.tables import stories, story_places
 
-        here = [story_places.c[name] == value for name, value in asdict(spot).items()]
-        query = select(stories, story_places).join_from(story_places, stories).where(*here)
+        in_place = [story_places.c[name] == value for name, value in asdict(spot).items()]
+        query = select(stories, story_places).join_from(story_places, stories).where(*in_place)
         async with self._db.read() as connection:
             row = (await connection.execute(query)).one_or_none()
             width = len(stories.c)
@@ -179,8 +179,8 @@ class Stories:
 
         same = [story_places.c[name] == getattr(place, name) for name in ("space", "story_id", "branch_id")]
         async with self._db.read() as connection:
-            found = await connection.execute(story_places.select().where(*same, ~story_places.c.away))
-            row = found.first()
+            result = await connection.execute(story_places.select().where(*same, ~story_places.c.away))
+            row = result.first()
             return PlaceRow(**row._mapping) if row else None
 
     async def story(self, space: str, id: str) -> StoryRow | None:
@@ -217,12 +217,12 @@ class Stories:
         )
         may = [table.c.author_id == author_id, table.c.offered, table.c.id.in_(acted)]
         if spot is not None:
-            here = [story_places.c[name] == value for name, value in asdict(spot).items()]
-            may.append(table.c.id.in_(select(story_places.c.story_id).where(*here)))
+            in_place = [story_places.c[name] == value for name, value in asdict(spot).items()]
+            may.append(table.c.id.in_(select(story_places.c.story_id).where(*in_place)))
         query = table.select().where(table.c.space == space, or_(*may))
         async with self._db.read() as connection:
-            found = await connection.execute(query.order_by(table.c.updated_at.desc()).limit(limit))
-            return [StoryRow(**row._mapping) for row in found]
+            result = await connection.execute(query.order_by(table.c.updated_at.desc()).limit(limit))
+            return [StoryRow(**row._mapping) for row in result]
 
     async def whole(self, space: str, story: str) -> tuple[StoryRow, list[BranchRow], list[NodeRow]] | None:
         """A story with its branches, oldest first, and all their nodes, as they are at one moment."""
@@ -236,11 +236,11 @@ class Stories:
             row = (await connection.execute(query)).one_or_none()
             if row is None:
                 return None
-            made = branches.order_by(story_branches.c.created_at, story_branches.c.id)
+            ordered_branches = branches.order_by(story_branches.c.created_at, story_branches.c.id)
             return (
                 StoryRow(**row._mapping),
-                [BranchRow(**one._mapping) for one in await connection.execute(made)],
-                [NodeRow(*one) for one in await connection.execute(nodes.order_by(story_nodes.c.seq))],
+                [BranchRow(**row._mapping) for row in await connection.execute(ordered_branches)],
+                [NodeRow(*row) for row in await connection.execute(nodes.order_by(story_nodes.c.seq))],
             )
 
     async def take_in(
@@ -270,10 +270,10 @@ class Stories:
             await connection.execute(stories.insert().values(asdict(story)))
             for first in range(0, len(rows), ROWS):
                 await connection.execute(story_nodes.insert(), rows[first : first + ROWS])
-            found = await connection.execute(numbers.order_by(story_nodes.c.seq))
-            seqs = [0, *found.scalars()]
-            made = [replace(row, cut=seqs[row.cut], until=seqs[row.until]) for row in branches]
-            await connection.execute(story_branches.insert(), [asdict(row) for row in made])
+            result = await connection.execute(numbers.order_by(story_nodes.c.seq))
+            seqs = [0, *result.scalars()]
+            branch_rows = [replace(row, cut=seqs[row.cut], until=seqs[row.until]) for row in branches]
+            await connection.execute(story_branches.insert(), [asdict(row) for row in branch_rows])
             if reworded := bodies(seqs):
                 anew = story_nodes.update().where(story_nodes.c.id == bindparam("of"))
                 words = [{"of": id, "to": body} for id, body in reworded.items()]
@@ -306,21 +306,21 @@ class Stories:
 
         now, seq = datetime.now(UTC), 0
         async with self._db.write() as connection:
-            mine = (stories.c.space == space, stories.c.id == story)
+            this_story = (stories.c.space == space, stories.c.id == story)
             # Also a lock on it: on Postgres numbers would else not be in the order in which others see them.
-            touched = await connection.execute(stories.update().where(*mine).values(updated_at=now))
+            touched = await connection.execute(stories.update().where(*this_story).values(updated_at=now))
             if touched.rowcount != 1:
                 raise KeyError(story)
             for node in nodes:
                 new = self._db.insert(story_nodes).values(
                     **asdict(node), space=space, story_id=story, branch_id=branch, created_at=now
                 )
-                kept = await connection.execute(
+                inserted = await connection.execute(
                     new.on_conflict_do_update(
                         index_elements=["id"], set_={"body": node.body}, where=story_nodes.c.body != ""
                     ).returning(story_nodes.c.seq)
                 )
-                if (number := kept.scalar_one_or_none()) is None:  # it was withdrawn
+                if (number := inserted.scalar_one_or_none()) is None:  # it was withdrawn
                     query = select(story_nodes.c.seq).where(story_nodes.c.id == node.id)
                     number = (await connection.execute(query)).scalar_one()
                 seq = number
@@ -341,9 +341,9 @@ class Stories:
         for branch, until in branches:
             part = table.c.branch_id == branch
             parts.append(part if until is None else and_(part, table.c.seq <= until))
-        mine = (table.c.space == space, table.c.story_id == story, or_(*parts))
+        on_branches = (table.c.space == space, table.c.story_id == story, or_(*parts))
         async with self._db.read() as connection:
-            rows = await connection.execute(table.select().where(*mine).order_by(table.c.seq))
+            rows = await connection.execute(table.select().where(*on_branches).order_by(table.c.seq))
             return [NodeRow(*row) for row in rows]
 
     async def node(self, space: str, id: str) -> NodeRow | None:
@@ -371,12 +371,14 @@ class Stories:
 
         from storage.tables import story_nodes as table
 
-        mine = (table.c.space == space, table.c.story_id == story)
-        blank = select(func.count()).select_from(table).where(*mine, table.c.body == "")
+        this_story = (table.c.space == space, table.c.story_id == story)
+        blank = select(func.count()).select_from(table).where(*this_story, table.c.body == "")
         async with self._db.read() as connection:
             withdrawn = int(await connection.scalar(blank) or 0)
             if after is None:
                 return withdrawn, []
-            added = table.select().where(*mine, table.c.branch_id.in_((branch, "")), table.c.seq > after)
+            added = table.select().where(
+                *this_story, table.c.branch_id.in_((branch, "")), table.c.seq > after
+            )
             rows = await connection.execute(added.order_by(table.c.seq))
             return withdrawn, [NodeRow(*row) for row in rows]

@@ -31,9 +31,9 @@ class StoryVectors:
 
         from storage.tables import stories, story_vectors
 
-        there = select(stories.c.id).where(stories.c.space == space, stories.c.id == story)
+        story_id = select(stories.c.id).where(stories.c.space == space, stories.c.id == story)
         async with self._db.write() as connection:
-            if await connection.scalar(there) is None:
+            if await connection.scalar(story_id) is None:
                 return
             for row in rows:
                 new = self._db.insert(story_vectors).values(
@@ -51,11 +51,13 @@ class StoryVectors:
 
         from storage.tables import story_vectors as table
 
-        mine = (table.c.space == space, table.c.story_id == story, table.c.embedder == embedder)
-        kept: dict[str, bytes] = {}
+        of_story = (table.c.space == space, table.c.story_id == story, table.c.embedder == embedder)
+        vectors_by_node: dict[str, bytes] = {}
         async with self._db.read() as connection:
             for first in range(0, len(nodes), NODES):
-                asked = table.c.node_id.in_(nodes[first : first + NODES])
-                rows = await connection.execute(select(table.c.node_id, table.c.vectors).where(*mine, asked))
-                kept.update((row.node_id, row.vectors) for row in rows)
-        return kept
+                of_nodes = table.c.node_id.in_(nodes[first : first + NODES])
+                rows = await connection.execute(
+                    select(table.c.node_id, table.c.vectors).where(*of_story, of_nodes)
+                )
+                vectors_by_node.update((row.node_id, row.vectors) for row in rows)
+        return vectors_by_node

@@ -20,8 +20,8 @@ from sqlalchemy import (
     text,
 )
 
-from storage.belonging import Belongs, Person
 from storage.columns import Dollars, Moment, Sequence, metadata
+from storage.ownership import Ownership, PersonRule
 from storage.tables_council import council_ballots, council_seats, councils
 from storage.tables_library import (
     chunks,
@@ -115,8 +115,8 @@ inbox = Table(
     Index(None, "space", "author_id"),
     sqlite_autoincrement=True,
     # The id stays: a second delivery of what was deleted does nothing.
-    info=Belongs(
-        people=(Person("author_id", "unname", emptied=("channel", "thread"), rewritten=("payload",)),),
+    info=Ownership(
+        people=(PersonRule("author_id", "unname", emptied=("channel", "thread"), rewritten=("payload",)),),
         run="id",
     ).info,
 )
@@ -134,7 +134,7 @@ outbox = Table(
     PrimaryKeyConstraint("space", "run_id", "stage"),
     Index(None, "space", "message_id"),
     # No words: which message of the platform's shows what. One that is deleted there leads to its run by this.
-    info=Belongs(run="run_id").info,
+    info=Ownership(run="run_id").info,
 )
 
 # The buttons of a run's messages, numbered within their kind; a window's are those of whoever it is open for.
@@ -149,7 +149,9 @@ offers = Table(
     Column("created_at", Moment, nullable=False),
     Column("author_id", String, nullable=False, server_default=""),
     PrimaryKeyConstraint("space", "run_id", "kind", "n"),
-    info=Belongs(people=(Person("author_id", "delete"),), run="run_id", goes_with="run", copies=True).info,
+    info=Ownership(
+        people=(PersonRule("author_id", "delete"),), run="run_id", goes_with="run", copies=True
+    ).info,
 )
 
 feedback = Table(
@@ -162,7 +164,7 @@ feedback = Table(
     Column("updated_at", Moment, nullable=False),
     PrimaryKeyConstraint("space", "run_id", "author_id"),
     # Of whoever gave it, not of whoever was answered.
-    info=Belongs(people=(Person("author_id", "delete"),)).info,
+    info=Ownership(people=(PersonRule("author_id", "delete"),)).info,
 )
 
 # A group of choices is known by the number of its first one.
@@ -177,7 +179,7 @@ votes = Table(
     Column("updated_at", Moment, nullable=False),
     PrimaryKeyConstraint("space", "run_id", "group", "author_id"),
     Index(None, "space", "author_id"),
-    info=Belongs(people=(Person("author_id", "delete"),), run="run_id", goes_with="run").info,
+    info=Ownership(people=(PersonRule("author_id", "delete"),), run="run_id", goes_with="run").info,
 )
 
 threads = Table(
@@ -191,7 +193,7 @@ threads = Table(
     Column("explained", Boolean, nullable=False),
     PrimaryKeyConstraint("space", "channel", "thread"),
     UniqueConstraint("space", "real"),
-    info=Belongs(to="space").info,
+    info=Ownership(to="space").info,
 )
 
 # The process's own notes, which belong to no space.
@@ -201,7 +203,7 @@ marks = Table(
     Column("name", String, primary_key=True),
     Column("value", Text, nullable=False),
     Column("updated_at", Moment, nullable=False),
-    info=Belongs(to="process").info,
+    info=Ownership(to="process").info,
 )
 
 ledger = Table(
@@ -226,7 +228,7 @@ ledger = Table(
     Index(None, "space", "created_at"),
     Index(None, "space", "run_id"),
     # The sums that a space has spent, and its caps, stay right.
-    info=Belongs(people=(Person("author_id", "unname"),), run="run_id").info,
+    info=Ownership(people=(PersonRule("author_id", "unname"),), run="run_id").info,
 )
 
 sessions = Table(
@@ -256,8 +258,8 @@ sessions = Table(
         postgresql_where=text("state = 'active'"),
     ),
     # Where others have asked, too, what they asked goes on without whoever began it.
-    info=Belongs(
-        people=(Person("author_id", "delete", emptied=("title",), held_by="exchanges.session_id"),)
+    info=Ownership(
+        people=(PersonRule("author_id", "delete", emptied=("title",), held_by="exchanges.session_id"),)
     ).info,
 )
 
@@ -275,7 +277,7 @@ exchanges = Table(
     UniqueConstraint("session_id", "run_id"),
     Index(None, "space", "run_id"),
     sqlite_autoincrement=True,
-    info=Belongs(run="run_id", goes_with="run", within="sessions").info,
+    info=Ownership(run="run_id", goes_with="run", within="sessions").info,
 )
 
 settings = Table(
@@ -289,7 +291,7 @@ settings = Table(
     Column("author_id", String, nullable=False),
     Column("updated_at", Moment, nullable=False),
     PrimaryKeyConstraint("space", "scope", "of", "name"),
-    info=Belongs(
-        people=(Person("of", "delete", where={"scope": "person"}), Person("author_id", "unname"))
+    info=Ownership(
+        people=(PersonRule("of", "delete", where={"scope": "person"}), PersonRule("author_id", "unname"))
     ).info,
 )

@@ -20,8 +20,8 @@ from sqlalchemy import (
     Text,
 )
 
-from storage.belonging import Belongs, Person
 from storage.columns import Dollars, Moment, metadata
+from storage.ownership import Ownership, PersonRule
 
 councils = Table(
     "councils",
@@ -45,10 +45,10 @@ councils = Table(
     Column("ended_at", Moment),
     PrimaryKeyConstraint("space", "run_id"),
     Index(None, "space", "created_at"),
-    info=Belongs(people=(Person("author_id", "delete"),), run="run_id", goes_with="run").info,
+    info=Ownership(people=(PersonRule("author_id", "delete"),), run="run_id", goes_with="run").info,
 )
 
-_WITH_ITS_COUNCIL = Belongs(run="run_id", within="councils").info
+_WITH_ITS_COUNCIL = Ownership(run="run_id", within="councils").info
 
 
 def _of_a_council(

@@ -21,12 +21,12 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from storage.belonging import Belongs
 from storage.columns import Moment, Sequence, metadata
+from storage.ownership import Ownership
 
 # A book is its shelf's, whoever has put it there.
-_OF_THE_SPACE = Belongs(to="space").info
-_OF_A_DOCUMENT = Belongs(within="documents").info
+_OF_THE_SPACE = Ownership(to="space").info
+_OF_A_DOCUMENT = Ownership(within="documents").info
 
 shelves = Table(
     "shelves",
@@ -195,7 +195,7 @@ jobs = Table(
     Index(None, "space", "created_at"),
     # What was put on a shelf is told of as long as whoever did it is known. A reindex is the space's: its jobs are
     # named by their shelves, too.
-    info=Belongs(run="id", goes_with="person").info,
+    info=Ownership(run="id", goes_with="person").info,
 )
 
 job_errors = Table(
@@ -209,7 +209,7 @@ job_errors = Table(
     Column("created_at", Moment, nullable=False),
     PrimaryKeyConstraint("space", "job_id", "name"),
     ForeignKeyConstraint(["space", "job_id"], ["jobs.space", "jobs.id"], ondelete="CASCADE"),
-    info=Belongs(run="job_id", within="jobs").info,
+    info=Ownership(run="job_id", within="jobs").info,
 )
 
 query_vectors = Table(
@@ -222,5 +222,5 @@ query_vectors = Table(
     Column("vector", LargeBinary, nullable=False),
     UniqueConstraint("space", "embedder", "text_hash"),
     sqlite_autoincrement=True,
-    info=Belongs(to="cache").info,
+    info=Ownership(to="cache").info,
 )

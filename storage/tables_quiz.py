@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Boolean, Column, Index, Integer, PrimaryKeyConstraint, String, Table, Text
 
-from storage.belonging import Belongs, Person
 from storage.columns import Moment, metadata
+from storage.ownership import Ownership, PersonRule
 
 __all__ = ["quiz_cards", "quiz_questions"]
 
@@ -32,7 +32,7 @@ quiz_questions = Table(
     PrimaryKeyConstraint("space", "run_id", "n"),
     Index(None, "space", "channel", "created_at"),
     # A subject's words, which others have answered, too.
-    info=Belongs(to="space", run="run_id").info,
+    info=Ownership(to="space", run="run_id").info,
 )
 
 # `run_id` is the answer's. `due` is NULL where the same question was answered again since.
@@ -53,5 +53,5 @@ quiz_cards = Table(
     Column("answered_at", Moment, nullable=False),
     PrimaryKeyConstraint("space", "quiz", "n", "author_id"),
     Index(None, "space", "author_id", "subject"),
-    info=Belongs(people=(Person("author_id", "delete"),), run="run_id", goes_with="run").info,
+    info=Ownership(people=(PersonRule("author_id", "delete"),), run="run_id", goes_with="run").info,
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, String, Table, Text
 
-from storage.belonging import Belongs, Person
 from storage.columns import Moment, metadata
+from storage.ownership import Ownership, PersonRule
 
 __all__ = ["schedule_followers", "schedules"]
 
@@ -30,7 +30,7 @@ schedules = Table(
     Column("created_at", Moment, nullable=False),
     Index(None, "platform", "next_at"),
     Index(None, "space", "channel", "thread"),
-    info=Belongs(people=(Person("author_id", "delete"),), run="id", goes_with="run").info,
+    info=Ownership(people=(PersonRule("author_id", "delete"),), run="id", goes_with="run").info,
 )
 
 # Who has asked to be called by name when it comes. They outlive a schedule whose last time has come until it was shown.
@@ -42,5 +42,5 @@ schedule_followers = Table(
     Column("author_id", String, nullable=False),
     Column("created_at", Moment, nullable=False),
     PrimaryKeyConstraint("schedule_id", "author_id"),
-    info=Belongs(people=(Person("author_id", "delete"),), run="schedule_id", goes_with="run").info,
+    info=Ownership(people=(PersonRule("author_id", "delete"),), run="schedule_id", goes_with="run").info,
 )

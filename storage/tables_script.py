@@ -14,8 +14,8 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from storage.belonging import Belongs, Person
 from storage.columns import Moment, metadata
+from storage.ownership import Ownership, PersonRule
 
 __all__ = ["script_findings", "script_ideas", "script_places", "scripts"]
 
@@ -41,7 +41,7 @@ scripts = Table(
     Index(None, "space", "updated_at"),
     Index(None, "space", "author_id"),
     # The message with which it came may go; the script stays until its owner removes it, or goes.
-    info=Belongs(people=(Person("author_id", "delete"),), run="run_id").info,
+    info=Ownership(people=(PersonRule("author_id", "delete"),), run="run_id").info,
 )
 
 # `scene` is the thread's focus, 0 for none.
@@ -56,7 +56,7 @@ script_places = Table(
     Column("scene", Integer, nullable=False),
     PrimaryKeyConstraint("space", "platform", "channel", "thread"),
     Index(None, "script_id"),
-    info=Belongs(to="space", within="scripts").info,
+    info=Ownership(to="space", within="scripts").info,
 )
 
 # What a model has made of it; its words go with the script's, and can be made again.
@@ -68,7 +68,7 @@ script_findings = Table(
     Column("key", String, nullable=False),
     Column("body", Text, nullable=False),
     PrimaryKeyConstraint("script_id", "key"),
-    info=Belongs(to="space", within="scripts").info,
+    info=Ownership(to="space", within="scripts").info,
 )
 
 # What a brainstorm has found; `author_id` has asked for it, `number` is what people call it by.
@@ -86,7 +86,7 @@ script_ideas = Table(
     UniqueConstraint("script_id", "number"),
     Index(None, "space", "author_id"),
     Index(None, "space", "run_id"),
-    info=Belongs(
-        people=(Person("author_id", "delete"),), run="run_id", goes_with="run", within="scripts"
+    info=Ownership(
+        people=(PersonRule("author_id", "delete"),), run="run_id", goes_with="run", within="scripts"
     ).info,
 )

@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlalchemy import Boolean, Column, DateTime, Index, Integer, String, Table, func
 
-from storage.belonging import Belongs
 from storage.columns import metadata
+from storage.ownership import Ownership
 
 
 def _bot() -> tuple[Column[Any], ...]:
@@ -29,7 +29,7 @@ def _bot() -> tuple[Column[Any], ...]:
 
 
 # Who installed the app for a workspace is no more theirs than the workspace's: without it nobody there is answered.
-_OF_THE_PLATFORM = Belongs(to="platform").info
+_OF_THE_PLATFORM = Ownership(to="platform").info
 
 slack_bots = Table(
     "slack_bots",

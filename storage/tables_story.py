@@ -20,8 +20,8 @@ from sqlalchemy import (
     text,
 )
 
-from storage.belonging import Belongs, Person
 from storage.columns import Moment, Sequence, metadata
+from storage.ownership import Ownership, PersonRule
 
 __all__ = ["stories", "story_branches", "story_nodes", "story_places", "story_vectors"]
 
@@ -38,8 +38,8 @@ stories = Table(
     Column("offered", Boolean, nullable=False, server_default=text("false")),
     Index(None, "space", "updated_at"),
     # Others play it, too.
-    info=Belongs(
-        people=(Person("author_id", "unname", emptied=("title",)),), run="id", blanked=("title",)
+    info=Ownership(
+        people=(PersonRule("author_id", "unname", emptied=("title",)),), run="id", blanked=("title",)
     ).info,
 )
 
@@ -59,8 +59,8 @@ story_branches = Table(
     Column("author_id", String, nullable=False),
     Column("created_at", Moment, nullable=False),
     Index(None, "space", "story_id"),
-    info=Belongs(
-        people=(Person("author_id", "unname", emptied=("name",)),),
+    info=Ownership(
+        people=(PersonRule("author_id", "unname", emptied=("name",)),),
         run="id",
         blanked=("name",),
         within="stories",
@@ -93,8 +93,8 @@ story_nodes = Table(
         postgresql_where=text("body = ''"),
     ),
     sqlite_autoincrement=True,
-    info=Belongs(
-        people=(Person("author_id", "unname", emptied=("body",)),),
+    info=Ownership(
+        people=(PersonRule("author_id", "unname", emptied=("body",)),),
         run="run_id",
         blanked=("body",),
         within="stories",
@@ -115,7 +115,7 @@ story_places = Table(
     Column("away", Boolean, nullable=False, server_default=text("false")),
     PrimaryKeyConstraint("space", "platform", "channel", "thread"),
     Index(None, "space", "story_id"),
-    info=Belongs(to="space", run="run_id").info,
+    info=Ownership(to="space", run="run_id").info,
 )
 
 # Made of the words of nodes, so that they go with these; they can be made again.
@@ -132,7 +132,11 @@ story_vectors = Table(
     PrimaryKeyConstraint("node_id", "embedder"),
     Index(None, "space", "story_id"),
     Index(None, "space", "run_id"),
-    info=Belongs(
-        people=(Person("author_id", "delete"),), run="run_id", goes_with="run", within="stories", copies=True
+    info=Ownership(
+        people=(PersonRule("author_id", "delete"),),
+        run="run_id",
+        goes_with="run",
+        within="stories",
+        copies=True,
     ).info,
 )

@@ -60,8 +60,8 @@ class Threads:
         """The real thread that the conversation is in."""
         from storage.tables import threads as t
 
-        here = (t.c.space == space, t.c.channel == channel, t.c.thread == thread)
-        row = await self._db.row(t.select().where(*here), ThreadRow)
+        in_place = (t.c.space == space, t.c.channel == channel, t.c.thread == thread)
+        row = await self._db.row(t.select().where(*in_place), ThreadRow)
         return row.real if row else None
 
     async def held(self, space: str, real: str) -> ThreadRow | None:

@@ -113,7 +113,7 @@ class Vectors:
         self.folders += 1
         return aside
 
-    async def rest(self) -> None:
+    async def release_memory(self) -> None:
         """Give back what the embedded client holds in memory; the next call opens it anew (40 ms).
 
         Worth calling when a library job ends.
@@ -121,7 +121,7 @@ class Vectors:
         await self._chroma.run(self._let_go)
 
     async def close(self) -> None:
-        await self.rest()
+        await self.release_memory()
         self._chroma.close()
 
     def _set_aside(self) -> Path:
@@ -131,7 +131,7 @@ class Vectors:
 
     def _let_go(self) -> None:
         self._shards.clear()
-        self._chroma.let_go()
+        self._chroma.release_memory()
 
     def _all(self, key: Key) -> list[Shard]:
         """The shards of a key in the order they were filled; a server has one."""
@@ -162,19 +162,19 @@ class Vectors:
 
     def _add(self, key: Key, ids: list[str], vectors: NDArray[float32], document_id: str) -> None:
         for first in range(0, len(ids), _BATCH):
-            batch, made = ids[first : first + _BATCH], vectors[first : first + _BATCH]
+            batch, batch_vectors = ids[first : first + _BATCH], vectors[first : first + _BATCH]
             shards = self._with_room(key)
             # A job that goes on after a crash repeats its last batch first, and that may lie in an older
             # collection. Looking there loads its graph, so it is done once and then let go.
             if key not in self._looked:
                 self._looked.add(key)
-                known = _renewed(shards[:-1], batch, made, document_id)
+                stored = _renewed(shards[:-1], batch, batch_vectors, document_id)
                 if len(shards) > 1:
                     self._let_go()
                     shards = self._all(key)
-                left = [n for n, id in enumerate(batch) if id not in known]
-                batch, made = [batch[n] for n in left], made[left]
-            shards[-1].put(batch, made, document_id)
+                missing = [n for n, id in enumerate(batch) if id not in stored]
+                batch, batch_vectors = [batch[n] for n in missing], batch_vectors[missing]
+            shards[-1].put(batch, batch_vectors, document_id)
 
     def _search(
         self,
@@ -187,10 +187,10 @@ class Vectors:
         shards = self._all(key)
         if not shards:
             raise StorageFault("missing", f"no vectors of {key[2]} for the shelf {key[1]}")
-        found: dict[str, float] = {}
+        cosines: dict[str, float] = {}
         for shard in shards:
-            found.update(shard.nearest(vector, k, sorted(without), sorted(among)))
-        return sorted(found.items(), key=lambda item: (-item[1], item[0]))[:k]
+            cosines.update(shard.nearest(vector, k, sorted(without), sorted(among)))
+        return sorted(cosines.items(), key=lambda item: (-item[1], item[0]))[:k]
 
     def _remove(self, space: str, shelf: str, document_ids: Collection[str]) -> None:
         for shard in self._chroma.shards():
@@ -200,13 +200,13 @@ class Vectors:
 
 def _renewed(older: list[Shard], ids: list[str], vectors: NDArray[float32], document_id: str) -> set[str]:
     """Give those of `ids` that lie in `older` shards their new vectors there; those ids."""
-    found: set[str] = set()
+    renewed: set[str] = set()
     for shard in older:
-        known = shard.known(ids)
-        again = [n for n, id in enumerate(ids) if id in known]
-        shard.put([ids[n] for n in again], vectors[again], document_id)
-        found |= known
-    return found
+        stored = shard.known(ids)
+        positions = [n for n, id in enumerate(ids) if id in stored]
+        shard.put([ids[n] for n in positions], vectors[positions], document_id)
+        renewed |= stored
+    return renewed
 
 
 def _name(key: Key, shard: int) -> str:

@@ -21,27 +21,27 @@ class Withdrawals:
         """
         from sqlalchemy import case
 
-        from storage.belonging import belonging
+        from storage.ownership import ownership
         from storage.tables import inbox, metadata, sessions
 
-        mine = (inbox.c.space == space, inbox.c.id == run)
+        this_run = (inbox.c.space == space, inbox.c.id == run)
         unfinished = inbox.c.state.in_(UNFINISHED)
         async with self._db.write() as connection:
-            row = (await connection.execute(inbox.select().where(*mine))).one_or_none()
+            row = (await connection.execute(inbox.select().where(*this_run))).one_or_none()
             if row is None:
                 return False
             # In one with the words: a run without any must not be brought back by a crash.
             state = case((unfinished, "stopped"), else_=inbox.c.state)
-            await connection.execute(inbox.update().where(*mine).values(payload=payload, state=state))
-            for kept in metadata.sorted_tables:
-                if (declared := belonging(kept)).goes_with == "run":
-                    its = (kept.c.space == space, kept.c[declared.run] == run)
-                    await connection.execute(kept.delete().where(*its))
+            await connection.execute(inbox.update().where(*this_run).values(payload=payload, state=state))
+            for table in metadata.sorted_tables:
+                if (declared := ownership(table)).goes_with == "run":
+                    rows_of_run = (table.c.space == space, table.c[declared.run] == run)
+                    await connection.execute(table.delete().where(*rows_of_run))
                 elif declared.blanked:  # what stays are the words of others, and of models
-                    its = (kept.c.space == space, kept.c[declared.run] == run)
-                    theirs = kept.c[declared.people[0].column] != ""
+                    rows_of_run = (table.c.space == space, table.c[declared.run] == run)
+                    has_person = table.c[declared.people[0].column] != ""
                     emptied = dict.fromkeys(declared.blanked, "")
-                    await connection.execute(kept.update().where(*its, theirs).values(emptied))
+                    await connection.execute(table.update().where(*rows_of_run, has_person).values(emptied))
             named = (
                 sessions.c.space == space,
                 sessions.c.platform == row.platform,

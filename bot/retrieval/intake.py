@@ -344,9 +344,9 @@ class Intake:
         makers = {row.embedder for row in await self._documents.list(space, shelf)} - {None}
         return len(makers) > 1
 
-    async def rest(self) -> None:
+    async def release_memory(self) -> None:
         """Give back the memory that adding vectors took, at the end of a job."""
-        await self._vectors.rest()
+        await self._vectors.release_memory()
 
     async def remove(self, space: str, document_id: str) -> None:
         """Take a document off its shelf, with its vectors and its kept original."""

@@ -105,7 +105,7 @@ class MissingVectors:
             for row in due:
                 await self._make(row)
         finally:
-            await self._intake.rest()
+            await self._intake.release_memory()
         return True
 
     async def _make(self, row: DocumentRow) -> None:

@@ -95,7 +95,7 @@ class Nearest:
             if fault.kind != "damaged":
                 raise
         with suppress(StorageFault):
-            await self._vectors.rest()
+            await self._vectors.release_memory()
         return await self._own(space, shelf, opened, embedder, vector, among)
 
     async def _own(

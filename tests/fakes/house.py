@@ -20,7 +20,7 @@ from bot.works.sessions.work import SessionsWork
 from bot.works.settings.work import SettingsWork
 from storage.db import Database
 from storage.outbox import Outbox
-from storage.settings import KeptSettings
+from storage.settings import SettingsStore
 from tests.fakes import migrated
 
 Script = Callable[[Run], AsyncGenerator[Event, None]]
@@ -112,7 +112,7 @@ async def open_scripted(
 
 def settings_of(db: Database) -> Settings:
     """What was set in this database, over a config that says nothing."""
-    return Settings(KeptSettings(db), Config(Path(), Path()))
+    return Settings(SettingsStore(db), Config(Path(), Path()))
 
 
 def config(data: Path) -> Config:

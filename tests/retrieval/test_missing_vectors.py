@@ -93,7 +93,7 @@ async def test_a_book_goes_on_where_it_was_left(tmp_path: Path, house: House, le
 async def test_damaged_vectors_are_set_aside_and_made_again(tmp_path: Path, house: House) -> None:
     await add(house, write(tmp_path / "north.md", 1))
     assert await notices(house) == []
-    await house.vectors.rest()
+    await house.vectors.release_memory()
     spoil(house)
     assert await notices(house) == ["rules.vectors_damaged"]
     assert len(aside(house)) == 1
@@ -108,7 +108,7 @@ async def test_a_job_that_meets_damaged_vectors_says_so_and_leaves_the_rest_to_t
     tmp_path: Path, house: House
 ) -> None:
     await add(house, write(tmp_path / "north.md", 1))
-    await house.vectors.rest()
+    await house.vectors.release_memory()
     spoil(house)
     south = write(tmp_path / "south.md", 2)
     with pytest.raises(Sorry, match=r"rules\.vectors_damaged"):
@@ -121,7 +121,7 @@ async def test_a_job_that_meets_damaged_vectors_says_so_and_leaves_the_rest_to_t
 
 async def test_a_folder_of_vectors_that_is_gone_is_made_again(tmp_path: Path, house: House) -> None:
     await add(house, write(tmp_path / "north.md", 1))
-    await house.vectors.rest()
+    await house.vectors.release_memory()
     shutil.rmtree(house.config.data_dir / "chroma")
     assert await house.missing_vectors.round()
     assert await states(house) == {("ready", ONE)}

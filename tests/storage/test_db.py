@@ -11,7 +11,7 @@ import pytest
 
 from storage.db import Database, StorageFault
 from storage.documents import Documents
-from storage.settings import KeptSettings
+from storage.settings import SettingsStore
 from storage.shelves import Shelves
 from tests.storage.books import book
 
@@ -22,7 +22,7 @@ def sqlite(folder: Path) -> str:
 
 async def test_forty_counters_read_then_written_at_once_lose_no_update(tmp_path: Path) -> None:
     first, second = [await Database.open(sqlite(tmp_path)) for _ in range(2)]
-    await KeptSettings(first).set("local", "count", "0", "me")
+    await SettingsStore(first).set("local", "count", "0", "me")
 
     async def count_up(db: Database) -> None:
         async with db.write() as connection:
@@ -30,7 +30,7 @@ async def test_forty_counters_read_then_written_at_once_lose_no_update(tmp_path:
             await connection.exec_driver_sql(f"UPDATE settings SET value = '{seen + 1}'")
 
     await asyncio.gather(*(count_up(db) for db in [first, second] * 20))
-    found = await KeptSettings(first).one("local", "count")
+    found = await SettingsStore(first).get("local", "count")
     await first.close()
     await second.close()
     assert found is not None
@@ -106,12 +106,12 @@ async def test_a_database_locked_by_another_program_is_told_after_the_timeout(tm
     other = sqlite3.connect(tmp_path / "sutradhar.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StorageFault) as caught:
-        await KeptSettings(db).set("local", "name", "text", "me")
+        await SettingsStore(db).set("local", "name", "text", "me")
     assert caught.value.kind == "locked"
-    assert await KeptSettings(db).one("local", "name") is None
+    assert await SettingsStore(db).get("local", "name") is None
     other.execute("ROLLBACK")
     other.close()
-    await KeptSettings(db).set("local", "name", "text", "me")
+    await SettingsStore(db).set("local", "name", "text", "me")
     await db.close()
 
 
@@ -124,8 +124,8 @@ async def test_a_file_that_is_no_database_is_told_as_damaged(tmp_path: Path) -> 
 
 async def test_a_database_in_memory_works(tmp_path: Path) -> None:
     db = await Database.open("sqlite+aiosqlite:///:memory:")
-    await asyncio.gather(*(KeptSettings(db).set("local", f"name {n}", "text", "me") for n in range(10)))
-    assert len(await KeptSettings(db).under("local", "name ")) == 10
+    await asyncio.gather(*(SettingsStore(db).set("local", f"name {n}", "text", "me") for n in range(10)))
+    assert len(await SettingsStore(db).under("local", "name ")) == 10
     await db.close()
 
 
@@ -133,6 +133,6 @@ async def test_who_comes_after_the_close_opens_no_connection_that_nobody_would_c
     db = await Database.open(sqlite(tmp_path))
     await db.close()
     with pytest.raises(StorageFault, match="closed"):
-        await KeptSettings(db).one("local", "name")
+        await SettingsStore(db).get("local", "name")
     with pytest.raises(StorageFault, match="closed"):
-        await KeptSettings(db).set("local", "name", "text", "me")
+        await SettingsStore(db).set("local", "name", "text", "me")

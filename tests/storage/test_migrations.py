@@ -27,7 +27,7 @@ from storage.migrations import migrate
 from storage.offers import Offers
 from storage.owned import OwnedSessions
 from storage.sessions import Sessions
-from storage.settings import KeptSettings
+from storage.settings import SettingsStore
 from storage.stories import Stories
 from storage.tables import metadata
 from storage.threads import Threads
@@ -156,7 +156,7 @@ async def test_what_spaces_had_set_is_kept_in_one_table_of_settings(url: str) ->
     try:
         async with database.read() as connection:
             assert await connection.run_sync(differences) == []
-        settings = KeptSettings(database)
+        settings = SettingsStore(database)
         council = await settings.under("local", "council.")
         assert {name: (row.value, row.author_id) for name, row in council.items()} == {
             "criteria": ("truth", "bia"),
@@ -164,7 +164,7 @@ async def test_what_spaces_had_set_is_kept_in_one_table_of_settings(url: str) ->
         }
         assert f"{council['members'].updated_at:%Y-%m-%d %H:%M}" == "2026-02-03 04:05"
         assert [row.value for row in (await settings.under("other", "")).values()] == ['["p:three"]']
-        prompt = await settings.one("local", "prompt.rag")
+        prompt = await settings.get("local", "prompt.rag")
         assert prompt is not None
         assert (prompt.scope, prompt.of, prompt.value, prompt.author_id) == (
             "space",

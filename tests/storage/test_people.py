@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import Column, MetaData, String, Table
 
-from storage.belonging import Belongs, belonging
 from storage.councils import Councils
 from storage.db import Database
 from storage.feedback import Feedback
@@ -17,10 +16,11 @@ from storage.jobs import Jobs
 from storage.ledger import Ledger
 from storage.offers import Offers
 from storage.outbox import Outbox
+from storage.ownership import Ownership, ownership
 from storage.people import People
 from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions
-from storage.settings import KeptSettings
+from storage.settings import SettingsStore
 from storage.tables import metadata
 from storage.withdrawals import Withdrawals
 from tests.storage.council_rows import ballot, council, seat
@@ -28,8 +28,8 @@ from tests.storage.council_rows import ballot, council, seat
 
 def test_every_table_declares_whose_its_rows_are() -> None:
     for table in metadata.sorted_tables:
-        declared = belonging(table)
-        assert declared != Belongs(), table.name
+        declared = ownership(table)
+        assert declared != Ownership(), table.name
         named = {rule.column for rule in declared.people}
         if declared.to != "platform":
             assert {"author_id", "user_id"} & set(table.c.keys()) <= named, table.name
@@ -52,7 +52,7 @@ def test_every_table_declares_whose_its_rows_are() -> None:
 
 def test_a_table_that_declares_nothing_is_seen() -> None:
     with pytest.raises(KeyError):
-        belonging(Table("forgotten", MetaData(), Column("author_id", String)))
+        ownership(Table("forgotten", MetaData(), Column("author_id", String)))
 
 
 def request(run: str, author: str, *, space: str = "local", thread: str = "t", text: str = "") -> NewRequest:
@@ -63,7 +63,7 @@ def request(run: str, author: str, *, space: str = "local", thread: str = "t", t
 async def filled(db: Database) -> None:
     """Ana and Bia in one conversation of Ana's, each in one of her own, and Ana in another space, too."""
     now = datetime(2026, 2, 3, tzinfo=UTC)
-    inbox, sessions, settings = Inbox(db), Sessions(db), KeptSettings(db)
+    inbox, sessions, settings = Inbox(db), Sessions(db), SettingsStore(db)
     rows = [
         request("ana-shared", "ana"),
         request("bia-shared", "bia"),
@@ -115,7 +115,7 @@ async def filled(db: Database) -> None:
 async def test_what_is_kept_about_a_person_is_all_theirs_and_nobody_elses(db: Database) -> None:
     await filled(db)
     people = People(db)
-    kept = await people.kept("local", "ana", "delete")
+    kept = await people.rows_about("local", "ana", "delete")
     counted = await people.count("local", "ana", "delete")
     only_named = {"ledger": 0, "outbox": 0, "settings": 1}
     assert counted == {name: only_named.get(name, len(rows)) for name, rows in kept.items()}
@@ -137,24 +137,24 @@ async def test_what_is_kept_about_a_person_is_all_theirs_and_nobody_elses(db: Da
     assert "bia-" not in told.replace("'run_id': 'bia-alone', 'author_id': 'ana'", "")
     assert "ana-there" not in told
     assert "ana-after" not in told
-    assert [rows for rows in (await people.kept("local", "", "delete")).values() if rows] == []
+    assert [rows for rows in (await people.rows_about("local", "", "delete")).values() if rows] == []
 
 
 async def test_a_person_is_deleted_and_nothing_else_is_touched(db: Database) -> None:
     await filled(db)
     people = People(db)
     others = {
-        (space, person): await people.kept(space, person, last)
+        (space, person): await people.rows_about(space, person, last)
         for space, person, last in (("local", "bia", "ana-after"), ("other", "ana", "delete"))
     }
     assert list(await people.runs("local", "ana", "delete")) == ["ana-shared", "ana-alone"]
-    assert list(await people.beside("local", "ana", "delete")) == ["bia-shared"]
+    assert list(await people.shared_with("local", "ana", "delete")) == ["bia-shared"]
     await people.delete("local", "ana", "delete", lambda payload: json.dumps({"was": len(payload)}))
 
-    left = {name: rows for name, rows in (await people.kept("local", "ana", "delete")).items() if rows}
+    left = {name: rows for name, rows in (await people.rows_about("local", "ana", "delete")).items() if rows}
     assert left == {}
     for (space, person), was in others.items():
-        now = await people.kept(space, person, "ana-after" if person == "bia" else "delete")
+        now = await people.rows_about(space, person, "ana-after" if person == "bia" else "delete")
         assert now == was, (space, person)
     rows = {one: await Inbox(db).get(one) for one in ("ana-shared", "delete", "ana-after")}
     payloads = {one: row.payload for one, row in rows.items() if row is not None}
@@ -173,7 +173,7 @@ async def test_a_person_is_deleted_and_nothing_else_is_touched(db: Database) -> 
     assert (shared.author_id, shared.title) == ("", "")
     assert [one.run_id for one in await Sessions(db).last_exchanges("local", shared.id, 9)] == ["bia-shared"]
     assert await Sessions(db).active("local", "terminal", "c", "u") is None
-    criteria = await KeptSettings(db).one("local", "council.criteria")
+    criteria = await SettingsStore(db).get("local", "council.criteria")
     assert criteria is not None
     assert (criteria.value, criteria.author_id) == ("truth", "")
     assert await Offers(db).all("local", "window", "modal") == []
@@ -186,7 +186,7 @@ async def test_a_person_is_deleted_and_nothing_else_is_touched(db: Database) -> 
 
 async def test_what_goes_with_a_run_is_withdrawn_with_it(db: Database) -> None:
     await filled(db)
-    goes = {table.name for table in metadata.sorted_tables if belonging(table).goes_with == "run"}
+    goes = {table.name for table in metadata.sorted_tables if ownership(table).goes_with == "run"}
     assert goes == {
         "councils",
         "exchanges",
@@ -199,7 +199,7 @@ async def test_what_goes_with_a_run_is_withdrawn_with_it(db: Database) -> None:
         "votes",
     }
     assert await Withdrawals(db).withdraw("local", "ana-alone", "{}")
-    kept = await People(db).kept("local", "ana", "delete")
+    kept = await People(db).rows_about("local", "ana", "delete")
     left = {name for name, rows in kept.items() for row in rows if row.get("run_id") == "ana-alone"}
     assert left == {"feedback", "ledger", "outbox"}
     assert [job.id for job in await Jobs(db).list("local")] == ["bia-alone", "ana-alone"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC
 
 from storage.db import Database
-from storage.settings import KeptSettings
+from storage.settings import SettingsStore
 
 
 async def test_what_a_space_has_set_stands_until_it_is_reset(db: Database) -> None:
-    settings = KeptSettings(db)
+    settings = SettingsStore(db)
     assert await settings.under("local", "council.") == {}
     await settings.set("local", "council.members", "p:one, p:two", "ana")
     await settings.set("local", "council.criteria", "truth", "ana")
@@ -27,7 +27,7 @@ async def test_what_a_space_has_set_stands_until_it_is_reset(db: Database) -> No
 
 
 async def test_a_persons_a_channels_and_the_spaces_stand_side_by_side(db: Database) -> None:
-    settings = KeptSettings(db)
+    settings = SettingsStore(db)
     await settings.set("local", "language", "en", "ana")
     await settings.set("local", "language", "pt-BR", "ana", "channel", "c")
     await settings.set("local", "language", "pt-BR", "bia", "person", "bia")
@@ -40,14 +40,14 @@ async def test_a_persons_a_channels_and_the_spaces_stand_side_by_side(db: Databa
     }
     assert not await settings.reset("local", "language", "person", "ana")
     assert await settings.reset("local", "language", "person", "bia")
-    assert await settings.one("local", "language", "person", "bia") is None
-    found = await settings.one("local", "language", "channel", "c")
+    assert await settings.get("local", "language", "person", "bia") is None
+    found = await settings.get("local", "language", "channel", "c")
     assert found is not None
     assert found.value == "pt-BR"
 
 
 async def test_a_prefix_is_no_pattern(db: Database) -> None:
-    settings = KeptSettings(db)
+    settings = SettingsStore(db)
     await settings.set("local", "free_chat", "on", "ana")
     assert await settings.under("local", "free%") == {}
     assert list(await settings.under("local", "free_")) == ["chat"]

@@ -20,7 +20,7 @@ from storage.owned import OwnedSessions
 from storage.passages import Passages
 from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions
-from storage.settings import KeptSettings
+from storage.settings import SettingsStore
 from storage.shelves import Shelves
 from storage.threads import Threads
 from storage.votes import Votes
@@ -217,12 +217,12 @@ async def test_councils_do_not_cross(db: Database) -> None:
 
 
 async def test_settings_do_not_cross(db: Database) -> None:
-    settings = KeptSettings(db)
+    settings = SettingsStore(db)
     await settings.set("two", "council.members", "p:m", "ana")
     await settings.set("two", "language", "en", "ana", "person", "ana")
     assert await settings.under("one", "council.") == {}
     assert await settings.named("one", ["language"]) == []
-    assert await settings.one("one", "council.members") is None
+    assert await settings.get("one", "council.members") is None
     assert not await settings.reset("one", "council.members")
     assert not await settings.reset("one", "language", "person", "ana")
     await settings.set("one", "council.members", "p:n", "ana")

@@ -76,9 +76,9 @@ async def test_spaces_shelves_and_embedders_see_nothing_of_each_other(vectors: V
 async def test_vectors_are_there_after_a_rest_and_after_a_restart(vectors: Vectors, tmp_path: Path) -> None:
     made = unit_vectors(3)
     await vectors.add(*SHELF, ["d:0", "d:1", "d:2"], made, "d")
-    await vectors.rest()
+    await vectors.release_memory()
     assert await vectors.count(*SHELF) == 3
-    await vectors.rest()
+    await vectors.release_memory()
     later = Vectors.embedded(tmp_path / "chroma")
     assert (await later.search(*SHELF, made[2], 1))[0][0] == "d:2"
     await later.close()
@@ -90,7 +90,7 @@ async def test_a_harmed_folder_is_told_and_can_be_made_anew(
 ) -> None:
     folder, made = tmp_path / "chroma", unit_vectors(3)
     await vectors.add(*SHELF, ["d:0", "d:1", "d:2"], made, "d")
-    await vectors.rest()
+    await vectors.release_memory()
     database = folder / "chroma.sqlite3"
     whole = database.read_bytes()
     if harm == "missing":
@@ -103,7 +103,7 @@ async def test_a_harmed_folder_is_told_and_can_be_made_anew(
             await vectors.search(*SHELF, made[0], 1)
         assert caught.value.kind == ("missing" if harm == "missing" else "damaged")
 
-    await vectors.rest()
+    await vectors.release_memory()
     shutil.rmtree(folder)
     await vectors.add(*SHELF, ["d:0"], made[:1], "d")
     assert await vectors.count(*SHELF) == 1

@@ -61,7 +61,7 @@ class Pages(Intake):
     async def clear(self, grace: timedelta = timedelta()) -> None:
         return
 
-    async def rest(self) -> None:
+    async def release_memory(self) -> None:
         return
 
     async def swap(self, *arguments: Any, **named: Any) -> Any:

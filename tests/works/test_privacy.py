@@ -176,7 +176,7 @@ async def test_no_file_holds_a_word_of_somebody_who_was_deleted(tmp_path: Path) 
             del tree["about"]
             tree["inbox"] = [one for one in tree["inbox"] if one["work"] != "privacy"]
         assert after == theirs
-        there = await app.house.people.kept("other", "ana", "seven")
+        there = await app.house.people.rows_about("other", "ana", "seven")
         assert [one["question"] for one in there["exchanges"]] == ["the lantern"]
         assert [one["title"] for one in there["sessions"]] == ["the lantern"]
         usage = await house.ask("usage", "", BIA, work="house", verb="usage", thread="x")

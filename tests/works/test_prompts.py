@@ -17,7 +17,7 @@ from bot.events import Author, Failed, File, Request, Sorry, Text
 from bot.platforms import Platform
 from bot.prompts import BUNDLED, PromptFile, Prompts, PromptText, as_yaml
 from storage.db import Database
-from storage.settings import KeptSettings
+from storage.settings import SettingsStore
 from tests.fakes import migrated
 from tests.fakes.house import Recorder, asked, config
 
@@ -128,7 +128,7 @@ async def test_a_wording_whose_placeholders_have_gone_gives_way_to_the_file(
     say: Space, caplog: pytest.LogCaptureFixture
 ) -> None:
     database = say.app.house.records.database
-    await KeptSettings(database).set("here", "prompt.rag", "system: An old one {gone}.\n", "ana")
+    await SettingsStore(database).set("here", "prompt.rag", "system: An old one {gone}.\n", "ana")
     bundled = PromptFile(BUNDLED).get("rag")
     assert (await say.app.house.prompts.wording("here", "rag")).text == bundled
     assert "out of date" in await say("list")
@@ -151,7 +151,7 @@ def test_what_is_shown_can_be_given_back(tmp_path: Path, file: PromptFile, text:
     async def kept() -> None:
         db = await Database.open(migrated.database(tmp_path / "p.db"))
         try:
-            prompts = Prompts(file, KeptSettings(db))
+            prompts = Prompts(file, SettingsStore(db))
             user = file.get("rag").user
             safe = text.replace("{", "(").rstrip() + "\n{language}\n"
             made = await prompts.edit("s", "rag", as_yaml(PromptText("rag", safe, user, "")), "a")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from bot.config import Config
     from bot.llm.registry import Models
-    from storage.settings import KeptSettings, SettingRow
+    from storage.settings import SettingRow, SettingsStore
 
 OWN = "council."
 """What the names of its settings begin with."""
@@ -43,7 +43,7 @@ CRITERIA_CHARS = 1_000
 class Settings:
     """Looking is for everybody; what the whole space shares is changed by its admins."""
 
-    def __init__(self, store: KeptSettings, models: Models, config: Config) -> None:
+    def __init__(self, store: SettingsStore, models: Models, config: Config) -> None:
         self._store = store
         self._models = models
         self._config = config

@@ -126,7 +126,7 @@ class IntakeJob:
                 async for event in events:
                     yield event
             taken = await self._swapped(taken)
-            await self._intake.rest()
+            await self._intake.release_memory()
             bad = [*refused, *(Refused(one.name, one.key, dict(one.values)) for one in taken if one.key)]
             state = "failed" if bad else "done"
             for event in self._outcome(self._shelf.strip(), taken, bad, self._say):

@@ -1,6 +1,6 @@
 """`privacy export|delete`: all that is kept about whoever asks, in the space where they ask.
 
-What that is, the tables say themselves (`storage.belonging`). Knows no platform but the terminal, which has a file of
+What that is, the tables say themselves (`storage.ownership`). Knows no platform but the terminal, which has a file of
 its own.
 """
 
@@ -59,7 +59,7 @@ class Privacy:
     async def _export(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         # No step: it would be one more copy of all that there is.
-        kept = await self._people.kept(request.place.space, request.author.id, run.id)
+        kept = await self._people.rows_about(request.place.space, request.author.id, run.id)
         about = {
             "person": request.author.id,
             "name": request.author.name,
@@ -83,7 +83,7 @@ class Privacy:
             return Found(
                 await self._people.count(space, person, run.id),
                 list(await self._people.runs(space, person, run.id)),
-                list(await self._people.beside(space, person, run.id)),
+                list(await self._people.shared_with(space, person, run.id)),
             )
 
         mine = await run.step("found", found, Found)

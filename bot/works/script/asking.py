@@ -178,8 +178,8 @@ class Asking:
         asked, options, config = reader(request), request.options, self._config
         row = await self._catalogue.meant(asked, str(options.get("script") or ""))
         reading = await self._catalogue.open(asked, row)
-        await self._catalogue.rows.speak_of(asked, row.id)
-        spoken = await self._catalogue.rows.spoken_of(asked)
+        await self._catalogue.rows.set_focus(asked, row.id)
+        spoken = await self._catalogue.rows.focus(asked)
         scene = spoken[1] if spoken and spoken[0] == row.id else 0
         scene = scene if scene <= len(reading.script.scenes) else 0
         named = scene_named(question)

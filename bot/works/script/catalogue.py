@@ -94,7 +94,7 @@ class Catalogue:
         raise Sorry("script.no_such", name=wanted[:80])
 
     async def _of_thread(self, asked: Reader, rows: Sequence[ScriptRow]) -> ScriptRow:
-        spoken = await self.rows.spoken_of(asked)
+        spoken = await self.rows.focus(asked)
         if spoken and (found := next((row for row in rows if row.id == spoken[0]), None)):
             return found
         # What only its owner may read is not told of, nor chosen, unless it is named: others read along here.

@@ -131,7 +131,7 @@ class _Taking:
             asked.platform, asked.channel, asked.thread, run, taken.draft, taken.scenes, now, now,
         )  # fmt: skip
         await self._catalogue.rows.put(row, await asyncio.to_thread(body_of, screenplay))
-        await self._catalogue.rows.speak_of(asked, taken.id)
+        await self._catalogue.rows.set_focus(asked, taken.id)
         return True
 
     async def _read(self) -> Screenplay:

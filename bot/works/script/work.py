@@ -141,7 +141,7 @@ class Scripts:
         request, say = run.request, words(run.request.locale)
         row, script = await self._meant(request, str(request.options.get("script") or ""))
         scene = numbered(script, request.text)
-        await self._catalogue.rows.speak_of(reader(request), row.id, scene.number)
+        await self._catalogue.rows.set_focus(reader(request), row.id, scene.number)
         yield Stage("scene", scene_title(scene, say))
         whole = page(scene.elements).replace("```", "'''")
         shown = (

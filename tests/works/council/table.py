@@ -27,7 +27,7 @@ from storage.db import Database
 from storage.ledger import Ledger
 from storage.offers import Offers
 from storage.sessions import Sessions
-from storage.settings import KeptSettings
+from storage.settings import SettingsStore
 from tests.fakes import migrated
 from tests.fakes.run import MemoryRun
 from tests.wire.council_model import QUESTION, CouncilModel, CouncilService, settings
@@ -85,7 +85,7 @@ class Table:
     def __init__(self, config: Config, db: Database, council: CouncilModel) -> None:
         self.fake, self.db = council, db
         self.councils, self.ledger = Councils(db), Ledger(db)
-        self.settings_store = KeptSettings(db)
+        self.settings_store = SettingsStore(db)
         self.sessions = Sessions(db)
         self.earlier = ThreadHistory()
         self.models = Models(config, self.ledger)

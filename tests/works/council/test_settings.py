@@ -15,7 +15,7 @@ from bot.llm.registry import Models
 from bot.works.council.settings import CHAIRS, CRITERIA_CHARS, Settings
 from storage.db import Database
 from storage.ledger import Ledger
-from storage.settings import KeptSettings
+from storage.settings import SettingsStore
 from tests.fakes import migrated
 from tests.fakes.run import MemoryRun
 
@@ -38,7 +38,7 @@ class Hall:
 
     def __init__(self, folder: Path, db: Database) -> None:
         self._folder = folder
-        self.store = KeptSettings(db)
+        self.store = SettingsStore(db)
         self._ledger = Ledger(db)
         self.settings = self.under(CONFIG)
         self._asked = 0

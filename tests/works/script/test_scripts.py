@@ -209,7 +209,7 @@ async def test_a_person_s_scripts_go_with_them_and_into_their_file(tmp_path: Pat
         scripts = here.desk.app.house.scripts
         assert await scripts.all(Reader("local", "ada", "terminal", "c", "t")) == []
         assert len(await scripts.all(Reader("local", "bo"))) == 1
-        assert await scripts.spoken_of(Reader("local", "ada", "terminal", "c", "t")) is None
+        assert await scripts.focus(Reader("local", "ada", "terminal", "c", "t")) is None
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Who may read a data folder: its owner and nobody else, for private answers and tokens lie in it.
+"""File permissions of a data folder: only its owner may read it, since it holds private answers and tokens.
 
 Knows the names of what the bot puts there; what others keep in the same folder is left alone.
 """
@@ -29,8 +29,8 @@ BESIDE = (".env", "config.toml", "models")
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-def tighten(folder: Path) -> None:
-    """Take from others the rights to what is ours, and to the folder if it holds nothing else.
+def restrict(folder: Path) -> None:
+    """Remove other users' permissions from the bot's files, and from the folder if it holds nothing else.
 
     Only what belongs to this user; `exposed` tells what is left. Does nothing where files have no such rights.
     """
@@ -63,8 +63,8 @@ def _open(path: Path) -> bool:
 
 def _close(path: Path) -> None:
     try:
-        found = path.stat()
-        if found.st_mode & _OTHERS and found.st_uid == os.geteuid():
-            path.chmod(stat.S_IMODE(found.st_mode) & ~_OTHERS)
+        status = path.stat()
+        if status.st_mode & _OTHERS and status.st_uid == os.geteuid():
+            path.chmod(stat.S_IMODE(status.st_mode) & ~_OTHERS)
     except OSError:
         return

@@ -1,4 +1,4 @@
-"""Whose a table's rows are, said on the table itself: export, deletion and withdrawal read it there and miss none.
+"""Declares on each table whose rows it holds: export, deletion and withdrawal read it there and miss no table.
 
 Knows no table.
 """
@@ -16,7 +16,7 @@ _KEY = "belongs"
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class PersonRule:
     """The rows of whoever's id stands in `column`, of those whose columns are as `where` says.
 
     `then` is what becomes of them with the person: "delete", or "unname", which empties `column` and those in
@@ -33,7 +33,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Belongs:
+class Ownership:
     """`people` and `run`, a column, say whose rows they are.
 
     `goes_with` says when a run's rows go: as soon as the "run" is taken back, only with the "person" who asked, or
@@ -43,7 +43,7 @@ class Belongs:
     "platform"'s, the "process"'s, or those of a "cache" of what people wrote, without a name, which is emptied.
     """
 
-    people: tuple[Person, ...] = ()
+    people: tuple[PersonRule, ...] = ()
     run: str = ""
     goes_with: Literal["run", "person", ""] = ""
     blanked: tuple[str, ...] = ()
@@ -57,8 +57,8 @@ class Belongs:
         return {_KEY: self}
 
 
-def belonging(table: Table) -> Belongs:
+def ownership(table: Table) -> Ownership:
     """What the table declares. Raises KeyError where it declares nothing."""
-    found = table.info[_KEY]
-    assert isinstance(found, Belongs)
-    return found
+    declared = table.info[_KEY]
+    assert isinstance(declared, Ownership)
+    return declared

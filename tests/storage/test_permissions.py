@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.rights import exposed, tighten
+from storage.permissions import exposed, restrict
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="its files have no such rights")
@@ -36,7 +36,7 @@ def made(folder: Path, *names: str) -> Path:
 def test_what_an_earlier_release_left_open_is_closed(tmp_path: Path) -> None:
     data = made(tmp_path / "data", "sutradhar.db", "engine.db", "originals", "chroma", "models")
     assert exposed(data) == ["chroma", "engine.db", "originals", "sutradhar.db"]
-    tighten(data)
+    restrict(data)
     assert exposed(data) == []
     assert mode(data) == mode(data / "originals") == 0o700
     assert mode(data / "sutradhar.db") == 0o600
@@ -47,7 +47,7 @@ def test_a_folder_with_other_things_in_it_stays_open_and_only_ours_is_closed(tmp
     shared = made(tmp_path / "shared", "sutradhar.db", "letter.txt")
     (shared / "chroma").symlink_to(tmp_path)
     outside = mode(tmp_path)
-    tighten(shared)
+    restrict(shared)
     assert (mode(shared), mode(shared / "letter.txt"), mode(tmp_path)) == (0o755, 0o644, outside)
     assert (mode(shared / "sutradhar.db"), exposed(shared)) == (0o600, [])
 
