@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from discord import app_commands
 
 from bot.adapters.discord.installed.traffic import guard
-from bot.adapters.discord.received.commands import command, groups, menu, said
+from bot.adapters.discord.received.commands import command, groups, localized_sentence, menu
 from bot.commands import BARE, TABLE, WORKS
-from cogs.own import FreeChat, Setup
+from cogs.discord_only import FreeChat, Setup
 
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client
@@ -26,7 +26,7 @@ async def load(client: Client) -> None:
         tree.add_command(command(row, intake.slash, offer))
     await client.add_cog(Setup(client))
     await client.add_cog(FreeChat(client))
-    tree.add_command(app_commands.ContextMenu(name=said("edge.about"), callback=intake.about))
+    tree.add_command(app_commands.ContextMenu(name=localized_sentence("edge.about"), callback=intake.about))
     for row in TABLE:
         if row.menu:
             tree.add_command(menu(row, intake.on_message))

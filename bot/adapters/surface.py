@@ -121,7 +121,7 @@ class Surface(Protocol[PutPage]):
         """Whether the page needs another sender's name than the message has, which no edit can change."""
         ...
 
-    async def find(self, ref: MessageRef, since: datetime, known: Collection[str]) -> str | None:
+    async def find(self, ref: MessageRef, since: datetime, known_ids: Collection[str]) -> str | None:
         """The message of this ref that was posted since then, and is none of the known ones."""
         ...
 

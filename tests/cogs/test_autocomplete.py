@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.discord.received.commands import CHARS, CHOICES, FRESH_S, Autocomplete, fitting
+from bot.adapters.discord.received.commands import CHARS, CHOICES, FRESH_S, Autocomplete, choice_value
 from bot.commands import TABLE
 from bot.events import Citation
 from bot.retrieval.intake import Item
@@ -179,6 +179,6 @@ async def test_what_is_kept_is_kept_apart() -> None:
 
 @pytest.mark.parametrize("name", ["short", "word " * 50, "w" * 300])
 async def test_a_value_is_the_name_or_its_beginning(name: str) -> None:
-    value = fitting(name)
+    value = choice_value(name)
     assert 0 < len(value) <= CHARS
     assert name.startswith(value)

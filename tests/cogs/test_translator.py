@@ -11,7 +11,7 @@ import pytest_asyncio
 from discord.app_commands import TranslationContext, TranslationContextLocation, locale_str
 
 from bot.adapters.discord.installed.setup import payload
-from bot.adapters.discord.received.commands import Translator, said
+from bot.adapters.discord.received.commands import Translator, localized_sentence
 from bot.adapters.discord.service import Sutradhar
 from bot.words import words
 
@@ -86,8 +86,10 @@ async def test_a_string_without_a_key_and_a_language_without_a_catalogue_are_lef
     translator = Translator()
     nowhere: TranslationContext[Any, None] = TranslationContext(TranslationContextLocation.other, None)
     portuguese, french = discord.Locale.brazil_portuguese, discord.Locale.french
-    assert await translator.translate(said("names.rules_ask"), portuguese, nowhere) == "perguntar"
-    assert await translator.translate(said("names.rules_ask"), french, nowhere) is None
+    assert (
+        await translator.translate(localized_sentence("names.rules_ask"), portuguese, nowhere) == "perguntar"
+    )
+    assert await translator.translate(localized_sentence("names.rules_ask"), french, nowhere) is None
     assert await translator.translate(locale_str("ask"), portuguese, nowhere) is None
 
 

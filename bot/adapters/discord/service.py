@@ -1,4 +1,4 @@
-"""Discord as one of the platforms that `run` serves, behind the same few methods as the others; and its files."""
+"""The adapter of Discord for `run`, and the download of its attachments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from yarl import URL
 
 import cogs
-from bot.adapters.discord.installed.client import Client, in_words
+from bot.adapters.discord.installed.client import Client, faults_as_sorry
 from bot.adapters.discord.installed.setup import sync
 from bot.adapters.discord.received import presses
 from bot.adapters.discord.received.commands import Translator
@@ -35,10 +35,10 @@ _UNREACHABLE: Final = "discord_run.file_unreachable"
 
 
 class Sutradhar(Client):
-    """The client with all that it hears and answers."""
+    """The client with all its commands and listeners."""
 
     async def setup_hook(self) -> None:
-        """Logged in, and not yet connected: everything that answers events is put in its place."""
+        """Called after the login, before the gateway connects: set up everything that handles events."""
         fetch = Attachments(self.settings).fetch
         self.app.attach(
             Platform(
@@ -55,7 +55,7 @@ class Sutradhar(Client):
         await sync(self.tree, self.app.records.marks, self.settings.sync_guilds)
 
     async def furnish(self) -> None:
-        """The commands and buttons, who takes them in, and who hears what people write."""
+        """Add the intake, the commands, the buttons and the listener for messages."""
         self.intake = Intake(self.app, self, self.config)
         await self.tree.set_translator(Translator())
         await cogs.load(self)
@@ -76,16 +76,16 @@ class Discord:
     async def prepare(self) -> None:
         """Log in, and attach the views. Raises Sorry ("discord_run.…")."""
         self._begun = True
-        async with in_words(self._settings):
+        async with faults_as_sorry(self._settings):
             await self._client.login(self._token)
 
     async def run(self) -> None:
-        """Take in what people do until `quiet`. Raises Sorry when it cannot go on."""
-        async with in_words(self._settings):
+        """Receive events until `stop_receiving`. Raises Sorry when it cannot go on."""
+        async with faults_as_sorry(self._settings):
             await self._client.connect()
 
     async def stop_receiving(self) -> None:
-        """Nothing new comes in, while messages can still be sent."""
+        """Receive nothing more; messages can still be sent."""
         if self._begun:
             await self._client.stop_receiving()
 
@@ -94,7 +94,7 @@ class Discord:
             await self._client.close()
 
     def _welcome(self, client: Client) -> None:
-        """Tell whoever started it that it is there."""
+        """Print that the bot is connected."""
         n = len(client.guilds)
         print(self._say("discord_run.ready", who=client.user, n=n), file=sys.stderr, flush=True)
         if not n:
@@ -102,20 +102,17 @@ class Discord:
 
 
 class Attachments:
-    """Fetches files that people attached, when a work wants them, from where Discord keeps them.
-
-    Nobody is ever shown the bot's token.
-    """
+    """Downloads attachments from Discord's hosts, without the bot's token."""
 
     def __init__(self, settings: DiscordConfig, *, pause_s: float = 1.0) -> None:
         self._downloads = Downloads(_refusal, _UNREACHABLE, pause_s)
-        # A proxy or a stand-in for Discord may keep files, too.
+        # A proxy or a replacement of Discord's API may have files, too.
         self._own = URL(settings.api_base).origin()
 
     async def fetch(self, _: Request, file: File, path: Path, limit: int) -> None:
         """Write the file's bytes to `path`, at most `limit` of them. Raises Sorry.
 
-        Whose request it is does not matter: an attachment's address opens it by itself.
+        The request does not matter: an attachment's address needs no token.
         """
         url = URL(file.url)
         if not url.is_absolute() or not (

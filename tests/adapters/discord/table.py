@@ -22,12 +22,12 @@ from bot.adapters.discord.received import presses
 from bot.adapters.discord.received.commands import Translator
 from bot.adapters.discord.received.intake import Intake
 from bot.adapters.discord.received.messages import Listener
-from bot.adapters.discord.received.presses import said
+from bot.adapters.discord.received.presses import message_text
 from bot.adapters.discord.service import Sutradhar
 from bot.app import App
 from bot.config import Config, DiscordConfig, load
 from bot.platforms import Platform
-from cogs.own import FreeChat, Setup
+from cogs.discord_only import FreeChat, Setup
 from tests.fakes import migrated
 from tests.fakes.house import Recorder, Script, open_scripted
 
@@ -110,7 +110,7 @@ class Table:
 
     def said(self, where: ChannelHandle | None = None) -> list[str]:
         """What stands in the channel, message by message."""
-        return [said(one) for one in (where or self.channel).history()]
+        return [message_text(one) for one in (where or self.channel).history()]
 
     @property
     def client(self) -> Client:
@@ -144,7 +144,7 @@ async def table(
 def told(result: InteractionResult) -> str:
     """What a press or a command brought to the screen beside the pressed message."""
     own = [result.response] if result.response is not None and not result.followups else []
-    return "\n".join(said(one.message) for one in [*result.followups, *own])
+    return "\n".join(message_text(one.message) for one in [*result.followups, *own])
 
 
 def labels(message: discord.Message) -> list[str | None]:

@@ -14,7 +14,7 @@ import simcord
 
 from bot.adapters.buttons_row import custom_id
 from bot.adapters.discord.received.placing import Origin
-from bot.adapters.discord.received.presses import said
+from bot.adapters.discord.received.presses import message_text
 from bot.events import Author, Choice, Citation, Event, Place, Request, Run, Text
 from bot.runs.requests import event_id
 from tests.adapters.discord.table import Table, labels, table, told
@@ -74,14 +74,14 @@ async def test_a_dead_stop_button_says_so_and_goes_away_without_taking_the_text_
     assert told(pressed) == "This has ended already, so there is nothing to stop."
     assert pressed.followups[0].ephemeral
     assert labels(answer.message) == ["retry"]
-    assert "An answer" in said(answer.message)
+    assert "An answer" in message_text(answer.message)
 
 
 async def test_a_dead_stop_button_that_stands_alone_takes_its_row_along(at: Table) -> None:
     answer = await at.shown(custom_id("stop", "0" * 32))
     await at.ana.click(answer, label="stop")
     assert labels(answer.message) == []
-    assert said(answer.message) == "An answer"
+    assert message_text(answer.message) == "An answer"
 
 
 async def test_a_run_of_another_server_cannot_be_stopped_by_a_copied_button(at: Table) -> None:
@@ -187,12 +187,12 @@ async def test_many_sources_are_leafed_through(at: Table) -> None:
     with pytest.raises(simcord.SetupError):  # there is nothing before the first page
         await at.ana.click(page, label="Back")
     assert "**[12]**" not in seen
-    while "Book 12" not in said(page.message):
+    while "Book 12" not in message_text(page.message):
         await at.ana.click(page, label="Next")
-        seen += said(page.message)
+        seen += message_text(page.message)
     assert all(f"**[{n}]** Book {n} › A section" in seen for n in range(1, 13))
     await at.ana.click(page, label="Back")
-    assert "Book 12" not in said(page.message)
+    assert "Book 12" not in message_text(page.message)
 
 
 async def test_a_private_answer_is_shared_once_with_its_own_text(at: Table) -> None:

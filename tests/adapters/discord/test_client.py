@@ -13,7 +13,7 @@ from pathlib import Path
 import discord
 import pytest
 
-from bot.adapters.discord.installed.client import in_words
+from bot.adapters.discord.installed.client import faults_as_sorry
 from bot.adapters.discord.service import Sutradhar
 from bot.adapters.intake import WINDOW
 from bot.app import App
@@ -79,7 +79,7 @@ async def test_without_the_intent_free_chat_says_what_to_click(tmp_path: Path) -
         async with Sutradhar(app, app.house.config) as client:
             await client.login(fake.token)
             with pytest.raises(Sorry) as caught:
-                async with in_words(client.settings), asyncio.timeout(30):
+                async with faults_as_sorry(client.settings), asyncio.timeout(30):
                     await client.connect()
             await app.close()
     assert caught.value.key == "discord_run.intent_off"

@@ -10,7 +10,7 @@ import pytest
 
 from bot.adapters.discord.received.placing import missing, origin_of
 from bot.adapters.discord.shown.surface import Response
-from bot.adapters.discord.shown.threads import tidy
+from bot.adapters.discord.shown.threads import name_and_archive
 from bot.adapters.discord.text.render import pages
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.surface import MessageRef, MessageStyle, Unavailable
@@ -113,9 +113,9 @@ async def test_a_threads_new_name_is_one_line_without_control_codes(
 ) -> None:
     thread = desk.fake.thread(ana, channel, "Talk")
     thread.owner = desk.fake.world.bot.id
-    await tidy(desk.client, thread.id, " New\n\u202ename ", archived=False)
+    await name_and_archive(desk.client, thread.id, " New\n\u202ename ", archived=False)
     assert thread.name == "New name"
-    await tidy(desk.client, thread.id, " \n ", archived=False)
+    await name_and_archive(desk.client, thread.id, " \n ", archived=False)
     assert thread.name == "New name"
 
 

@@ -338,15 +338,15 @@ def test_notes_alone_can_be_too_much_for_one_message(text: str) -> None:
 
 
 def test_who_asked_is_named_and_what_they_asked_is_quoted_harmlessly() -> None:
-    page = render.asked("Can it?\n# @everyone [x](https://a.example)", 5, 77, SAY)
+    page = render.root_page("Can it?\n# @everyone [x](https://a.example)", 5, 77, SAY)
     assert page.plain.split("\n") == [
         "<@5> asked:",
         "> Can it?",
         "> \\# @\u200beveryone \\[x\\](<https://a.example>)",
         "-# It goes on in <#77>.",
     ]
-    assert render.asked("", 5, None, words("pt-BR")).text == "<@5> perguntou:"
-    assert size(render.asked("a_b " * 2_000, 5, 77, SAY).plain) < 2_000
+    assert render.root_page("", 5, None, words("pt-BR")).text == "<@5> perguntou:"
+    assert size(render.root_page("a_b " * 2_000, 5, 77, SAY).plain) < 2_000
 
 
 def test_letters_of_three_bytes_stay_below_what_discord_takes_in_bytes() -> None:

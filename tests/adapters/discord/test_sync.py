@@ -10,7 +10,7 @@ from discord import app_commands
 
 from bot.adapters.discord.installed.client import redirect
 from bot.adapters.discord.installed.setup import digest, payload, sync
-from bot.adapters.discord.received.commands import Translator, said
+from bot.adapters.discord.received.commands import Translator, localized_sentence
 from bot.config import DiscordConfig
 from tests.fakes.discord import FakeDiscord
 
@@ -110,7 +110,9 @@ async def test_a_new_translation_is_a_change() -> None:
     async with discord.Client(intents=discord.Intents.none()) as client:
         tree = app_commands.CommandTree(client)
         tree.add_command(
-            app_commands.Command(name="roll", description=said("verbs.rules_roll"), callback=callback)
+            app_commands.Command(
+                name="roll", description=localized_sentence("verbs.rules_roll"), callback=callback
+            )
         )
         plain = digest(await payload(tree))
         await tree.set_translator(Translator())

@@ -1,1 +1,1 @@
-"""What keeps the bot on Discord alive, and what its operator asks."""
+"""The connection to Discord, its limits and set-up, and the operator's checks."""

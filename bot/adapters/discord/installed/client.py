@@ -1,5 +1,5 @@
-"""Who we are on Discord, what we want to be told, and how we come and go there: where the way leads, how many shards go
-it, and its faults as sentences. Knows no command and no work.
+"""The client of Discord: intents, gateway, shards, and faults of the connection as sentences. Knows no command and no
+work.
 
 Discord's documentation, "Sharding", "Max Concurrency": one identify per five seconds and bucket, where a
 shard's bucket is its number modulo `max_concurrency`.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 IDENTIFY_S: Final = 5.0
 
-# Discord's documentation, "Gateway Close Event Codes": those after which connecting again does not help.
+# Discord's documentation, "Gateway Close Event Codes": those after which reconnecting does not help.
 _CLOSED: Final = {
     4004: "discord_run.token_refused",
     4010: "discord_run.shards_wrong",
@@ -41,18 +41,18 @@ _CLOSED: Final = {
 }
 
 LEAVE_S = 3.0
-"""How long the gateway is waited for when we leave: a dead line never says goodbye."""
+"""How long `stop_receiving` waits for the gateway: a dead connection never closes."""
 
 LAST_GUILD_S = 0.5
-"""How long no server may be named any more before the bot says that it is there. discord.py waits 2 s, to fill caches
-that we do not keep; servers that come later are known as well."""
+"""How long to wait for another server before the bot counts as ready. discord.py waits 2 s, to fill caches that we do
+not use; servers that come later work as well."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a start has to keep to."""
+    """The gateway and the shards of a start."""
 
     gateway: URL
     count: int
@@ -61,18 +61,18 @@ class Plan:
 
     @property
     def buckets(self) -> list[list[int]]:
-        """The shards that have to wait for one another, each list in its order."""
-        found: dict[int, list[int]] = {}
+        """Lists of the shards that have to start one after another."""
+        by_bucket: dict[int, list[int]] = {}
         for shard in self.ids:
-            found.setdefault(shard % self.concurrency, []).append(shard)
-        return list(found.values())
+            by_bucket.setdefault(shard % self.concurrency, []).append(shard)
+        return list(by_bucket.values())
 
 
 async def plan(http: discord.http.HTTPClient, settings: DiscordConfig) -> Plan:
-    """Ask Discord (GET /gateway/bot) and hold its answer against the settings.
+    """The plan from Discord's answer (GET /gateway/bot) and the settings.
 
-    Raises Sorry when Discord cannot be asked, or would not allow so many sessions today: an identify beyond
-    its limit costs the bot its token.
+    Raises Sorry when Discord cannot be reached, or does not allow so many sessions today: it resets the token of a bot
+    that identifies too often.
     """
     try:
         shards, url, limits = await http.get_bot_gateway()
@@ -87,7 +87,7 @@ async def plan(http: discord.http.HTTPClient, settings: DiscordConfig) -> Plan:
 
 
 class Turnstile:
-    """Lets one through per `seconds` and bucket, in the order in which they came."""
+    """Lets one caller through per `seconds` and bucket, first come, first served."""
 
     def __init__(self, seconds: float = IDENTIFY_S) -> None:
         self._seconds = seconds
@@ -105,15 +105,15 @@ class Turnstile:
 
 
 def redirect(settings: DiscordConfig) -> None:
-    """Send discord.py where the settings say: it keeps these addresses with its classes, once per process."""
+    """Set discord.py's addresses to the configured ones; they are attributes of its classes, once per process."""
     discord.http.Route.BASE = settings.api_base.rstrip("/")
     if settings.gateway_url is not None:
         discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = URL(settings.gateway_url)
 
 
 @asynccontextmanager
-async def in_words(settings: DiscordConfig) -> AsyncGenerator[None, None]:
-    """Turn what discord.py and the network raise into a Sorry."""
+async def faults_as_sorry(settings: DiscordConfig) -> AsyncGenerator[None, None]:
+    """Turn faults of discord.py and the network into Sorry."""
     try:
         yield
     except discord.LoginFailure:
@@ -130,7 +130,7 @@ async def in_words(settings: DiscordConfig) -> AsyncGenerator[None, None]:
 
 
 def intents_of(free_chat: bool) -> discord.Intents:
-    """The fewest that will do: servers, and messages. Their content is privileged, but for mentions and DMs."""
+    """The fewest intents needed: servers and messages. Content is privileged, except of mentions and DMs."""
     intents = discord.Intents.none()
     intents.guilds = intents.guild_messages = intents.dm_messages = True
     intents.message_content = free_chat
@@ -150,7 +150,7 @@ class Client(commands.AutoShardedBot):
         on_first_ready: Callable[[Client], None] | None = None,
         hangs_s: float = HANGS_S,
     ) -> None:
-        """`hangs_s`: after so long without an answer a request is given up, and its connection with it."""
+        """`hangs_s`: a request without an answer for so long is given up, and its connection closed."""
         self.app = app
         self.config = config
         self.settings = config.discord
@@ -163,7 +163,7 @@ class Client(commands.AutoShardedBot):
         self._turnstile = Turnstile()
         self._starting: list[asyncio.Task[None]] = []
         redirect(self.settings)
-        # The voice release brings what these two warn about.
+        # These warn about libraries for voice, which this release does not use.
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
         super().__init__(
             command_prefix=commands.when_mentioned,
@@ -180,25 +180,26 @@ class Client(commands.AutoShardedBot):
             max_messages=None,
             http_trace=self.refused.trace(),
         )
-        # discord.py only minds this limit once it has been hit.
+        # discord.py respects this limit only after it has been hit.
         self.http.request = GlobalLimit().limiting(self.http.request, hangs_s)  # type: ignore[method-assign]
 
     async def on_ready(self) -> None:
-        """Discord says this again after long absences; people are told once."""
+        """Discord repeats this event after long interruptions; the operator is told once."""
         if self._on_first_ready is not None:
             tell, self._on_first_ready = self._on_first_ready, None
             tell(self)
 
     async def launch_shards(self) -> None:
-        """Begin, and go on in the background, so that what befalls the first shard is heard of at once."""
+        """Start the shards in the background, so that a fault of the first one is seen at once."""
         if self.is_closed():
             return
-        made = await plan(self.http, self.settings)
-        self._plan = made
-        self.shard_count = self._connection.shard_count = made.count
-        self._connection.shard_ids = list(made.ids)
+        start = await plan(self.http, self.settings)
+        self._plan = start
+        self.shard_count = self._connection.shard_count = start.count
+        self._connection.shard_ids = list(start.ids)
         self._starting = [
-            asyncio.create_task(self._launch(made.gateway, bucket), name="shards") for bucket in made.buckets
+            asyncio.create_task(self._launch(start.gateway, bucket), name="shards")
+            for bucket in start.buckets
         ]
 
     async def _launch(self, gateway: URL, shards: Sequence[int]) -> None:
@@ -210,12 +211,12 @@ class Client(commands.AutoShardedBot):
         await self._turnstile.through((shard_id or 0) % concurrency)
 
     async def on_shard_connect(self, shard_id: int) -> None:
-        """A session is resumed through the configured gateway, too, not where READY would lead it."""
+        """Resume sessions through the configured gateway, too, not through the address in READY."""
         if self.settings.gateway_url is not None and (shard := self.get_shard(shard_id)) is not None:
             shard._parent.ws.gateway = URL(self.settings.gateway_url)
 
     async def stop_receiving(self) -> None:
-        """Leave the gateway: no more events come, while requests can still be sent."""
+        """Disconnect from the gateway: no more events come; requests can still be sent."""
         leaving: list[Any] = [shard.disconnect() for shard in self.shards.values()]
         for task in self._starting:
             task.cancel()

@@ -1,6 +1,6 @@
-"""The Discord part of `doctor`: asks Discord what it thinks of us, and says what to click for each fault.
+"""The Discord part of `doctor`: checks the application on Discord, and says what to click for each fault.
 
-Changes nothing there, and never opens a gateway: the bot may be running.
+Changes nothing there, and never opens a gateway, because the bot may be running.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import discord
 
-from bot.adapters.discord.installed.client import in_words, redirect
+from bot.adapters.discord.installed.client import faults_as_sorry, redirect
 from bot.adapters.discord.installed.setup import PERMISSIONS, payload, wanted
 from bot.events import Sorry
 from bot.words import Words
@@ -34,38 +34,38 @@ NAMED: Final = 10
 
 
 async def examine(config: Config, token: str, say: Words) -> list[Found]:
-    """Look at everything that can be asked with this token."""
-    found: list[Found] = []
+    """Do all checks that this token permits."""
+    findings: list[Found] = []
     settings = config.discord
     redirect(settings)
     try:
         async with (
-            in_words(settings),
+            faults_as_sorry(settings),
             asyncio.timeout(LONGEST_S),
             discord.Client(intents=discord.Intents(guilds=True)) as client,
         ):
             await client.login(token)
-            async for one in _look(client, config, say):
-                found.append(one)  # noqa: PERF401  (what came before a fault is shown, too)
+            async for finding in _look(client, config, say):
+                findings.append(finding)  # noqa: PERF401  (findings before a fault are shown, too)
     except Sorry as sorry:
-        found.append((False, say("discord_doctor.unreachable", reason=say(sorry.key, **sorry.values))))
-    return found
+        findings.append((False, say("discord_doctor.unreachable", reason=say(sorry.key, **sorry.values))))
+    return findings
 
 
 async def _look(client: discord.Client, config: Config, say: Words) -> AsyncGenerator[Found, None]:
     settings = config.discord
     yield True, say("discord_doctor.token", variable=settings.token_env, who=client.user)
-    for one in _application(client, settings, say):
-        yield one
+    for finding in _application(client, settings, say):
+        yield finding
     shards, _, limits = await client.http.get_bot_gateway()
     yield (
         limits["remaining"] >= shards,
         say("discord_doctor.sessions", shards=shards, remaining=limits["remaining"], total=limits["total"]),
     )
-    async for one in _guilds(client.http, say):
-        yield one
-    async for one in _commands(client, settings, say, await ours(config)):
-        yield one
+    async for finding in _guilds(client.http, say):
+        yield finding
+    async for finding in _commands(client, settings, say, await ours(config)):
+        yield finding
     took = []
     for _ in range(CALLS):
         began = time.perf_counter()
@@ -79,9 +79,9 @@ async def _look(client: discord.Client, config: Config, say: Words) -> AsyncGene
 def _application(client: discord.Client, settings: DiscordConfig, say: Words) -> list[Found]:
     application = client.application
     assert application is not None
-    found: list[Found] = []
+    findings: list[Found] = []
     if settings.application_id not in (None, application.id):
-        found.append(
+        findings.append(
             (
                 False,
                 say(
@@ -95,20 +95,20 @@ def _application(client: discord.Client, settings: DiscordConfig, say: Words) ->
     on = flags.gateway_message_content or flags.gateway_message_content_limited
     match settings.free_chat, on:
         case True, True:
-            found.append((True, say("discord_doctor.intent")))
+            findings.append((True, say("discord_doctor.intent")))
         case True, False:
-            found.append((False, say("discord_doctor.intent_off")))
+            findings.append((False, say("discord_doctor.intent_off")))
         case False, False:
-            found.append((None, say("discord_doctor.intent_unneeded")))
+            findings.append((None, say("discord_doctor.intent_unneeded")))
     if application.interactions_endpoint_url:
-        found.append((False, say("discord_doctor.endpoint")))
+        findings.append((False, say("discord_doctor.endpoint")))
     if not application.bot_public:
-        found.append((None, say("discord_doctor.private")))
-    return found
+        findings.append((None, say("discord_doctor.private")))
+    return findings
 
 
 async def _guilds(http: discord.http.HTTPClient, say: Words) -> AsyncGenerator[Found, None]:
-    """By the bot's roles; what a single channel forbids shows where it is asked."""
+    """Permissions of the bot's roles; those of a single channel are shown by /setup there."""
     need, n, lacking, after = wanted(), 0, 0, None
     while True:
         page: list[dict[str, Any]] = list(await http.get_guilds(PAGE, after=after, with_counts=False))  # type: ignore[arg-type]  # as they come over the wire
@@ -142,7 +142,7 @@ async def _commands(
     mine = {_shape(command): command["name"] for command in commands}
     for guild in settings.sync_guilds or (None,):
         try:
-            there: list[Any] = (
+            registered: list[Any] = (
                 await client.http.get_global_commands(application)
                 if guild is None
                 else await client.http.get_guild_commands(application, guild)
@@ -150,7 +150,7 @@ async def _commands(
         except discord.Forbidden:
             yield False, say("discord_doctor.commands_guild", guild=guild)
             continue
-        theirs = {_shape(command): command["name"] for command in there}
+        theirs = {_shape(command): command["name"] for command in registered}
         other = sorted({(mine | theirs)[shape] for shape in mine.keys() ^ theirs.keys()})
         if not theirs:
             yield None, say("discord_doctor.commands_none")
@@ -161,7 +161,7 @@ async def _commands(
 
 
 def _shape(command: dict[str, Any]) -> tuple[object, ...]:
-    """What of a command or option has to be the same on both sides; Discord adds fields of its own."""
+    """The fields of a command or option that have to be equal on both sides; Discord adds others."""
     return (
         command.get("type", 1),
         command["name"],
@@ -173,14 +173,14 @@ def _shape(command: dict[str, Any]) -> tuple[object, ...]:
 
 
 class _Nobody:
-    """Stands where the application would, for commands that nobody uses."""
+    """Takes the place of the application for commands that are not used."""
 
     async def complete(self, *_: object) -> list[str]:
         return []
 
 
 async def ours(config: Config) -> list[dict[str, Any]]:
-    """The commands of this release, from a client that never goes anywhere."""
+    """The commands of this release, from a client that never connects."""
     from bot.adapters.discord.service import Sutradhar
 
     async with Sutradhar(cast("App", _Nobody()), config) as client:

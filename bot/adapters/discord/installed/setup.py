@@ -1,9 +1,8 @@
-"""How the bot comes to Discord, and whether it has: the link that invites it, with the permissions that it asks for and
-why; its first words on a server; the slash commands, told to Discord only when they are others than last time; and the
-checklist of /setup, with what to click where something is not in place.
+"""The set-up on Discord: the link for inviting the bot, with the permissions that it needs and why; the welcome message
+on a server; the registration of slash commands, only if they have changed; and the checklist of /setup.
 
-Of the commands each target (everybody, or one server) has a note in the storage: a hash over what was sent. Knows no
-command's meaning. `python -m bot doctor` looks from the other side, at the machine and the whole application.
+For each target of commands (everybody, or one server) the storage has a hash of what was sent. Knows no command's
+meaning. `python -m bot doctor` checks the machine and the whole application instead.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from discord.utils import escape_markdown
 
 from bot.adapters import checklist
 from bot.adapters.checklist import Check
-from bot.adapters.discord.installed.client import in_words, redirect
+from bot.adapters.discord.installed.client import faults_as_sorry, redirect
 from bot.events import Sorry
 from bot.words import Words, words
 
@@ -42,11 +41,11 @@ PERMISSIONS: Final = (
     "read_message_history",
     "attach_files",
 )
-"""All that is ever needed; each has its name and its reason in the catalogue."""
+"""All permissions that are ever needed; each has its name and its reason in the catalogue."""
 ASK_S: Final = 20.0
 _FOR_THREADS = ("create_public_threads", "send_messages_in_threads")
-PATIENCE_S: Final = 20.0
-"""A start does not wait longer: Discord limits changes to commands by the day."""
+SYNC_S: Final = 20.0
+"""How long a start waits for Discord to take the commands: changes to commands are limited by the day."""
 
 _log = logging.getLogger(__name__)
 
@@ -58,18 +57,18 @@ def wanted() -> discord.Permissions:
 
 
 def link(application: int) -> str:
-    """Where somebody who may manage a server lets the bot in."""
+    """The address where a person who manages a server can add the bot."""
     scopes = ("bot", "applications.commands")
     return discord.utils.oauth_url(application, permissions=wanted(), scopes=scopes)
 
 
 def personal_link(application: int) -> str:
-    """Where a person takes the commands along to every chat of theirs."""
+    """The address where a person can install the commands for all their chats."""
     return discord.utils.oauth_url(application, scopes=("applications.commands",)) + "&integration_type=1"
 
 
 def invite(config: Config, locale: str) -> int:
-    """Print the link, and for a person what it asks for. Raises Sorry when nobody knows the application."""
+    """Print the link, and on a terminal the permissions. Raises Sorry when the application's id is unknown."""
     application = config.discord.application_id or asyncio.run(_ask(config))
     if not sys.stdout.isatty():
         print(link(application))
@@ -91,7 +90,7 @@ async def _ask(config: Config) -> int:
         raise Sorry("discord_doctor.invite_unknown", variable=settings.token_env)
     redirect(settings)
     async with (
-        in_words(settings),
+        faults_as_sorry(settings),
         asyncio.timeout(ASK_S),
         discord.Client(intents=discord.Intents(guilds=True)) as client,
     ):
@@ -101,7 +100,7 @@ async def _ask(config: Config) -> int:
 
 
 async def welcome(marks: Marks, guild: discord.Guild) -> None:
-    """Say what to try, once, where the bot may write."""
+    """Post the welcome message, once, where the bot may write."""
     mark = f"discord.welcomed.{guild.id}"
     if await marks.get(mark) is not None:
         return
@@ -113,7 +112,7 @@ async def welcome(marks: Marks, guild: discord.Guild) -> None:
         await channel.send(
             say("welcome.server"),
             allowed_mentions=discord.AllowedMentions.none(),
-            nonce=f"w{guild.id}",  # one message, should the mark be lost between the two
+            nonce=f"w{guild.id}",  # one message, also after a crash before the mark is stored
         )
     except discord.HTTPException as fault:
         _log.info("server %s could not be welcomed: %s", guild.id, fault)
@@ -122,9 +121,9 @@ async def welcome(marks: Marks, guild: discord.Guild) -> None:
 
 
 def where(guild: discord.Guild) -> discord.TextChannel | None:
-    """The channel for news of the server, else the first one, from the top, in which the bot may write."""
+    """The server's system channel, else the first one from the top, in which the bot may write."""
     system = [guild.system_channel] if guild.system_channel is not None else []
-    for channel in [*system, *sorted(guild.text_channels, key=lambda one: (one.position, one.id))]:
+    for channel in [*system, *sorted(guild.text_channels, key=lambda each: (each.position, each.id))]:
         may = channel.permissions_for(guild.me)
         if may.view_channel and may.send_messages:
             return channel
@@ -132,7 +131,7 @@ def where(guild: discord.Guild) -> discord.TextChannel | None:
 
 
 class Notes(Protocol):
-    """What is asked of storage.marks.Marks."""
+    """The part of storage.marks.Marks that is used here."""
 
     async def get(self, name: str) -> str | None: ...
 
@@ -140,7 +139,7 @@ class Notes(Protocol):
 
 
 async def payload(tree: CommandTree[Any]) -> Payload:
-    """The commands as they are sent to Discord, translated, in an order of their own."""
+    """The commands as they are sent to Discord, translated and sorted."""
     translator = tree.translator
     commands: Payload = []
     for command in tree.get_commands():
@@ -152,7 +151,7 @@ async def payload(tree: CommandTree[Any]) -> Payload:
 
 
 def digest(commands: Payload) -> str:
-    """The same for the same commands in every process."""
+    """A hash of the commands, equal in every process."""
     text = json.dumps(commands, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -163,10 +162,10 @@ def note_of(application: int, guild: int | None) -> str:
 
 
 async def sync(tree: CommandTree[Any], notes: Notes, guilds: Sequence[int] = ()) -> list[int | None]:
-    """Bring Discord up to date; the targets that had to be written. `guilds` get the commands alone.
+    """Register changed commands; the targets that were written. With `guilds` only these servers get the commands.
 
-    A server that had them alone and is named no more loses its own. A target that Discord refuses keeps what
-    it had, and is tried again at the next start.
+    A server that is no longer one of them loses its own commands. A target that Discord refuses keeps its commands and
+    is tried again at the next start.
     """
     application = tree.client.application_id
     assert application is not None
@@ -178,7 +177,7 @@ async def sync(tree: CommandTree[Any], notes: Notes, guilds: Sequence[int] = ())
     targets[None] = [] if guilds else commands
     await notes.set(alone, " ".join(map(str, dict.fromkeys((*before, *guilds)))))
     written = [guild for guild in targets if await _put(tree, notes, application, guild, targets[guild])]
-    for guild in guilds:  # so that what comes from there finds its command
+    for guild in guilds:  # so that their interactions find the command
         tree.copy_global_to(guild=discord.Object(guild))
     return written
 
@@ -187,12 +186,12 @@ async def _put(
     tree: CommandTree[Any], notes: Notes, application: int, guild: int | None, commands: Payload
 ) -> bool:
     name, wanted = note_of(application, guild), digest(commands)
-    known = await notes.get(name)
-    if known == wanted or (known is None and not commands and guild is not None):
+    recorded = await notes.get(name)
+    if recorded == wanted or (recorded is None and not commands and guild is not None):
         return False
     http = tree.client.http
     try:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(SYNC_S):
             if guild is None:
                 await http.bulk_upsert_global_commands(application, payload=commands)
             else:
@@ -206,14 +205,14 @@ async def _put(
 
 
 def listed(checks: Sequence[Check], say: Words) -> str:
-    """The list as people read it."""
+    """The checklist in Markdown."""
     return checklist.listed(checks, say, well="welcome.check_well", broken="welcome.check_broken")
 
 
 async def examine(
     client: Client, guild: discord.Guild | None, space: str, may: discord.Permissions, say: Words
 ) -> list[Check]:
-    """All that matters in a channel where the bot `may` do this."""
+    """All checks for a channel where the bot has the permissions `may`."""
     return [
         *_permissions(may, say),
         _threads(client, may, say),
@@ -257,8 +256,8 @@ async def _commands(client: Client, guild: discord.Guild | None, say: Words) -> 
     application = client.application_id
     assert application is not None, "nobody asks before the login"
     note = note_of(application, alone)
-    told = await client.app.records.marks.get(note)
-    same = told == digest(await payload(client.tree))
+    recorded = await client.app.records.marks.get(note)
+    same = recorded == digest(await payload(client.tree))
     return Check(same, say("welcome.check_commands" if same else "welcome.check_commands_old"))
 
 

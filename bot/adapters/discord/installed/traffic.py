@@ -1,9 +1,8 @@
-"""What goes over the line to Discord. Out: how often it lets itself be asked, in a channel, in all of them together,
-and what it holds against us. In: what is dropped as it comes, before anything is counted or answered.
+"""The traffic with Discord. Outgoing: the rate limits, in a channel and in all of them, and the count of invalid
+requests. Incoming: malformed and repeated events are dropped.
 
-A payload that the library can't read ends its connection for good, and with it the whole process; and a resumed session
-delivers events again. Knows no command and no message: whoever writes one says in `urgency` how much somebody waits for
-it.
+A payload that the library cannot read would close its connection and end the whole process; and a resumed session
+delivers events again. Knows no command and no message: the caller sets the urgency of a request in `urgency`.
 """
 
 from __future__ import annotations
@@ -32,40 +31,40 @@ of them return only when the 5 s are over, and nobody could edit that message be
 """
 
 REQUESTS = 45
-"""In any second; Discord allows 50 (its documentation, "Rate Limits", "Global Rate Limit").
+"""Requests in any second; Discord allows 50 (its documentation, "Rate Limits", "Global Rate Limit").
 
-Interactions do not count: their responses and follow-ups go through another client, and not through here.
+Responses and follow-ups of interactions do not count, and go through another client.
 """
 SECOND_S = 1.0
 
 HANGS_S = 10.0
-"""How long an answer of Discord's may take, before a request is made anew that may be made twice."""
+"""How long a response of Discord's may take before a repeatable request is sent again."""
 UPLOAD_S = 60.0
-"""The same for a request that brings files, which Discord looks through before it answers."""
+"""The same for a request with files, which Discord scans before it responds."""
 
 LIMIT: Final = 10_000
-"""Requests in ten minutes that ban the address, if they are answered 401, 403 or 429, but for a 429 of the scope
-"shared" (its documentation, "Rate Limits", "Invalid Request Limit").
+"""Invalid requests in ten minutes after which Discord bans the address: those answered 401, 403 or 429, except a 429 of
+the scope "shared" (its documentation, "Rate Limits", "Invalid Request Limit").
 """
 WINDOW_S: Final = 600.0
 SHARES: Final = (0.9, 0.5, 0.1)
-"""At which parts of the limit the log says so, each once per window."""
+"""The shares of the limit at which a warning is logged, each once per window."""
 
 NEEDED: Final = ("READY", "RESUMED")
-"""Without these there is no connection, so what is wrong with them is not passed over."""
+"""Events without which there is no connection: their faults are raised."""
 ONCE: Final = ("INTERACTION_CREATE", "MESSAGE_CREATE")
-"""What is heard of once. Only what this process has seen is known here; what an earlier one took in, to the inbox."""
+"""Events that are handled once. Those that an earlier process has handled are known to the inbox."""
 KEPT: Final = 8_192
-"""Ids that are remembered: more than comes between two heartbeats."""
+"""The most event ids in memory: more than arrive between two heartbeats."""
 
 _TYPES = (1, 2, 3)
-"""Of application commands: slash, user, message."""
+"""Types of application commands: slash, user, message."""
 _GROUPS = (1, 2)
-"""Of options: those that hold options."""
+"""Types of options that contain options."""
 _VALUES = {4: int, 5: bool, 10: int | float}
-"""Options that are no text: numbers and flags (Discord's documentation, "Application Command Option Type")."""
+"""Types of numbers and flags (Discord's documentation, "Application Command Option Type")."""
 _IDS = (6, 7, 8, 9, 11)
-"""Options that name a person, a channel, a role, any of these, or a file, by its number."""
+"""Types whose value is the id of a person, a channel, a role, any of these, or a file."""
 
 _log = logging.getLogger(__name__)
 
@@ -74,7 +73,7 @@ Parser = Callable[[Any], None]
 
 
 class GlobalLimit:
-    """So many requests in any second, the most urgent first, then the one that waits longest."""
+    """Limits requests per second; the most urgent goes first, then the one that waits longest."""
 
     def __init__(self, requests: int = REQUESTS, window_s: float = SECOND_S) -> None:
         self._requests = requests
@@ -97,23 +96,23 @@ class GlobalLimit:
             await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled():
-                self._begun.pop()  # its turn had come, and is not taken
+                self._begun.pop()  # its turn had come, and is not used
             raise
 
     def limiting(self, request: Request, hangs_s: float = HANGS_S) -> Request:
-        """The same request, in its turn; if it is of a channel it waits `hangs_s` for its answer: it can be made anew.
+        """Wraps `request`: it waits for its turn, and a request of a channel at most `hangs_s` for its response.
 
-        Raises aiohttp.ServerTimeoutError, and the next try gets another connection. How long a limit keeps a request
-        back does not count.
+        Raises aiohttp.ServerTimeoutError; the next try uses another connection. The time that a limit delays a request
+        does not count.
         """
         short = aiohttp.ClientTimeout(total=300, sock_connect=hangs_s, sock_read=hangs_s)
         long = aiohttp.ClientTimeout(total=300, sock_connect=hangs_s, sock_read=max(hangs_s, UPLOAD_S))
 
-        async def limited(route: discord.http.Route, **given: Any) -> Any:
+        async def limited(route: discord.http.Route, **arguments: Any) -> Any:
             await self.turn()
             if route.path.startswith("/channels/"):
-                given["timeout"] = long if given.get("files") else short
-            return await request(route, **given)
+                arguments["timeout"] = long if arguments.get("files") else short
+            return await request(route, **arguments)
 
         return limited
 
@@ -138,38 +137,38 @@ class GlobalLimit:
 
 
 class InvalidRequests:
-    """Those of the last ten minutes. Watches the session that discord.py sends all requests on."""
+    """Counts the invalid requests of the last ten minutes, on the session that discord.py uses for all requests."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._times: deque[float] = deque()
-        self._said: dict[float, float] = {}
+        self._warned_at: dict[float, float] = {}
 
     def trace(self) -> aiohttp.TraceConfig:
-        """For the session whose answers are to be counted."""
+        """The trace of the session whose responses are counted."""
         config = aiohttp.TraceConfig()
         config.on_request_end.append(self._answered)
         return config
 
     @property
     def count(self) -> int:
-        """How many there were in the last ten minutes."""
+        """The number in the last ten minutes."""
         now = self._clock()
         while self._times and self._times[0] <= now - WINDOW_S:
             self._times.popleft()
         return len(self._times)
 
     def note(self, status: int, scope: str = "") -> None:
-        """An answer came with this status, and this `X-RateLimit-Scope`."""
+        """Count a response with this status and `X-RateLimit-Scope`."""
         if status not in (401, 403, 429) or scope == "shared":
             return
         now = self._clock()
         self._times.append(now)
         count = self.count
         share = next((share for share in SHARES if count >= share * LIMIT), None)
-        if share is None or now - self._said.get(share, -WINDOW_S) < WINDOW_S:
+        if share is None or now - self._warned_at.get(share, -WINDOW_S) < WINDOW_S:
             return
-        self._said[share] = now
+        self._warned_at[share] = now
         _log.warning(
             "Discord refused %d requests in the last ten minutes (the last one with %d); at %d it bans this"
             " machine's address for a while. `python -m bot doctor` looks at token and permissions.",
@@ -185,17 +184,17 @@ class InvalidRequests:
 
 
 def guard(client: commands.Bot | commands.AutoShardedBot) -> None:
-    """Drop what can't be read and what comes again; once the client is set up, and before it connects."""
+    """Drop malformed and repeated events; to be called once the client is set up, and before it connects."""
     parsers: dict[str, Parser] = client._connection.parsers
     for event, parse in parsers.items():
         if event not in NEEDED:
             parsers[event] = _guarded(event, parse)
-    # The tree's own hook for a check before everything else, which a subclass would override.
+    # The tree's hook for a check before everything else.
     client.tree.interaction_check = _readable  # type: ignore[method-assign]
 
 
 async def _readable(interaction: discord.Interaction[Any], /) -> bool:
-    """Whether a command's data has the shape that the tree takes for granted."""
+    """Whether a command's data has the shape that the tree expects."""
     if well_formed(interaction.data):
         return True
     _log.warning("a malformed command was dropped")
@@ -203,7 +202,7 @@ async def _readable(interaction: discord.Interaction[Any], /) -> bool:
 
 
 def well_formed(data: object) -> bool:
-    """A name, a known type, options with names and types, and nothing else in their place."""
+    """Whether there is a name, a known type, and options with names, types and values of these types."""
     if not isinstance(data, dict) or not isinstance(data.get("name"), str):
         return False
     if data.get("type", 1) not in _TYPES or not isinstance(data.get("resolved", {}), dict):
@@ -214,18 +213,18 @@ def well_formed(data: object) -> bool:
 def _options(options: object) -> bool:
     if not isinstance(options, list):
         return False
-    for one in options:
-        if not isinstance(one, dict) or not isinstance(one.get("name"), str):
+    for option in options:
+        if not isinstance(option, dict) or not isinstance(option.get("name"), str):
             return False
-        kind, value = one.get("type"), one.get("value")
+        kind, value = option.get("type"), option.get("value")
         if kind in _GROUPS:
-            if not _options(one.get("options", [])):
+            if not _options(option.get("options", [])):
                 return False
             continue
         if not isinstance(kind, int):
             return False
-        # What is being typed is a text, whatever it will become.
-        if not isinstance(value, str if one.get("focused") else _VALUES.get(kind, str)):
+        # The value that is being typed is a text, whatever the option's type.
+        if not isinstance(value, str if option.get("focused") else _VALUES.get(kind, str)):
             return False
         if kind in _IDS and not str(value).isdecimal():
             return False
@@ -243,7 +242,7 @@ def _guarded(event: str, parse: Parser) -> Parser:
         try:
             parse(payload)
         except Exception as error:
-            # Not the payload, nor a trace of it: an interaction's holds its token.
+            # Neither the payload nor a traceback: an interaction's payload contains its token.
             _log.warning("a malformed %s was dropped (%s)", event, type(error).__name__)
             return
         if isinstance(id, str):

@@ -1,8 +1,8 @@
-"""The table of verbs as Discord's typed commands: their names in each language, what is offered while somebody fills
-one in, and what comes in by it.
+"""The table of verbs as Discord's typed commands: their names in each language, their completions, and the reading of
+their values.
 
-Names, descriptions, kinds, choices and completions are the row's. A string of the tree brings its key in `bot/words`
-along; Discord shows English where a language has none.
+Names, descriptions, kinds, choices and completions are the row's. Each string of the tree carries its key in
+`bot/words`; Discord shows English where a language has none.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import discord
 from discord import app_commands
 from discord.app_commands import Choice, TranslationContextTypes, locale_str
 
-from bot.adapters.discord.received.placing import spot
+from bot.adapters.discord.received.placing import location_of
 from bot.adapters.markdown import clean
 from bot.command_line import value_of
 from bot.commands import KINDS, TABLE
@@ -36,8 +36,8 @@ CHOICES = 25
 CHARS = 100
 """Of a choice's name and value, and how many choices there may be: Discord's limits."""
 FRESH_S = 3.0
-"""How long an answer is good for: a few keystrokes, and a new book shows up at once."""
-KEPT = 2_048
+"""How long completions are cached: for a few keystrokes, so that a new book is offered soon."""
+MOST_CACHED = 2_048
 
 _TYPES = {"text": str, "link": str, "number": int, "flag": bool, "file": discord.Attachment}
 _VALUES = {"text": str, "link": str, "number": int, "flag": bool}
@@ -50,16 +50,16 @@ Perform = Callable[[discord.Interaction, Verb, Mapping[str, Any]], Coroutine[Any
 OnMessage = Callable[[discord.Interaction, Verb, discord.Message], Coroutine[Any, Any, None]]
 """Intake.on_message."""
 Offer = Callable[[discord.Interaction, str, str], Coroutine[Any, Any, list[Choice[str]]]]
-"""Autocomplete.choices: names of a kind that begin like what was typed."""
+"""Autocomplete.choices: names of a kind that begin with what was typed."""
 Names = Callable[..., Coroutine[Any, Any, list[str]]]
 """App.complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One option of a slash command, as the row wants it.
+    """One option of a slash command.
 
-    `after` is the option that is filled in before it, where its own names depend on that.
+    `after` is the option before it on whose value its completions depend, "" for none.
     """
 
     name: str
@@ -73,21 +73,21 @@ class Slot:
 
     @property
     def argument(self) -> str:
-        """What Python calls it: a word of its own it cannot take, nor a dash."""
+        """Its name as a parameter in Python: no keyword, no dash."""
         name = self.name.replace("-", "_")
         return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def wants_text(row: Verb) -> bool:
-    """Whether the verb needs a free text, which a modal asks for where the command was sent without it."""
+    """Whether the verb needs a free text, which a modal asks for if the command was sent without it."""
     argument = row.argument
     return argument is not None and argument.required and not argument.many and not argument.completes
 
 
 def texts(row: Verb) -> list[str]:
-    """The options that a row's argument is on Discord: one for each of its words.
+    """The names of the options for a row's argument on Discord: one for each of its words.
 
-    Of a verb that rewords ("name text") only the first is an option; a modal asks for the second.
+    Of a verb that `rewords` ("name text") only the first is an option; a modal asks for the second.
     """
     if row.argument is None or row.argument.many:
         return []
@@ -97,11 +97,11 @@ def texts(row: Verb) -> list[str]:
 
 @cache
 def slots(row: Verb) -> tuple[Slot, ...]:
-    """A row's options on Discord: what names a file is an attachment, a free text may be left out."""
-    found: list[Slot] = []
+    """A row's options on Discord: names of files are attachments, a free text may be left out."""
+    result: list[Slot] = []
     argument = row.argument
     if argument is not None and argument.many:
-        found += [
+        result += [
             Slot(name, "discord.option_more" if n else "discord.option_file", "file", required=not n)
             for n, name in enumerate(FILES)
         ]
@@ -110,7 +110,7 @@ def slots(row: Verb) -> tuple[Slot, ...]:
         before = ""
         for name in texts(row):
             summary = argument.summary if name == argument.name else f"discord.option_{name}"
-            found.append(
+            result.append(
                 Slot(
                     name,
                     summary,
@@ -123,9 +123,9 @@ def slots(row: Verb) -> tuple[Slot, ...]:
             before = name
     for option in row.options:
         if option.completes == "path":
-            found.append(Slot(option.name, option.summary, "file"))
+            result.append(Slot(option.name, option.summary, "file"))
         else:
-            found.append(
+            result.append(
                 Slot(
                     option.name,
                     option.summary,
@@ -136,57 +136,63 @@ def slots(row: Verb) -> tuple[Slot, ...]:
                     option.most if option.kind == "number" else None,
                 )
             )
-    return tuple(found)
+    return tuple(result)
 
 
 def command(row: Verb, perform: Perform, offer: Offer) -> app_commands.Command[Any, ..., None]:
-    """The slash command of a row, in all languages; what it was given goes to `perform` by the options' names."""
+    """The slash command of a row, in all languages; `perform` gets its values by the options' names."""
     wanted = slots(row)
     arguments = {slot.name: slot.argument for slot in wanted}
 
-    async def given(interaction: discord.Interaction, **values: Any) -> None:
+    async def callback(interaction: discord.Interaction, **values: Any) -> None:
         await perform(interaction, row, {name: values[argument] for name, argument in arguments.items()})
 
     who = inspect.Parameter("interaction", inspect.Parameter.POSITIONAL_ONLY, annotation=discord.Interaction)
-    given.__signature__ = inspect.Signature([who, *map(_parameter, wanted)])  # type: ignore[attr-defined]
+    callback.__signature__ = inspect.Signature([who, *map(_parameter, wanted)])  # type: ignore[attr-defined]
     for slot in wanted:
-        app_commands.describe(**{slot.argument: said(slot.summary)})(given)
-        app_commands.rename(**{slot.argument: named(slot.name, "option")})(given)
+        app_commands.describe(**{slot.argument: localized_sentence(slot.summary)})(callback)
+        app_commands.rename(**{slot.argument: localized_name(slot.name, "option")})(callback)
         if slot.choices:
-            offered = [Choice(name=named(one, slot.name), value=one) for one in slot.choices]
-            app_commands.choices(**{slot.argument: offered})(given)
+            offered = [
+                Choice(name=localized_name(choice, slot.name), value=choice) for choice in slot.choices
+            ]
+            app_commands.choices(**{slot.argument: offered})(callback)
     key = row.name if row.bare else f"{row.work}_{row.name}"
-    made: app_commands.Command[Any, ..., None] = app_commands.Command(
-        name=locale_str(row.name, key=f"names.{key}"), description=said(row.summary), callback=given
+    slash_command: app_commands.Command[Any, ..., None] = app_commands.Command(
+        name=locale_str(row.name, key=f"names.{key}"),
+        description=localized_sentence(row.summary),
+        callback=callback,
     )
     for slot in wanted:
         if slot.completes and not slot.choices:
-            made.autocomplete(slot.argument)(_completion(slot, offer))
-    return made
+            slash_command.autocomplete(slot.argument)(_completion(slot, offer))
+    return slash_command
 
 
 def groups(work: str, perform: Perform, offer: Offer) -> list[app_commands.Group]:
-    """The commands of a work, as one, or as several where they are too many for that."""
+    """The command groups of a work: one, or several where its verbs are too many for one (`Verb.group`)."""
     kind = KINDS[work]
     rights = discord.Permissions(manage_guild=True) if kind.for_admins else None
-    made: dict[str, app_commands.Group] = {}
+    by_name: dict[str, app_commands.Group] = {}
     for row in (row for row in kind.verbs if not row.inner):
         name = row.group or work
-        if name not in made:
-            made[name] = app_commands.Group(
-                name=named(name, "group"), description=said(f"verbs.group_{name}"), default_permissions=rights
+        if name not in by_name:
+            by_name[name] = app_commands.Group(
+                name=localized_name(name, "group"),
+                description=localized_sentence(f"verbs.group_{name}"),
+                default_permissions=rights,
             )
-        made[name].add_command(command(row, perform, offer))
-    return list(made.values())
+        by_name[name].add_command(command(row, perform, offer))
+    return list(by_name.values())
 
 
 def menu(row: Verb, perform: OnMessage) -> app_commands.ContextMenu:
-    """The row in the menu of a message."""
+    """The row's entry in the menu of a message."""
 
-    async def chosen(interaction: discord.Interaction, message: discord.Message) -> None:
+    async def callback(interaction: discord.Interaction, message: discord.Message) -> None:
         await perform(interaction, row, message)
 
-    return app_commands.ContextMenu(name=said(row.menu), callback=chosen)
+    return app_commands.ContextMenu(name=localized_sentence(row.menu), callback=callback)
 
 
 def _parameter(slot: Slot) -> inspect.Parameter:
@@ -202,16 +208,16 @@ def _parameter(slot: Slot) -> inspect.Parameter:
 
 
 def read(
-    row: Verb, given: Mapping[str, Any]
+    row: Verb, arguments: Mapping[str, Any]
 ) -> tuple[str | None, dict[str, OptionValue], tuple[discord.Attachment | None, ...]]:
-    """The text, the options and the attachments of what Discord sent; None for a free text that was left out.
+    """The text, the options and the attachments of the values that Discord sent; None for a free text left out.
 
-    A flag left at False is one that was not typed. Raises Sorry for a link that is none, and for values of another
-    kind, which come only from commands that Discord has kept too long.
+    A flag that is False counts as not given. Raises Sorry for an invalid link, and for values of another kind, which
+    come only from commands of an earlier release that Discord still shows.
     """
     names, typed = texts(row), []
     for name in names:
-        part = given.get(name)
+        part = arguments.get(name)
         if not isinstance(part, str | None):
             raise Sorry("discord.outdated")
         if part is not None:
@@ -220,25 +226,25 @@ def read(
     files = [slot.name for slot in slots(row) if slot.kind == "file"]
     options: dict[str, OptionValue] = {}
     for option in row.options:
-        value = given.get(option.name)
+        value = arguments.get(option.name)
         if option.name in files or value is None or value is False:
             continue
         if type(value) is not _VALUES[option.kind]:
             raise Sorry("discord.outdated")
         options[option.name] = (
-            value_of(row, option, str(value)) if option.kind == "link" else given[option.name]
+            value_of(row, option, str(value)) if option.kind == "link" else arguments[option.name]
         )
-    return text, options, tuple(map(given.get, files))
+    return text, options, tuple(map(arguments.get, files))
 
 
 def path_of(say: Words, row: Verb) -> str:
-    """What is typed after the slash, in the person's language: "rules ask", "regras perguntar"."""
+    """The command behind the slash, in the person's language: "rules ask", "regras perguntar"."""
     if row.bare:
         return say(f"names.{row.name}")
     return f"{say(f'names.group_{row.group or row.work}')} {say(f'names.{row.work}_{row.name}')}"
 
 
-def named(name: str, kind: str) -> locale_str:
+def localized_name(name: str, kind: str) -> locale_str:
     """A name of the table with the key of its translations."""
     return locale_str(name, key=name_of(name, kind))
 
@@ -246,22 +252,24 @@ def named(name: str, kind: str) -> locale_str:
 def _completion(
     slot: Slot, offer: Offer
 ) -> Callable[[discord.Interaction, str], Coroutine[Any, Any, list[Choice[str]]]]:
-    """What offers names while somebody types; after another option as in a line: with what that one says before it."""
+    """The completion of an option. One `after` another is completed with the value of that other before it."""
 
-    async def offered(interaction: discord.Interaction, current: str) -> list[Choice[str]]:
+    async def complete(interaction: discord.Interaction, current: str) -> list[Choice[str]]:
         before = ""
         if slot.after:
-            if not (given := getattr(interaction.namespace, slot.after, None)):
+            if not (first := getattr(interaction.namespace, slot.after, None)):
                 return []
-            before = f"{given} "
-        found = await offer(interaction, slot.completes, before + current)
-        return [Choice(name=one.name[len(before) :], value=one.value[len(before) :]) for one in found]
+            before = f"{first} "
+        choices = await offer(interaction, slot.completes, before + current)
+        return [
+            Choice(name=choice.name[len(before) :], value=choice.value[len(before) :]) for choice in choices
+        ]
 
-    return offered
+    return complete
 
 
-def said(key: str) -> locale_str:
-    """The English sentence of the catalogue as a string that the translator knows again."""
+def localized_sentence(key: str) -> locale_str:
+    """The English sentence of the catalogue with its key for the translator."""
     return locale_str(words("en")(key), key=key)
 
 
@@ -276,67 +284,67 @@ class Translator(app_commands.Translator):
 
 
 class Autocomplete:
-    """What is offered while somebody types an option: names of their space, quickly, and never an error."""
+    """Completions while a person types an option: names of their space, quickly, and never an error."""
 
     def __init__(self, names: Names, clock: Callable[[], float] = time.monotonic) -> None:
         self._names = names
         self._clock = clock
-        self._kept: dict[tuple[str, str, str, str | None, str], tuple[float, list[str]]] = {}
+        self._cache: dict[tuple[str, str, str, str | None, str], tuple[float, list[str]]] = {}
 
     async def choices(
         self, interaction: discord.Interaction, kind: str, typed: str
     ) -> list[app_commands.Choice[str]]:
-        """At most 25, of the space that the interaction comes from; none where anything goes wrong."""
+        """At most 25 names of the interaction's space; none after any fault."""
         try:
-            here = spot(interaction)
+            location = location_of(interaction)
             if kind == "command":
                 return _commands(words(f"{interaction.locale.value}"), str(typed))
             shelf = getattr(interaction.namespace, "shelf", None) if kind != "shelf" else None
             shelf = shelf if isinstance(shelf, str) and shelf else None
-            found = await self.names(here.space, kind, str(typed)[:CHARS], shelf, str(here.user))
+            names = await self.names(location.space, kind, str(typed)[:CHARS], shelf, str(location.user))
         except (Sorry, StorageFault) as fault:
             _log.warning("nothing offered for %s: %s", kind, fault)
             return []
-        except Exception:  # a person who types gets no list rather than a fault
+        except Exception:  # no list is better than a fault while a person types
             _log.exception("nothing offered for %s", kind)
             return []
-        values = dict.fromkeys(fitting(name) for name in found)
+        values = dict.fromkeys(choice_value(name) for name in names)
         return [
             app_commands.Choice(name=clean(value).strip() or value, value=value) for value in values if value
         ][:CHOICES]
 
     async def names(self, space: str, kind: str, typed: str, shelf: str | None, author: str) -> list[str]:
-        """Names that begin like `typed`; a person's own where the kind is personal."""
+        """Names that begin with `typed`, cached; only the person's own for a personal kind."""
         key = (space, kind, typed, shelf, author if kind == "session" else "")
         now = self._clock()
-        if (kept := self._kept.get(key)) is not None and kept[0] > now:
-            return kept[1]
-        found = await self._names(space, kind, typed, shelf, author)
-        if len(self._kept) >= KEPT:
-            self._kept = {one: was for one, was in self._kept.items() if was[0] > now}
-            if len(self._kept) >= KEPT:
-                self._kept.clear()
-        self._kept[key] = (now + FRESH_S, found)
-        return found
+        if (cached := self._cache.get(key)) is not None and cached[0] > now:
+            return cached[1]
+        fresh = await self._names(space, kind, typed, shelf, author)
+        if len(self._cache) >= MOST_CACHED:
+            self._cache = {cached_key: entry for cached_key, entry in self._cache.items() if entry[0] > now}
+            if len(self._cache) >= MOST_CACHED:
+                self._cache.clear()
+        self._cache[key] = (now + FRESH_S, fresh)
+        return fresh
 
     async def whole(self, space: str, kind: str, value: str, shelf: str | None) -> str:
-        """The name that a value stands for where it had to be cut, else the value as it is."""
+        """The whole name of a value that may have been cut."""
         if len(value) <= CHARS // 2:
             return value
-        found = await self._names(space, kind, value, shelf)
-        return next((name for name in found if fitting(name) == value), value)
+        names = await self._names(space, kind, value, shelf)
+        return next((name for name in names if choice_value(name) == value), value)
 
 
 def _commands(say: Words, typed: str) -> list[app_commands.Choice[str]]:
-    """Commands by the names that the person sees."""
+    """Completions of commands, by the names that the person sees."""
     wanted = typed.strip().lstrip("/").lower()
-    named = [(path_of(say, row), row.path) for row in TABLE]
-    found = [one for one in named if any(wanted in name for name in one)]
-    return [app_commands.Choice(name=shown, value=path) for shown, path in found][:CHOICES]
+    paths = [(path_of(say, row), row.path) for row in TABLE]
+    matching = [pair for pair in paths if any(wanted in name for name in pair)]
+    return [app_commands.Choice(name=shown, value=path) for shown, path in matching][:CHOICES]
 
 
-def fitting(name: str) -> str:
-    """The name as a choice's value, cut after a word in its second half where it is too long; see `whole`."""
+def choice_value(name: str) -> str:
+    """The name as a choice's value: if too long, cut after a word in its second half; see `whole`."""
     name = name.strip()
     if len(name) <= CHARS:
         return name

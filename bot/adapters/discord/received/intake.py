@@ -1,8 +1,8 @@
-"""Takes in what people ask on Discord: from an interaction or a message to a request that App performs.
+"""From an interaction or a message on Discord to a request for App.
 
-Every refusal and every fault ends here, as one sentence to the person alone. A window asks for what a command was sent
-without: a long question, a prompt's new text. What it will complete is kept in the storage under the id in its
-custom_id, so that one which was opened before a restart, or hours ago, is still answered.
+Every refusal and every fault ends here, as one sentence to the person alone. A window asks for the text that a command
+was sent without: a long question, a prompt's new text. The pending form is stored under the id in the window's
+custom_id, so that a window from before a restart, or hours ago, still works.
 
 Knows neither how an answer looks nor which commands there are.
 """
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 
 
 TYPED = "text"
-"""The custom_id of the field that is typed into."""
+"""The custom_id of the text field."""
 CHARS = 4_000
-"""The most that can be typed into a field: Discord's limit, as is that of a title and of a label."""
+"""Characters of a field, of a title or label, and of a description: Discord's limits."""
 LABEL_CHARS, HINT_CHARS = 45, 100
 FIELDS = 5
-"""Of a window (Discord's documentation, "Modal")."""
+"""Fields of a window (Discord's documentation, "Modal")."""
 _RUN = "run"
-"""Under this name an interaction bears the run that it has become, once it has."""
+"""The key in an interaction's extras for the run that it has begun."""
 
 
 class Intake(intake.Intake):
@@ -63,12 +63,12 @@ class Intake(intake.Intake):
         self._locales: OrderedDict[int, str] = OrderedDict()
         self.autocomplete = Autocomplete(app.complete)
 
-    async def slash(self, interaction: discord.Interaction, row: Verb, given: Mapping[str, Any]) -> None:
-        """Do what a command asks for. Without the text that its verb needs, a window asks for it."""
+    async def slash(self, interaction: discord.Interaction, row: Verb, arguments: Mapping[str, Any]) -> None:
+        """Perform a slash command, or open a window for the text that its verb needs."""
         async with intake.reporting_faults(partial(self.failed, interaction)):
-            text, options, attached = read(row, given)
+            text, options, attached = read(row, arguments)
             if row.at_once:
-                # Answered on the spot, to the person alone: there is nothing in it to keep or to lose.
+                # Answered at once, to the person alone, without a run: nothing in it has to be stored.
                 await replies.at_length(interaction, help_text(self.words(interaction), text or ""))
             elif row.rewords and attached == (None,):
                 await self._reword(interaction, row, text or "")
@@ -81,22 +81,22 @@ class Intake(intake.Intake):
                 hint = parse(row.example).text
                 await self.open(interaction, asked, title=title, label=label, hint=hint, form=True)
             else:
-                files, named = files_of(attached), text or ""
+                files, argument = files_of(attached), text or ""
                 if row.argument is not None and row.argument.completes in ("section", "book"):
-                    space, shelf = placing.spot(interaction).space, options.get("shelf")
-                    # It may have been too long to be offered whole.
-                    named = await self.autocomplete.whole(
-                        space, row.argument.completes, named, str(shelf) if shelf else None
+                    space, shelf = placing.location_of(interaction).space, options.get("shelf")
+                    # The completion may have been cut.
+                    argument = await self.autocomplete.whole(
+                        space, row.argument.completes, argument, str(shelf) if shelf else None
                     )
-                await self._take(interaction, Invocation(row, named, options, files))
+                await self._take(interaction, Invocation(row, argument, options, files))
 
     async def again(self, interaction: discord.Interaction, run: str) -> None:
-        """Ask a run's question once more, here, as whoever pressed the button."""
+        """Repeat a run's request, for the person who pressed the button."""
         async with intake.reporting_faults(partial(self.failed, interaction)):
-            await self._take(interaction, await self.repetition(placing.spot(interaction), run))
+            await self._take(interaction, await self.repetition(placing.location_of(interaction), run))
 
     async def choose(self, interaction: discord.Interaction, chosen: StoredChoice, run: str) -> None:
-        """Do what the line of one of the run's choices says, or ask for the words that it lacks."""
+        """Perform the line of one of the run's choices, or ask for its words first."""
         async with intake.reporting_faults(partial(self.failed, interaction)):
             if not chosen.asks:
                 await self._take(interaction, intake.choice_invocation(chosen.command, run))
@@ -116,13 +116,13 @@ class Intake(intake.Intake):
         hint: str = "",
         form: bool = False,
     ) -> None:
-        """Open a window for the text that a request lacks, and with `form` as much of its verb's form as fits; `finish`
-        takes it up.
+        """Open a window for the text of a pending form, and with `form` for as much of its verb's form as fits.
+        `finish` handles its submission.
         """
         async with intake.reporting_faults(partial(self.failed, interaction)):
-            here = placing.spot(interaction)
-            manages = placing.manages(interaction, here)
-            kept = await self.store_form(here, str(interaction.id), asked, admin=manages)
+            location = placing.location_of(interaction)
+            manages = placing.manages(interaction, location)
+            window_id = await self.store_form(location, str(interaction.id), asked, admin=manages)
             long = asked.row.plain or filled != "" or asked.answers != ""
             field: ui.TextInput[ui.Modal] = ui.TextInput(
                 custom_id=TYPED,
@@ -130,23 +130,23 @@ class Intake(intake.Intake):
                 default=filled or None,
                 placeholder=hint[:HINT_CHARS] or None,
                 required=required,
-                max_length=CHARS - len(asked.after),  # which is a part of the question, too
+                max_length=CHARS - len(asked.after),  # that text becomes part of the question, too
             )
-            # What is sent comes to `finish`, not to this object, which a restart loses.
+            # The submission comes to `finish`, not to this object, which a restart loses.
             window = ui.Modal(
                 title=label_of(title, LABEL_CHARS),
-                custom_id=custom_id("modal", kept),
+                custom_id=custom_id("modal", window_id),
                 timeout=float(TOKEN_SECONDS),
             )
             window.add_item(labelled(label, field))
-            for one in asked.form(self.words(interaction))[: FIELDS - 1] if form else ():
-                window.add_item(option_field(one))
+            for option in asked.form(self.words(interaction))[: FIELDS - 1] if form else ():
+                window.add_item(option_field(option))
             await interaction.response.send_modal(window)
 
     async def about(self, interaction: discord.Interaction, message: discord.Message) -> None:
-        """The message menu "Ask about this message": what somebody wrote becomes the question, or part of it.
+        """The message menu "Ask about this message": the message becomes the question, or part of it.
 
-        The interaction brings the message's text along, so the Message Content intent is not needed.
+        The interaction contains the message's text, so the Message Content intent is not needed.
         """
         say = self.words(interaction)
         quoted = quotation(text_of(message))
@@ -159,16 +159,16 @@ class Intake(intake.Intake):
         )
 
     async def on_message(self, interaction: discord.Interaction, row: Verb, message: discord.Message) -> None:
-        """Do what a verb in a message's menu says with the run whose message that is."""
+        """Perform a verb from the menu of a run's message."""
         async with intake.reporting_faults(partial(self.failed, interaction)):
-            here = placing.spot(interaction)
-            channel = str(here.parent or here.channel)
+            location = placing.location_of(interaction)
+            channel = str(location.parent or location.channel)
             ids = (str(message.id), f"{OWN}{message.webhook_id}:{message.id}")
-            await self._take(interaction, await self.called_on_message(here, row, ids, channel))
+            await self._take(interaction, await self.called_on_message(location, row, ids, channel))
 
     async def _reword(self, interaction: discord.Interaction, row: Verb, name: str) -> None:
-        """Open a window with today's text of a prompt, to be changed."""
-        text = await self.wording(placing.spot(interaction), name.strip())
+        """Open a window with the present text of a prompt, to be edited."""
+        text = await self.wording(placing.location_of(interaction), name.strip())
         if len(text) > CHARS:
             raise Sorry("discord.prompt_long", name=name, length=len(text), limit=CHARS)
         say = self.words(interaction)
@@ -177,53 +177,53 @@ class Intake(intake.Intake):
         await self.open(interaction, asked, title=title, label=say("edge.edit_label"), filled=text)
 
     async def finish(self, interaction: discord.Interaction) -> None:
-        """Perform what a window of ours was opened for; other interactions are let be."""
+        """Perform the invocation of a submitted window; ignores other interactions."""
         if interaction.type is not discord.InteractionType.modal_submit or not isinstance(
             interaction.data, dict
         ):
             return
-        found = re.fullmatch(buttons_row.MODAL, str(interaction.data.get("custom_id", "")))
-        if found is None:
+        match = re.fullmatch(buttons_row.MODAL, str(interaction.data.get("custom_id", "")))
+        if match is None:
             return
-        window = found["run"]
+        window = match["run"]
         async with intake.reporting_faults(partial(self.failed, interaction)):
-            here = placing.spot(interaction)
-            asked = await self.stored_form(here, window)
+            location = placing.location_of(interaction)
+            asked = await self.stored_form(location, window)
             if asked is None:
-                sent = event_id(PLATFORM, here.space, _sent(window))
+                sent = event_id(PLATFORM, location.space, _sent(window))
                 raise Sorry(
                     "edge.sent_before"
-                    if await self.app.request_of(here.space, sent) is not None
+                    if await self.app.request_of(location.space, sent) is not None
                     else "edge.gone"
                 )
             typed = _entered(interaction)
             await self._take(interaction, asked.asked(typed.get(TYPED, ""), _filled(typed)), window=window)
-            await self.app.records.offers.forget(here.space, window)
+            await self.app.records.offers.forget(location.space, window)
             if not interaction.response.is_done():  # sent twice at once
                 raise Sorry("edge.sent_before")
 
     async def message(self, message: discord.Message, text: str) -> None:
-        """Do what somebody wrote to the bot: `text` is the message without the bot's own name."""
-        say, here = self.words_of(message), placing.spot_of(message)
+        """Perform a message to the bot: `text` is its text without the bot's mention."""
+        say, location = self.words_of(message), placing.location_of_message(message)
 
         async def tell(error: Exception) -> None:
-            said = replies.sentence(say, error)
-            if not self.too_many_hints(here):  # everybody in the channel reads it
-                await replies.reply(message, said)
+            sentence = replies.sentence(say, error)
+            if not self.too_many_hints(location):  # everybody in the channel reads it
+                await replies.reply(message, sentence)
 
         async with intake.reporting_faults(tell):
             files = files_of(message.attachments)
             parsed = intake.parsed_of(as_in_table(text.strip()) or "/help", files)
-            held = await self.thread_row(here)
-            here = placing.within(here, held)
-            place = placing.place(here, event=message.id, goes="here", held=held)
-            asked = await self.interpreted(parsed, files, place, str(here.user))
-            self.count(here, asked.row)
-            made, _ = self._request_of(message, here, asked, held, say.locale)
-            await self.app.perform(made)
+            held = await self.thread_row(location)
+            location = placing.within(location, held)
+            place = placing.place(location, event=message.id, goes="here", held=held)
+            asked = await self.interpreted(parsed, files, place, str(location.user))
+            self.count(location, asked.row)
+            request, _ = self._request_of(message, location, asked, held, say.locale)
+            await self.app.perform(request)
 
     def words(self, interaction: discord.Interaction) -> Words:
-        """In the language of the person's own Discord; messages don't tell it, so it is remembered."""
+        """In the language of the person's Discord, which is remembered, because messages do not tell it."""
         say = words(f"{interaction.locale.value}")  # its own str fails for a value that is none
         self._locales[getattr(interaction.user, "id", 0)] = say.locale
         if len(self._locales) > PEOPLE:
@@ -231,52 +231,52 @@ class Intake(intake.Intake):
         return say
 
     def words_of(self, message: discord.Message) -> Words:
-        """In the language of the person's last command, else the guild's."""
-        if (known := self._locales.get(message.author.id)) is not None:
-            return words(known)
+        """In the language of the author's last command, else in the guild's."""
+        if (locale := self._locales.get(message.author.id)) is not None:
+            return words(locale)
         return words(locale_of(str(message.guild.preferred_locale)) if message.guild else "en")
 
     async def failed(self, interaction: discord.Interaction, error: Exception) -> None:
-        """Tell the person what went wrong, in one sentence; what nobody foresaw also goes to the log."""
+        """Tell the person about a fault in one sentence; an unforeseen one also goes to the log."""
         run = interaction.extras.get(_RUN, "")
         await replies.tell(interaction, replies.sentence(self.words(interaction), error, run))
 
     async def _take(self, interaction: discord.Interaction, asked: Invocation, *, window: str = "") -> None:
-        """From an interaction that says everything to a run. Of a `window` it is one, however often that is sent."""
-        here = placing.spot(interaction)
-        self.count(here, asked.row)
-        held, locale = await self.thread_row(here), self.words(interaction).locale
-        made, origin = self._request_of(interaction, here, asked, held, locale)
+        """Perform an invocation. That of a `window` is one request, however often the window is sent."""
+        location = placing.location_of(interaction)
+        self.count(location, asked.row)
+        held, locale = await self.thread_row(location), self.words(interaction).locale
+        request, origin = self._request_of(interaction, location, asked, held, locale)
         if window:
-            made = replace(made, id=event_id(PLATFORM, here.space, _sent(window)))
+            request = replace(request, id=event_id(PLATFORM, location.space, _sent(window)))
 
         async def acknowledge() -> None:
-            interaction.extras[_RUN] = made.id
+            interaction.extras[_RUN] = request.id
             if origin.token:
                 await interaction.response.defer(thinking=True, ephemeral=origin.private)
             elif not interaction.response.is_done():
                 await interaction.response.defer()
 
-        await self.app.perform(made, acknowledge)
+        await self.app.perform(request, acknowledge)
 
 
 def labelled(question: str, field: ui.TextInput[ui.Modal]) -> ui.Label[ui.Modal]:
-    """The field under its question, which stands below in full where it is longer than a label."""
+    """The field with its question as label; a question longer than a label is repeated in full as description."""
     more = label_of(question, HINT_CHARS) if len(question) > LABEL_CHARS else None
     return ui.Label(text=label_of(question, LABEL_CHARS), description=more, component=field)
 
 
 def _sent(window: str) -> str:
-    """The event that sending a window is: the same however often it is sent."""
+    """The event id of a window's submission: the same however often it is sent."""
     return f"window:{window}"
 
 
 def option_field(field: intake.Field) -> ui.Label[ui.Modal]:
-    """What is typed or chosen for an option."""
+    """The field of an option: a text, or a menu of its values."""
     item: ui.TextInput[ui.Modal] | ui.Select[ui.Modal]
     if field.values:
-        offered = [discord.SelectOption(label=name, value=value) for value, name in field.values]
-        item = ui.Select(custom_id=field.id, options=offered, min_values=0, required=False)
+        options = [discord.SelectOption(label=name, value=value) for value, name in field.values]
+        item = ui.Select(custom_id=field.id, options=options, min_values=0, required=False)
     else:
         style = discord.TextStyle.paragraph if field.long else discord.TextStyle.short
         item = ui.TextInput(custom_id=field.id, style=style, required=False, max_length=CHARS)
@@ -286,11 +286,13 @@ def option_field(field: intake.Field) -> ui.Label[ui.Modal]:
 
 
 def _entered(interaction: discord.Interaction) -> dict[str, str]:
-    """What was typed into the window or chosen in it, by the fields' ids."""
+    """The values of a submitted window, by the fields' ids."""
     data: Any = interaction.data
     return {
-        str(one.get("custom_id")): str(one.get("value") or next(iter(one.get("values") or ()), ""))
-        for one in _components(data.get("components"))
+        str(component.get("custom_id")): str(
+            component.get("value") or next(iter(component.get("values") or ()), "")
+        )
+        for component in _components(data.get("components"))
     }
 
 
@@ -299,7 +301,7 @@ def _filled(typed: Mapping[str, str]) -> dict[str, str]:
 
 
 def _components(nodes: object) -> Iterator[dict[str, Any]]:
-    """Every component under these, rows and labels opened."""
+    """All components of these nodes, also those within rows and labels."""
     for node in nodes if isinstance(nodes, list) else []:
         if isinstance(node, dict):
             yield node

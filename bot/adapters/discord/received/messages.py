@@ -1,6 +1,6 @@
-"""What people write, edit and delete on Discord, and what becomes of their threads and servers.
+"""Events of messages on Discord, written, edited and deleted, and of threads and servers.
 
-Hands what is for the bot to the intake, and has the application forget and reword. Knows no command and no work.
+Passes messages for the bot to the intake, and edits and deletions to the application. Knows no command and no work.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import discord
 
 from bot.adapters.discord.installed.setup import welcome
-from bot.adapters.discord.received.placing import PLATFORM, heard, spot_of
+from bot.adapters.discord.received.placing import PLATFORM, location_of_message, text_without_mention
 from bot.adapters.discord.shown import replies
 from bot.adapters.discord.text.command_names import as_in_table
 from bot.adapters.intake import KeyedLocks, reads_files
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from storage.threads import ThreadRow
 
 ASIDE = ("//", "((")
-"""What a message in a thread with free chat begins with that is not meant for the bot."""
+"""Prefixes of messages that are not for the bot in a thread with free chat."""
 EVERYBODY = re.compile(r"@(everyone|here)\b")
 TYPING_S = 8.0
-"""How often people are shown that the bot is at it; Discord shows it for 10 s ("Trigger Typing Indicator")."""
+"""How often the typing indicator is renewed; Discord shows it for 10 s ("Trigger Typing Indicator")."""
 _SPOKEN = (discord.MessageType.default, discord.MessageType.reply)
 
 _log = logging.getLogger(__name__)
 
 
 class Listener:
-    """All that the bot hears besides interactions; one per client."""
+    """Handlers of all events but interactions; one per client."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -48,8 +48,8 @@ class Listener:
         self._typed: dict[int, float] = {}
 
     def listen(self) -> None:
-        """Have the client tell of all this."""
-        for hears in (
+        """Register the handlers at the client."""
+        for handler in (
             self.on_message,
             self.on_raw_message_edit,
             self.on_raw_message_delete,
@@ -58,7 +58,7 @@ class Listener:
             self.on_guild_join,
             self.on_guild_remove,
         ):
-            self._client.event(hears)
+            self._client.event(handler)
 
     async def on_message(self, message: discord.Message) -> None:
         if message.author.bot or message.webhook_id is not None or message.type not in _SPOKEN:
@@ -66,7 +66,7 @@ class Listener:
         if not _may_answer(message):
             return
         async with self._turns.of(message.channel.id):
-            await self._listen(message)
+            await self._dispatch(message)
 
     async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
         await self._forget(payload.guild_id, payload.channel_id, [payload.message_id])
@@ -75,13 +75,13 @@ class Listener:
         await self._forget(payload.guild_id, payload.channel_id, sorted(payload.message_ids))
 
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
-        """Other words for what was asked. Discord also reports links that it has unfolded; those are no edits."""
+        """Reword the message's request. Discord also reports unfolded links, which are no edits."""
         message = payload.message
         if message.author.bot or message.edited_at is None or not message.content:
             return
         try:
-            text = parse(as_in_table(heard(message, self._me))).text
-        except Sorry:  # not a line that could be asked: what was asked stands
+            text = parse(as_in_table(text_without_mention(message, self._me))).text
+        except Sorry:  # the new text is no valid request: the old one stays
             return
         guild = payload.guild_id
         space = str(guild) if guild is not None else f"user:{message.author.id}"
@@ -91,10 +91,10 @@ class Listener:
                 await self._client.app.reword(space, run, text, edit)
 
     async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
-        """Nobody could read what is said there."""
+        """Stop what runs in a deleted thread."""
         threads, space, real = self._client.app.records.threads, str(payload.guild_id), str(payload.thread_id)
         held = await threads.held(space, real)
-        # A thread that somebody else opened is its conversation's name itself.
+        # A thread that the bot has not opened has its own id in its place.
         channel, thread = (held.channel, held.thread) if held else (str(payload.parent_id), real)
         await self._client.intake.thread_deleted(Place(PLATFORM, space, channel, thread), real)
 
@@ -102,28 +102,28 @@ class Listener:
         await welcome(self._client.app.records.marks, guild)
 
     async def on_guild_remove(self, guild: discord.Guild) -> None:
-        """What runs for a server that has put the bot out stops. Its data stays: it may come back."""
+        """Stop the runs of a server that has removed the bot. Its data stay, as it may invite the bot again."""
         await self._client.app.stop_where(lambda request: request.place.space == str(guild.id))
 
-    async def _listen(self, message: discord.Message) -> None:
+    async def _dispatch(self, message: discord.Message) -> None:
         if message.guild is None:
-            await self._hear(message)
+            await self._answer(message)
         elif self._addressed(message):
             if message.content or message.attachments or self._client.intents.message_content:
-                await self._hear(message)
-            else:  # a reply that does not ping: Discord kept its text from us
+                await self._answer(message)
+            else:  # a reply that does not ping, whose text Discord does not send us
                 await self._explain(message)
         elif isinstance(message.channel, discord.Thread):
-            await self._overhear(message)
+            await self._in_thread(message)
 
     def _addressed(self, message: discord.Message) -> bool:
-        """Named by a mention of its own, or replied to. A role's mention and @everyone's are nobody's."""
+        """Whether the bot is mentioned by its own name, or replied to; mentions of roles and @everyone do not count."""
         me = self._me
-        return any(one.id == me for one in message.mentions) or _answers(message) == me
+        return any(user.id == me for user in message.mentions) or _answers(message) == me
 
-    async def _overhear(self, message: discord.Message) -> None:
-        """A message in a thread that does not name the bot: its own only where free chat is on."""
-        threads, space = self._client.app.records.threads, spot_of(message).space
+    async def _in_thread(self, message: discord.Message) -> None:
+        """A message in a thread without a mention: for the bot only where free chat is on."""
+        threads, space = self._client.app.records.threads, location_of_message(message).space
         held = await threads.held(space, str(message.channel.id))
         if held is None:
             return
@@ -131,11 +131,11 @@ class Listener:
             await self._explain(message)
         elif self._for_others(message) or not await self._free_chat(held):
             return
-        elif heard(message, self._me) or _books(message):  # and not, say, a sticker
-            await self._hear(message)
+        elif text_without_mention(message, self._me) or _books(message):  # and not, say, a sticker
+            await self._answer(message)
 
     async def _free_chat(self, held: ThreadRow) -> bool:
-        """As the thread says, else its channel, its server, the config."""
+        """The setting of the thread, else of its channel, its server, the config."""
         if held.free_chat is not None:
             return held.free_chat
         place = Place(PLATFORM, held.space, held.channel, held.thread)
@@ -146,17 +146,17 @@ class Listener:
         return bool(
             message.mentions
             or message.role_mentions
-            or EVERYBODY.search(message.content)  # also from somebody who may not call them
+            or EVERYBODY.search(message.content)  # also from a person who may not mention everyone
             or (answers is not None and answers != self._me)
             or message.content.lstrip().startswith(ASIDE)
         )
 
-    async def _hear(self, message: discord.Message) -> None:
-        text, books = heard(message, self._me), _books(message)
+    async def _answer(self, message: discord.Message) -> None:
+        text, books = text_without_mention(message, self._me), _books(message)
         intake = self._client.intake
         say = intake.words_of(message)
         hint = "books" if books and not reads_files(as_in_table(text)) else "" if text else "short"
-        if hint and intake.too_many_hints(spot_of(message)):
+        if hint and intake.too_many_hints(location_of_message(message)):
             hint = ""
         if hint == "books":
             await replies.reply(message, say("welcome.books", file=books[0]), "b")
@@ -167,18 +167,20 @@ class Listener:
             await intake.message(message, text)
 
     def _type(self, message: discord.Message) -> None:
-        """Show that the bot is at it, unless Discord still shows it from the message before."""
+        """Show the typing indicator, unless Discord still shows it from the message before."""
         channel, now = message.channel.id, asyncio.get_running_loop().time()
         if now - self._typed.get(channel, -TYPING_S) < TYPING_S:
             return
-        self._typed = {one: at for one, at in self._typed.items() if now - at < TYPING_S} | {channel: now}
+        self._typed = {channel_id: at for channel_id, at in self._typed.items() if now - at < TYPING_S} | {
+            channel: now
+        }
         typing = asyncio.create_task(_type(message))
         self._typing.add(typing)
         typing.add_done_callback(self._typing.discard)
 
     async def _explain(self, message: discord.Message) -> None:
-        """Without the Message Content intent, once in each thread: how to be heard there."""
-        threads, space = self._client.app.records.threads, spot_of(message).space
+        """Without the Message Content intent, say once in each thread how to address the bot."""
+        threads, space = self._client.app.records.threads, location_of_message(message).space
         thread = str(message.channel.id)
         if await threads.held(space, thread) is None or await threads.explained(space, thread):
             await replies.reply(
@@ -188,7 +190,7 @@ class Listener:
             )
 
     async def _forget(self, guild: int | None, channel: int, messages: Iterable[int]) -> None:
-        # What was written a moment ago may be on its way in, and would come in after all.
+        # A message from a moment ago may not be stored yet, and would be performed after its deletion.
         await self._turns.after(channel)
         space = str(guild) if guild is not None else await self._space_of_dm(channel)
         for message in messages if space is not None else ():
@@ -196,15 +198,15 @@ class Listener:
             await self._client.app.forget(space, event_id(PLATFORM, space, str(message)))
 
     async def _space_of_dm(self, channel: int) -> str | None:
-        """Discord does not say whose DM it was that lost a message."""
+        """The space of a DM's person, whom Discord does not name with a deletion."""
         try:
-            found = self._client.get_channel(channel)
-            if not (isinstance(found, discord.DMChannel) and found.recipient):
-                found = await self._client.fetch_channel(channel)
+            dm = self._client.get_channel(channel)
+            if not (isinstance(dm, discord.DMChannel) and dm.recipient):
+                dm = await self._client.fetch_channel(channel)
         except discord.HTTPException as fault:
             _log.info("a message was deleted in a DM that cannot be looked up: %s", fault)
             return None
-        person = found.recipient if isinstance(found, discord.DMChannel) else None
+        person = dm.recipient if isinstance(dm, discord.DMChannel) else None
         return f"user:{person.id}" if person is not None else None
 
     @property
@@ -213,13 +215,13 @@ class Listener:
         return self._client.user.id
 
     def _name(self, message: discord.Message) -> str:
-        """What people type after the @."""
+        """The bot's name behind the @."""
         me = message.guild.me if message.guild is not None else self._client.user
         return me.display_name if me is not None else ""
 
 
 def _answers(message: discord.Message) -> int | None:
-    """Whose message this one is a reply to; None for none, or for one that is gone."""
+    """The author of the message that this one replies to; None for no reply, or a deleted message."""
     if message.type is not discord.MessageType.reply or message.reference is None:
         return None
     replied = message.reference.resolved
@@ -227,7 +229,7 @@ def _answers(message: discord.Message) -> int | None:
 
 
 def _books(message: discord.Message) -> list[str]:
-    files = [one.filename for one in message.attachments]
+    files = [attachment.filename for attachment in message.attachments]
     return [name for name in files if readable(name)]
 
 
@@ -240,5 +242,5 @@ def _may_answer(message: discord.Message) -> bool:
 
 
 async def _type(message: discord.Message) -> None:
-    with suppress(discord.HTTPException):  # a courtesy, no more
+    with suppress(discord.HTTPException):  # only a courtesy
         await message.channel.typing()

@@ -1,8 +1,8 @@
-"""What people ask on Discord, by an interaction or a message, as the request that it makes: which conversation it
-belongs to, where its answer goes, what it says, which files come with it.
+"""Makes the request of an interaction or a message on Discord: its conversation, the place of its answer, its text and
+files.
 
-Decides by plain values alone: asks neither the network nor the storage. Where a request came from is kept with it, as
-JSON, so that a run which a crash cut off finds its messages again after a restart.
+Decides by plain values alone, without the network or the storage. The origin is stored with the request, as JSON, so
+that an interrupted run finds its messages after a restart.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ TOKEN_SECONDS = 15 * 60
 """How long an interaction's token lives (Discord's documentation, "Receiving and Responding")."""
 
 AnswerPlace = Literal["thread", "here", "response", "there"]
-"""Where a run's messages stand.
+"""The place of a run's messages.
 
-"thread": in a thread (or forum post) that is opened for it. "here": in `channel`, as the bot's own messages.
-"response": as the answer to the interaction itself, which `private` ones and the bot's guests have to be.
-"there": where the request's place is by now, for nobody has written: a schedule, say, has begun the run.
+"thread": a thread (or forum post) that is opened for it. "here": `channel`, as the bot's own messages. "response": the
+response to the interaction, for private answers and where the bot is a guest. "there": the present place of the
+conversation, where no person has written, as for a schedule.
 """
 
 _PRIVATE = "private:"
-"""What the conversation is called that somebody has in private where others read along, before their id."""
+"""The prefix of the thread of a person's private conversation in a public channel; their id follows."""
 _OPENS_THREADS = {ChannelType.text, ChannelType.news, ChannelType.forum, ChannelType.media}
 _THREADS = {ChannelType.public_thread, ChannelType.private_thread, ChannelType.news_thread}
 _SMALL = re.compile(r"(?:> )?-# ")
@@ -48,10 +48,10 @@ _SMALL = re.compile(r"(?:> )?-# ")
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a person is. `channel` is what they look at; for a thread, `parent` is the channel it hangs from.
+    """The location of a person. `channel` is the channel or thread; for a thread, `parent` is its channel.
 
-    `message` is what they wrote there, None if they did not write. `installed`: the guild itself has installed the
-    bot, or this is a DM with the bot. `member`: the bot can post here by itself, not only as an answer to an
+    `message` is the message that they wrote, None for an interaction. `installed`: the guild itself has installed the
+    bot, or this is a DM with the bot. `member`: the bot can post here by itself, not only in response to an
     interaction.
     """
 
@@ -66,7 +66,7 @@ class Location:
 
     @property
     def space(self) -> str:
-        """The tenant: the guild, or the person alone where only they brought the bot along."""
+        """The tenant: the guild, or the person where only they have installed the bot."""
         return str(self.guild) if self.guild is not None and self.installed else f"user:{self.user}"
 
     @property
@@ -75,23 +75,23 @@ class Location:
 
     @property
     def real(self) -> str:
-        """What `storage.threads` calls the thread; the client may not have seen yet that a message stands in one."""
+        """The thread's id in `storage.threads`; a message may be in a thread that the client does not know yet."""
         perhaps = self.thread or self.message is not None
         return str(self.channel) if self.guild is not None and perhaps else ""
 
     @property
     def direct(self) -> bool:
-        """A DM with the bot."""
+        """Whether it is a DM with the bot."""
         return self.guild is None and self.member
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """`channel` is where the person was, `message` what they wrote (a mention, a reply, a DM), if they wrote.
+    """Where a request came from. `channel` is where the person was, `message` what they wrote, None for an interaction.
 
-    `token` is the interaction's, "" for a message; it dies at `until` (seconds since the epoch).
-    `member` is False where the bot is only a guest (user install): nothing but the token works there.
-    `title` is what a thread that is opened gets as its name; `asked` is what the person asked, to be shown.
+    `token` is the interaction's, "" for a message; it expires at `until` (seconds since the epoch). `member` is False
+    where the bot is only a guest (user install): only the token works there. `title` is the name of a new thread;
+    `asked` is the question as it is shown.
     """
 
     home: AnswerPlace
@@ -112,15 +112,15 @@ class Origin:
         return json.dumps(asdict(self) | more, ensure_ascii=False, separators=(",", ":"))
 
 
-def origin_of(kept: str) -> Origin:
-    """The origin that `kept` wrote. Raises ValueError, KeyError or TypeError for anything else."""
-    return Origin(**json.loads(kept))
+def origin_of(stored: str) -> Origin:
+    """Reads `Origin.to_json`. Raises ValueError, KeyError or TypeError for anything else."""
+    return Origin(**json.loads(stored))
 
 
 def origin_at(place: Place) -> str:
-    """The origin of an answer in a place where nobody has written: the bot posts it there by itself.
+    """The origin of an answer to no message: the bot posts it in the place by itself.
 
-    What somebody had asked in private is answered in their direct messages.
+    Private conversations are answered in the person's direct messages.
     """
     user = place.thread.removeprefix(_PRIVATE) if place.thread.startswith(_PRIVATE) else ""
     return Origin(
@@ -134,7 +134,7 @@ def origin_at(place: Place) -> str:
 
 
 def new_thread(request: Request, id: str, title: str) -> tuple[Place, str] | None:
-    """Where a thread of its own stands in the request's channel, and the origin of what begins it.
+    """The place and the origin of a new thread in the request's channel.
 
     None in direct messages, which have no threads, in private, and where the bot is a guest.
     """
@@ -142,17 +142,19 @@ def new_thread(request: Request, id: str, title: str) -> tuple[Place, str] | Non
     if origin.private or not origin.member or origin.guild is None:
         return None
     channel = int(request.place.channel)
-    there = replace(origin, home="thread", channel=channel, message=None, token="", until=0.0, title=title)
-    return replace(request.place, thread=id), there.to_json()
+    thread_origin = replace(
+        origin, home="thread", channel=channel, message=None, token="", until=0.0, title=title
+    )
+    return replace(request.place, thread=id), thread_origin.to_json()
 
 
-def for_one(kept: str) -> bool:
-    """Whether the answer is for whoever asked alone. A DM with the bot is a space of its own."""
-    return origin_of(kept).private
+def for_one(stored: str) -> bool:
+    """Whether only the asker may see the answer. A DM with the bot is a space of its own."""
+    return origin_of(stored).private
 
 
-def spot(interaction: discord.Interaction) -> Location:
-    """Where the interaction happened. Raises Sorry where it does not say."""
+def location_of(interaction: discord.Interaction) -> Location:
+    """The location of an interaction. Raises Sorry where it names none."""
     channel, user = interaction.channel, interaction.user
     if channel is None or not isinstance(user, discord.User | discord.Member):
         raise Sorry("discord.nowhere")
@@ -162,7 +164,7 @@ def spot(interaction: discord.Interaction) -> Location:
         direct = channel.type is ChannelType.private and (context.dm_channel or not context.private_channel)
         return Location(user.id, channel.id, channel.type, installed=direct, member=direct)
     present = interaction.client.get_guild(guild) is not None
-    # An interaction that names no installation at all is the guild's where the bot is one of its members.
+    # An interaction that names no installation is the guild's if the bot is one of its members.
     installed = interaction.is_guild_integration() or (present and not interaction.is_user_integration())
     may = interaction.app_permissions
     thread = channel.type in _THREADS
@@ -178,29 +180,29 @@ def spot(interaction: discord.Interaction) -> Location:
     )
 
 
-def spot_of(message: discord.Message) -> Location:
-    """Where the message stands; the bot reads only what its own installation lets it read."""
+def location_of_message(message: discord.Message) -> Location:
+    """The location of a message; the bot only gets messages that its own installation permits."""
     channel = message.channel
     return Location(
         message.author.id,
         channel.id,
-        channel.type or ChannelType.text,  # a channel that is not known has none
+        channel.type or ChannelType.text,  # an unknown channel has none
         parent=getattr(channel, "parent_id", None),
         guild=message.guild.id if message.guild else None,
         message=message.id,
     )
 
 
-def within(spot: Location, held: ThreadRow | None) -> Location:
-    """The same; a thread that is held is one even if the client has not seen it yet."""
-    if held is None or spot.thread:
-        return spot
-    return replace(spot, kind=ChannelType.public_thread, parent=int(held.channel))
+def within(location: Location, held: ThreadRow | None) -> Location:
+    """The same location, as a thread if the bot has a row of it, also if the client does not know it yet."""
+    if held is None or location.thread:
+        return location
+    return replace(location, kind=ChannelType.public_thread, parent=int(held.channel))
 
 
-def manages(event: discord.Interaction | discord.Message, spot: Location) -> bool:
-    """Whether the person is in charge: of the guild, or of the space that is theirs alone."""
-    if spot.space.startswith("user:"):
+def manages(event: discord.Interaction | discord.Message, location: Location) -> bool:
+    """Whether the person is an admin of the guild, or alone in the space."""
+    if location.space.startswith("user:"):
         return True
     if isinstance(event, discord.Interaction):
         may = event.permissions
@@ -212,13 +214,13 @@ def manages(event: discord.Interaction | discord.Message, spot: Location) -> boo
 
 
 def missing(client: discord.Client, channel_id: int, *needed: str) -> str | None:
-    """The first of these permissions that the bot lacks in a channel, as far as it knows."""
+    """The first of these permissions that the bot lacks in a channel; None if unknown."""
     channel = client.get_channel(channel_id)
     if not isinstance(channel, discord.abc.GuildChannel | discord.Thread) or channel.guild.me is None:
         return None
     try:
         may = channel.permissions_for(channel.guild.me)
-    except discord.ClientException:  # a thread whose channel is not known
+    except discord.ClientException:  # a thread of an unknown channel
         return None
     for name in needed:
         if not getattr(may, name):
@@ -226,33 +228,33 @@ def missing(client: discord.Client, channel_id: int, *needed: str) -> str | None
     return None
 
 
-def home(spot: Location, *, ordered: bool, private: bool = False, threads: bool = True) -> AnswerPlace:
-    """Where the answer stands. To a message there is no response to give."""
-    if private or not spot.member:
+def home(location: Location, *, ordered: bool, private: bool = False, threads: bool = True) -> AnswerPlace:
+    """The place of the answer. A message has no response."""
+    if private or not location.member:
         return "response"
     if not ordered:
-        return "here" if spot.message is not None else "response"
-    if spot.thread or spot.direct or spot.kind not in _OPENS_THREADS:
+        return "here" if location.message is not None else "response"
+    if location.thread or location.direct or location.kind not in _OPENS_THREADS:
         return "here"
     return "thread" if threads else "here"
 
 
 def place(
-    spot: Location, *, event: int, goes: AnswerPlace, held: ThreadRow | None = None, private: bool = False
+    location: Location, *, event: int, goes: AnswerPlace, held: ThreadRow | None = None, private: bool = False
 ) -> Place:
-    """The conversation. `held` says what a real thread that the bot opened is called; `event` names a new one."""
+    """The conversation. `held` is the row of a thread that the bot has opened; `event` names a new one."""
     if private:
-        thread = f"{_PRIVATE}{spot.user}"
-    elif spot.thread:
-        thread = held.thread if held is not None else str(spot.channel)
+        thread = f"{_PRIVATE}{location.user}"
+    elif location.thread:
+        thread = held.thread if held is not None else str(location.channel)
     else:
         thread = str(event) if goes == "thread" else ""
-    return Place(PLATFORM, spot.space, str(spot.parent or spot.channel), thread)
+    return Place(PLATFORM, location.space, str(location.parent or location.channel), thread)
 
 
 def request_of(
     event: discord.Interaction | discord.Message,
-    here: Location,
+    location: Location,
     asked: Invocation,
     held: ThreadRow | None,
     locale: str,
@@ -260,44 +262,45 @@ def request_of(
     threads: bool,
     us: int,
 ) -> tuple[Request, Origin]:
-    """The request, and where its answer goes. Raises Sorry for a message that asks for something private.
+    """The request and its origin. Raises Sorry for a message that asks for something private.
 
-    `held` is what the bot holds in this thread; without `threads` none is opened. `us` is the application.
+    `held` is the row of this thread, if the bot has opened it; without `threads` none is opened. `us` is the
+    application's id.
     """
     row, options = asked.row, dict(asked.options)
     pressed = event if isinstance(event, discord.Interaction) else None
     shown = pressed is not None and pressed.message is not None and pressed.message.flags.ephemeral
-    # In a DM with the bot everything is private already, and what is personal is so where it stands.
-    private = (bool(options.get("private")) or shown) and not here.direct and not asked.personal
-    # What is private is a conversation of its own; personal answers are only shown to one person.
-    alone = private or (asked.personal and not here.direct)
+    # In a DM with the bot everything is private already.
+    private = (bool(options.get("private")) or shown) and not location.direct and not asked.personal
+    # A private conversation is one of its own; a personal answer is only shown to one person.
+    alone = private or (asked.personal and not location.direct)
     if pressed is None:
         if alone and (asked.plain or (asked.personal and row.urgent)):
             options[OPENLY], alone = True, False
         elif alone:
             raise Sorry("discord.only_slash", verb=row.path)
         options.pop("private", None)
-    goes = home(here, ordered=row.ordered and not asked.lacks, private=alone, threads=threads)
+    goes = home(location, ordered=row.ordered and not asked.lacks, private=alone, threads=threads)
     token = pressed.token if pressed is not None else ""
     if pressed is not None and pressed.type is discord.InteractionType.component and goes == "here":
-        token = ""  # where the answer stands as messages of its own, a button needs no response beside them
+        token = ""  # an answer in the bot's own messages needs no response to the button
     origin = Origin(
         home=goes,
-        channel=here.channel,
+        channel=location.channel,
         application=us,
-        guild=here.guild,
-        user=here.user,
-        message=here.message,
+        guild=location.guild,
+        user=location.user,
+        message=location.message,
         token=token,
         until=time.time() + TOKEN_SECONDS if token else 0.0,
-        member=here.member,
+        member=location.member,
         private=alone,
     )
     who = event.user if isinstance(event, discord.Interaction) else event.author
     request = replace(asked, options=options).request(
-        event_id(PLATFORM, here.space, str(event.id)),
-        place(here, event=event.id, goes=goes, held=held, private=private),
-        Author(str(here.user), clean(who.display_name), admin=manages(event, here)),
+        event_id(PLATFORM, location.space, str(event.id)),
+        place(location, event=event.id, goes=goes, held=held, private=private),
+        Author(str(location.user), clean(who.display_name), admin=manages(event, location)),
         locale,
         origin,
     )
@@ -312,44 +315,44 @@ def for_adults(channel: object) -> bool:
 
 
 def files_of(attached: Sequence[discord.Attachment | None]) -> tuple[File, ...]:
-    """As a request carries them; a work refuses those that it can't read, one by one. Raises Sorry."""
-    found: list[File] = []
-    for one in attached:
-        if isinstance(one, discord.Attachment):
-            found.append(File(one.filename, "", one.size, one.url))
-        elif one is not None:
-            raise Sorry("discord.outdated")  # named, but not sent along
-    return tuple(found)
+    """The files of a request; a work refuses those that it cannot read. Raises Sorry."""
+    files: list[File] = []
+    for attachment in attached:
+        if isinstance(attachment, discord.Attachment):
+            files.append(File(attachment.filename, "", attachment.size, attachment.url))
+        elif attachment is not None:
+            raise Sorry("discord.outdated")  # named, but not sent
+    return tuple(files)
 
 
-def heard(message: discord.Message, me: int) -> str:
-    """What the message says without the bot's own mention; other people's are their names."""
-    names = {one.id: f"@{one.display_name}" for one in message.mentions}
-    names |= {one.id: f"@{one.name}" for one in message.role_mentions}
-    names |= {one.id: f"#{one.name}" for one in message.channel_mentions}
+def text_without_mention(message: discord.Message, me: int) -> str:
+    """The message's text without the bot's own mention, and with names for other mentions."""
+    names = {user.id: f"@{user.display_name}" for user in message.mentions}
+    names |= {role.id: f"@{role.name}" for role in message.role_mentions}
+    names |= {channel.id: f"#{channel.name}" for channel in message.channel_mentions}
 
-    def named(found: re.Match[str]) -> str:
-        return names.get(int(found[1]), found[0])
+    def mention(match: re.Match[str]) -> str:
+        return names.get(int(match[1]), match[0])
 
     text = re.sub(rf"[ \t]*<@!?{me}>[ \t]*", " ", message.content)
-    return re.sub(r"<(?:@[!&]?|#)(\d{1,20})>", named, text).strip().lstrip(",:;").strip()
+    return re.sub(r"<(?:@[!&]?|#)(\d{1,20})>", mention, text).strip().lstrip(",:;").strip()
 
 
 def text_of(message: discord.Message) -> str:
-    """What there is to read in the message: as its content, in its components and embeds, or passed on with it."""
-    found: list[str] = []
+    """All text of a message: of its content, components, embeds and forwarded messages."""
+    texts: list[str] = []
     parts: list[discord.Message | discord.MessageSnapshot] = [message, *message.message_snapshots]
     for part in parts:
-        found += [part.content, *_displayed(part.components)]
+        texts += [part.content, *_displayed(part.components)]
         for embed in part.embeds:
             fields = [f"{field.name or ''}\n{field.value or ''}" for field in embed.fields]
-            found += [embed.title or "", embed.description or "", *fields]
-    return "\n\n".join(text.strip() for text in found if text.strip())
+            texts += [embed.title or "", embed.description or "", *fields]
+    return "\n\n".join(text.strip() for text in texts if text.strip())
 
 
 def _displayed(components: Sequence[object]) -> Iterator[str]:
-    """The text displays, however deep, without the small print under an answer: sources, notes, what goes on."""
-    for one in components:
-        if isinstance(one, discord.TextDisplay):
-            yield "\n".join(line for line in one.content.split("\n") if not _SMALL.match(line))
-        yield from _displayed(getattr(one, "children", ()))
+    """The text displays, however deep, without the small print under an answer: sources, notes, status."""
+    for component in components:
+        if isinstance(component, discord.TextDisplay):
+            yield "\n".join(line for line in component.content.split("\n") if not _SMALL.match(line))
+        yield from _displayed(getattr(component, "children", ()))

@@ -1,4 +1,4 @@
-"""What a press of a button is on Discord: how it is acknowledged and answered, how its message is changed, and how an
+"""Presses of buttons on Discord: how they are acknowledged and answered, how their message is changed, and how an
 answer is shared with everybody.
 """
 
@@ -18,9 +18,9 @@ from discord.ui import ActionRow, Button, DynamicItem, Item, LayoutView, TextDis
 
 from bot.adapters import buttons_row, footer, presses
 from bot.adapters.buttons_row import custom_id
-from bot.adapters.discord.received.placing import Location, spot
+from bot.adapters.discord.received.placing import Location, location_of
 from bot.adapters.discord.shown import replies
-from bot.adapters.discord.shown.surface import in_our_words
+from bot.adapters.discord.shown.surface import as_surface_faults
 from bot.adapters.discord.text.markdown import size
 from bot.adapters.discord.text.page import buttons_without, relabelled
 from bot.adapters.discord.text.render import LABEL
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PAGE_CHARS = 3_600
-"""Of the 4000 characters that a message's text components hold together (Discord's documentation,
-"Using Message Components"); the rest is for the page's number, or for who shared it.
+"""Of the 4000 characters of a message's text components (Discord's documentation, "Using Message Components"); the rest
+is for the page's number, or the name of who shared it.
 """
 ACK_SECONDS = 1.5
 """How long the storage may take before the press is acknowledged without its answer; Discord waits 3 s
@@ -59,7 +59,7 @@ class Press:
 
     @property
     def location(self) -> Location:
-        return spot(self.interaction)
+        return location_of(self.interaction)
 
     @property
     def say(self) -> Words:
@@ -79,11 +79,11 @@ class Press:
         await replies.tell(self.interaction, self.say(key, **values))
 
     async def hidden(self, run: str) -> bool:
-        """What only somebody else may see, or what somebody asked whose guest the bot is."""
-        here = self.location
-        if await self.intake.hidden(here, run):
+        """Also whether the run is in the space of another person, whose guest the bot is."""
+        location = self.location
+        if await self.intake.hidden(location, run):
             return True
-        return not here.installed and await self.intake.app.request_of(here.space, run) is None
+        return not location.installed and await self.intake.app.request_of(location.space, run) is None
 
     async def begin(self, chosen: StoredChoice, run: str) -> None:
         await self.intake.choose(self.interaction, chosen, run)
@@ -95,22 +95,22 @@ class Press:
 
     async def _count(self, run: str) -> None:
         """Raises Unavailable, and the faults of a surface."""
-        press, here = self.interaction, self.location
+        press, location = self.interaction, self.location
         records, message = self.intake.app.records, press.message
-        shown = await labels(records.offers, records.votes, here.space, run, LABEL, size)
+        shown = await labels(records.offers, records.votes, location.space, run, LABEL, size)
         if message is None or not shown:
             return
-        with in_our_words(), suppress(discord.ClientException, ValueError):
-            own = message.webhook_id is None  # what a webhook has posted, the press alone can change
-            if own and here.member and not message.flags.ephemeral:
-                # Who may not read what was written has what came with the press.
+        with as_surface_faults(), suppress(discord.ClientException, ValueError):
+            own = message.webhook_id is None  # a webhook's message can only be edited through the press
+            if own and location.member and not message.flags.ephemeral:
+                # Without the permission to read, the message as it came with the press has to do.
                 with suppress(discord.Forbidden):
                     message = await message.fetch()
                 if (view := relabelled(message, shown)) is not None:
                     await message.edit(view=view, allowed_mentions=discord.AllowedMentions.none())
                 return
             if press.response.type is not discord.InteractionResponseType.deferred_message_update:
-                return  # the press's own message is another one, and a guest reaches only that
+                return  # the original response is another message, and a guest can edit only that
             if (view := relabelled(await press.original_response(), shown)) is not None:
                 await press.edit_original_response(view=view)
 
@@ -132,20 +132,20 @@ class Press:
 
 
 async def retry(press: Press, run: str) -> None:
-    """The same again, of the words as they stand now, if their writer has edited them."""
+    """Repeat the request, with its present words."""
     await press.intake.again(press.interaction, run)
 
 
 async def show_sources(press: Press, run: str) -> None:
-    """Every source in full, for the presser alone."""
+    """Show all sources in full to the presser alone."""
     if pages := await press.soon(_source_pages(press, run)):
-        await replies.alone(press.interaction, view=_page(press.say, run, pages, 0))
+        await replies.send_alone(press.interaction, view=_page(press.say, run, pages, 0))
     else:
         await press.tell("buttons.stale")
 
 
 async def turn(press: Press, run: str, page: str) -> None:
-    """Another page of the opened sources, in their place."""
+    """Show another page of the opened sources, in place of the present one."""
     await press.acknowledge()
     pages = await _source_pages(press, run)
     if int(page) < len(pages):
@@ -158,7 +158,7 @@ async def turn(press: Press, run: str, page: str) -> None:
 
 
 async def share(press: Press, run: str) -> None:
-    """The private answer, for everybody in the channel."""
+    """Share the private answer with everybody in the channel."""
     if not await press.soon(presses.visible(press, run)):
         await press.tell("buttons.stale")
         return
@@ -169,7 +169,7 @@ async def share(press: Press, run: str) -> None:
 
 
 async def stale(press: Press) -> None:
-    """Also of a button of another release, or a custom_id that somebody has meddled with."""
+    """Answer a button of another release, or one with a forged custom_id."""
     await press.tell("buttons.stale")
 
 
@@ -183,34 +183,34 @@ def _page(say: Words, run: str, pages: list[str], page: int) -> LayoutView:
         view.add_item(TextDisplay("-# " + say("buttons.page", page=page + 1, pages=len(pages))))
         row: ActionRow[LayoutView] = ActionRow()
         for label, to in ((say("buttons.back"), page - 1), (say("buttons.on"), page + 1)):
-            there = 0 <= to < len(pages)
-            # A button that leads nowhere needs a custom_id of its own all the same.
+            exists = 0 <= to < len(pages)
+            # A disabled button needs a custom_id of its own, too.
             row.add_item(
                 Button(
                     label=label,
-                    custom_id=custom_id("sources", run, to if there else page),
-                    disabled=not there,
+                    custom_id=custom_id("sources", run, to if exists else page),
+                    disabled=not exists,
                 )
             )
         view.add_item(row)
-    view.stop()  # presses come through ITEMS: nothing has to be remembered of this view
+    view.stop()  # presses come through ITEMS: the client need not keep this view
     return view
 
 
 async def _shared(press: Press, run: str) -> str:
-    """Post the pressed message's text to its channel, once: how it went, as a key of the catalogue."""
-    interaction, here = press.interaction, press.location
+    """Post the pressed message's text to its channel, once; the key of the sentence about the result."""
+    interaction, location = press.interaction, press.location
     message = interaction.message
-    text = said(message) if message is not None else ""
+    text = message_text(message) if message is not None else ""
     if message is None or not text:
         return "buttons.nothing_to_share"
-    if here.guild is not None:
-        if here.installed and not _may_write(interaction.app_permissions, here.thread):
+    if location.guild is not None:
+        if location.installed and not _may_write(interaction.app_permissions, location.thread):
             return "buttons.may_not_share"
-        if not _may_write(interaction.permissions, here.thread):  # or the bot would speak for who may not
+        if not _may_write(interaction.permissions, location.thread):  # the bot must not speak for them
             return "buttons.you_may_not_share"
     outbox, stage = press.intake.app.records.outbox, f"share:{message.id}"
-    row = await outbox.claim(here.space, run, stage)
+    row = await outbox.claim(location.space, run, stage)
     if row.state == "sent":
         return "buttons.shared_before"
     name = discord.utils.escape_markdown(neutralise(interaction.user.display_name))
@@ -224,12 +224,12 @@ async def _shared(press: Press, run: str) -> str:
         ]
     except discord.Forbidden:
         return "buttons.may_not_share"
-    await outbox.sent(here.space, run, stage, str(posted[0]))
+    await outbox.sent(location.space, run, stage, str(posted[0]))
     return "buttons.shared"
 
 
-def said(message: discord.Message) -> str:
-    """The text of a message, wherever it stands in it."""
+def message_text(message: discord.Message) -> str:
+    """All text of a message: of its content and components."""
     parts = [message.content]
     if message.flags.components_v2:
         parts += texts(LayoutView.from_message(message, timeout=None))
@@ -237,7 +237,7 @@ def said(message: discord.Message) -> str:
 
 
 def texts(view: LayoutView) -> list[str]:
-    """What it says, without the names of choices: their buttons stay behind."""
+    """The texts of a view, without the prompts of choices, whose buttons are not shared."""
     items = list(view.walk_children())
     following = [*items[1:], None]
     return [
@@ -248,8 +248,8 @@ def texts(view: LayoutView) -> list[str]:
 
 
 def _offers(row: ActionRow[LayoutView]) -> bool:
-    ids = [one.custom_id or "" for one in row.children if isinstance(one, Button)]
-    return any(re.fullmatch(buttons_row.CHOICE, one) for one in ids)
+    ids = [button.custom_id or "" for button in row.children if isinstance(button, Button)]
+    return any(re.fullmatch(buttons_row.CHOICE, each) for each in ids)
 
 
 def _may_write(permissions: discord.Permissions, thread: bool) -> bool:
@@ -266,7 +266,7 @@ def _layout(*texts: str) -> LayoutView:
 
 
 async def _post(press: Press, view: LayoutView, nonce: str) -> int:
-    """A message of the bot's own where it is a member; as a guest, one through the press."""
+    """Post as the bot where it is a member; as a guest, through the press."""
     none = discord.AllowedMentions.none()
     channel = press.interaction.channel
     if press.location.member and isinstance(channel, discord.abc.Messageable):
@@ -276,12 +276,12 @@ async def _post(press: Press, view: LayoutView, nonce: str) -> int:
 
 
 def _item(template: str, act: Callable[..., Awaitable[None]]) -> type[DynamicItem[Button[Any]]]:
-    """The class of a button: `act` gets the press and what the template's groups found."""
+    """The class of a button: `act` gets the press and the template's groups."""
 
     class Pressed(DynamicItem[Button[Any]], template=template):
-        def __init__(self, button: Button[Any], found: dict[str, str]) -> None:
+        def __init__(self, button: Button[Any], groups: dict[str, str]) -> None:
             super().__init__(button)
-            self.found = found
+            self.groups = groups
 
         @classmethod
         async def from_custom_id(
@@ -291,13 +291,13 @@ def _item(template: str, act: Callable[..., Awaitable[None]]) -> type[DynamicIte
             return cls(item, match.groupdict())
 
         async def callback(self, interaction: discord.Interaction[Any]) -> None:
-            """Nobody presses in vain: what goes wrong is told."""
+            """Handle the press, and tell the presser about a fault."""
             intake: Intake = interaction.client.intake
             try:
-                await act(Press(interaction), **self.found)
+                await act(Press(interaction), **self.groups)
             except Sorry as sorry:
                 await intake.failed(interaction, sorry)
-            except discord.NotFound:  # the press is older than Discord lets us answer
+            except discord.NotFound:  # the press is too old to be answered
                 _log.info("a press came too late to be answered")
             except Exception:
                 _log.exception("a press went wrong")

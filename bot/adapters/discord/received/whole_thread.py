@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import discord
 
-from bot.adapters.discord.installed.client import in_words
-from bot.adapters.discord.received.placing import Origin, heard, missing, origin_of
+from bot.adapters.discord.installed.client import faults_as_sorry
+from bot.adapters.discord.received.placing import Origin, missing, origin_of, text_without_mention
 from bot.adapters.markdown import clean
 from bot.events import Request, Sorry
 from bot.platforms import ThreadMessage, WholeThread
@@ -27,7 +27,7 @@ async def whole_thread(client: Client, request: Request) -> WholeThread | None:
     origin = origin_of(request.origin)
     if not origin.member or origin.private:
         return None
-    async with in_words(client.settings):
+    async with faults_as_sorry(client.settings):
         thread = client.get_channel(origin.channel) or await client.fetch_channel(origin.channel)
     if not isinstance(thread, discord.Thread):
         return None
@@ -43,12 +43,14 @@ async def _pages(
     blank = False
     after: discord.abc.Snowflake = discord.Object(0)
     while True:
-        async with in_words(client.settings):
-            page = [one async for one in thread.history(limit=PAGE, after=after, oldest_first=True)]
-        counts = [one for one in page if _counts(one, me, origin)]
-        seen = seen or any(one.content for one in counts)
-        blank = blank or any(not (one.content or one.attachments or one.stickers) for one in counts)
-        yield [_said(one, me) for one in counts if one.content]
+        async with faults_as_sorry(client.settings):
+            page = [message async for message in thread.history(limit=PAGE, after=after, oldest_first=True)]
+        counts = [message for message in page if _counts(message, me, origin)]
+        seen = seen or any(message.content for message in counts)
+        blank = blank or any(
+            not (message.content or message.attachments or message.stickers) for message in counts
+        )
+        yield [_said(message, me) for message in counts if message.content]
         if len(page) < PAGE:
             break
         after = page[-1]
@@ -68,6 +70,6 @@ def _said(message: discord.Message, me: int) -> ThreadMessage:
         str(message.id),
         "" if program else str(message.author.id),
         clean(message.author.display_name),
-        heard(message, me),
+        text_without_mention(message, me),
         message.created_at.astimezone(UTC),
     )

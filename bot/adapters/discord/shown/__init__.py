@@ -1,1 +1,1 @@
-"""What goes out to Discord: where a run's messages stand, and how they are written there."""
+"""Output on Discord: the place of a run's messages, and how they are posted and edited."""

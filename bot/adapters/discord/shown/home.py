@@ -1,7 +1,6 @@
-"""How a run is shown on Discord: what it says as Discord's pages, and where those stand: the thread made for it, the
-channel, or the interaction's response.
+"""The home of a run on Discord: its thread, the channel, or the interaction's response; and its view.
 
-Where one of them closes, the run goes on in the next, and is told a sentence that says so. Knows no events.
+Where one of them closes, the run continues in another, with a sentence that says so. Knows no events.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from bot.adapters.discord.shown.surface import (
     Response,
     direct,
 )
-from bot.adapters.discord.shown.threads import ASKED, THREAD, Opening, Refusal, tidy
+from bot.adapters.discord.shown.threads import ASKED, THREAD, Opening, Refusal, name_and_archive
 from bot.adapters.discord.text.command_names import localized
 from bot.adapters.discord.text.markdown import literal
 from bot.adapters.discord.text.render import folded, pages
@@ -55,11 +54,13 @@ _log = logging.getLogger(__name__)
 
 
 INVITE_AFTER_S = 2.0
-"""After a thread was opened: with one call more at once, half of ten who ask together waited .5 s for first words."""
+"""How long after the opening of a thread its asker is added: with the call at once, half of ten people who asked
+together waited .5 s longer for first words.
+"""
 
 
-OWN = (ASKED, THREAD, WHOLE)
-"""The outbox's keys of what is no stage."""
+OWN_KEYS = (ASKED, THREAD, WHOLE)
+"""The outbox's keys of messages that are no stage."""
 
 
 class DiscordHome:
@@ -80,9 +81,9 @@ class DiscordHome:
         inbox: Inbox | None = None,
         webhooks: Webhooks | None = None,
     ) -> None:
-        """`free_chat`: whether plain text is for the bot in a thread that says nothing of it.
+        """`free_chat`: whether plain text is for the bot in a thread without a setting of its own.
 
-        `inbox`: where runs are looked up that links lead to. By `webhooks` speakers have names of their own.
+        `inbox` is where the runs of links are looked up. `webhooks` post under speakers' own names.
         """
         self._inbox = inbox
         self._webhooks = webhooks if origin.member else None
@@ -94,9 +95,9 @@ class DiscordHome:
         self._threads = threads
         self._free_chat = free_chat
         self._say = words(request.locale)
-        self._beside = SideTasks(request.id)
+        self._side_tasks = SideTasks(request.id)
         self._later = SideTasks(request.id, Rank.PASSING)
-        """What may wait until others' first words are out."""
+        """Tasks that wait until all first words are shown."""
         self._asking: asyncio.Task[None] | None = None
         self._moving = asyncio.Lock()
         self.response = Response(client, origin, request.id) if origin.token else None
@@ -104,8 +105,10 @@ class DiscordHome:
         self._overflow = Overflow(client, request, origin, outbox, self.response)
         self._archive: list[tuple[int, str]] = []
         self.private = origin.private
-        here = self._at(origin.channel, reply_to=origin.message)
-        self.surface: Surface[Page] = self.response if origin.home == "response" and self.response else here
+        channel_surface = self._at(origin.channel, reply_to=origin.message)
+        self.surface: Surface[Page] = (
+            self.response if origin.home == "response" and self.response else channel_surface
+        )
         self.lost: list[Surface[Page]] = []
         self.style = MessageStyle.LAYOUT
         self.messages: set[str] = set()
@@ -113,7 +116,7 @@ class DiscordHome:
         self.over = False
 
     def _at(self, channel: int, *, reply_to: int | None = None) -> Channel:
-        """A channel or thread, where speakers have names of their own if the bot is a member of the server."""
+        """The surface of a channel or thread; speakers have their own names there if the bot is a member."""
         return Channel(
             self._client,
             channel,
@@ -124,8 +127,8 @@ class DiscordHome:
         )
 
     def _without_name(self, channel: int, why: str) -> None:
-        """Say why a name stands in bold: once in a channel."""
-        if self._webhooks is not None and self._webhooks.tells(channel):
+        """Say why a speaker's name is only in bold, once in a channel."""
+        if self._webhooks is not None and self._webhooks.first_without(channel):
             permission = self._say("discord_doctor.perm_manage_webhooks")
             self.tell(self._say(f"own_name.{why}", permission=permission))
 
@@ -133,7 +136,7 @@ class DiscordHome:
         if self._origin.home == "thread":
             await self._open_thread()
         elif self._origin.home == "here" and self.response is not None:
-            self._asking = self._beside.do(with_retries(self._opening.asked))
+            self._asking = self._side_tasks.do(with_retries(self._opening.root_message))
         elif self._origin.home == "there":
             await self._find()
 
@@ -144,10 +147,10 @@ class DiscordHome:
             return
         for message in messages:
             with suppress(SurfaceFault):
-                await with_retries(partial(surface.end_messages, message, self._run, f"-# ⏹ {note}"))
+                await with_retries(partial(surface.end_message, message, self._run, f"-# ⏹ {note}"))
 
     async def _find(self) -> None:
-        """Where the conversation is by now. What is private never stands where others read along."""
+        """Find the present place of the conversation; for a private one the person's direct messages."""
         if not self._origin.private:
             if (real := await self._real(self._place)) is not None:
                 self.surface = self._at(real)
@@ -160,13 +163,13 @@ class DiscordHome:
     async def _open_thread(self) -> None:
         space, run = self._place.space, self._run
         row = await self._outbox.claim(space, run, THREAD)
-        here, why, opening = self._origin.channel, "", self._opening
-        if row.message_id is not None:  # opened, or found impossible, before a crash
-            here, why = int(row.message_id), row.shown or ""
+        place_id, why, opening = self._origin.channel, "", self._opening
+        if row.message_id is not None:  # opened, or refused, before a crash
+            place_id, why = int(row.message_id), row.shown or ""
         else:
             tries = chain([None if row.fresh else row.created_at], repeat(row.created_at))
             try:
-                here = await with_retries(lambda: opening.thread(next(tries)))
+                place_id = await with_retries(lambda: opening.thread(next(tries)))
             except Refusal as refusal:
                 why = refusal.key
             except SurfaceFault as fault:
@@ -174,38 +177,38 @@ class DiscordHome:
                 why = "thread.not_here"
             else:
                 place = self._place
-                await self._threads.bind(place.space, place.channel, place.thread, str(here))
-            await self._outbox.sent(space, run, THREAD, str(here), why)
-        self.surface = self._at(here)
+                await self._threads.bind(place.space, place.channel, place.thread, str(place_id))
+            await self._outbox.sent(space, run, THREAD, str(place_id), why)
+        self.surface = self._at(place_id)
         if not why:
-            self._beside.do(with_retries(partial(opening.point, here)))
-            self._later.do(self._invite(opening, here))
-        elif self.response and isinstance(self._client.get_channel(here), discord.ForumChannel):
+            self._side_tasks.do(with_retries(partial(opening.link_thread, place_id)))
+            self._later.do(self._invite(opening, place_id))
+        elif self.response and isinstance(self._client.get_channel(place_id), discord.ForumChannel):
             self.surface = self.response  # a forum takes no messages
         if why:
-            lacks = missing(self._client, here, "create_public_threads") or "create_public_threads"
+            lacks = missing(self._client, place_id, "create_public_threads") or "create_public_threads"
             self.tell(self._say(why, permission=self._say(f"discord_doctor.perm_{lacks}")))
         elif not await self._free_chat(self._place):
             self.hint = self._say("thread.hint")
 
     def recall(self, message: str) -> None:
-        """A message of the run was there before a crash: the response is not free for another."""
+        """Take note of a message from before a crash: the response is used already."""
         self.messages.add(message)
         if self.response is not None:
             self.response.answered = True
 
     async def _invite(self, opening: Opening, thread: int) -> None:
-        """Once the answer's first words are out: the calls of a second are few."""
+        """Add the asker to the thread, but after the answer's first words, because requests per second are limited."""
         await asyncio.sleep(INVITE_AFTER_S)
         await with_retries(partial(opening.invite, thread))
 
     async def move(self, surface: Surface[Page], closed: PlaceClosed) -> bool:
         async with self._moving:
-            if surface is not self.surface:  # another message of the run has been here before
+            if surface is not self.surface:  # another message of the run has moved it already
                 return True
             if surface is self.response:
-                return await self._beyond_response(closed)
-            if closed.code == UNKNOWN_CHANNEL:  # deleted by somebody who does not want to see it again
+                return await self._move_from_response(closed)
+            if closed.code == UNKNOWN_CHANNEL:  # deleted by a user: do not repost
                 raise Gone
             if self._origin.home == "response" or self.response is None or not self.response.alive:
                 return False
@@ -214,18 +217,18 @@ class DiscordHome:
             self._move(self.response, self._why(closed))
             return True
 
-    async def _beyond_response(self, closed: PlaceClosed) -> bool:
+    async def _move_from_response(self, closed: PlaceClosed) -> bool:
         origin = self._origin
         if not closed.expired or not origin.member or origin.home != "response":
             return False
-        if not origin.private:  # by its id, the bot may edit it still
+        if not origin.private:  # the bot can still edit the response, as a message in the channel
             self.surface = self._at(origin.channel)
             return True
         try:
-            between_us = await direct(self._client, origin.user)
+            dm = await direct(self._client, origin.user)
         except (PlaceClosed, Refused, Gone):
             return False
-        self._move(between_us, self._say("thread.to_dm"))
+        self._move(dm, self._say("thread.to_dm"))
         return True
 
     def _move(self, surface: Surface[Page], why: str) -> None:
@@ -239,7 +242,7 @@ class DiscordHome:
         thread = isinstance(self._client.get_channel(self.surface.key), discord.Thread)
         write = "send_messages_in_threads" if thread else "send_messages"
         lacks = missing(self._client, self.surface.key, "view_channel", write)
-        if lacks is None:  # locked by somebody, perhaps
+        if lacks is None:  # perhaps locked
             return self._say("thread.closed")
         return self._say("thread.may_not_write", permission=self._say(f"discord_doctor.perm_{lacks}"))
 
@@ -250,20 +253,20 @@ class DiscordHome:
         return self._say(f"discord_doctor.perm_{lacks}") if lacks else ""
 
     async def line(self, elsewhere: Elsewhere) -> str:
-        """Its thread is named, and archived or woken up, by the way."""
+        """A link to a conversation; also names its thread, and archives or unarchives it."""
         thread = await self._real(elsewhere.place)
         if thread is None:
             return f"**{literal(clean(elsewhere.title), 100)}**"
         if not elsewhere.place.thread:
             pass  # a channel is not the bot's to name or archive
-        elif elsewhere.archived:  # after the last message, which would wake it up again
+        elif elsewhere.archived:  # after the last message, which would unarchive it
             self._archive.append((thread, elsewhere.title))
         else:
-            self._beside.do(tidy(self._client, thread, elsewhere.title, archived=False))
+            self._side_tasks.do(name_and_archive(self._client, thread, elsewhere.title, archived=False))
         return f"<#{thread}>"
 
     async def _real(self, place: Place) -> int | None:
-        """The thread, or else the channel, that a conversation of the same space is in."""
+        """The thread, or else the channel, of a conversation of the same space."""
         if (place.platform, place.space) != (self._place.platform, self._place.space):
             return None
         real = await self._threads.real(place.space, place.channel, place.thread)
@@ -271,16 +274,18 @@ class DiscordHome:
         return int(real) if real.isdecimal() else None
 
     async def link(self, link: Link) -> str:
-        title = literal(clean(link.title).replace("://", " "), 100)  # a link's words name no other address
-        url = await self._first(link.run)
+        title = literal(
+            clean(link.title).replace("://", " "), 100
+        )  # a link's label must not look like an address
+        url = await self._first_message_link(link.run)
         return f"→ [{title}]({url})" if url and title else f"→ **{title}**"
 
-    async def _first(self, run: str) -> str:
-        """The address of a run's first message; "" where there is none for everybody."""
+    async def _first_message_link(self, run: str) -> str:
+        """The address of a run's first message; "" if there is none that everybody can see."""
         if self._inbox is None:
             return ""
         try:
-            first = await first_message(self._inbox, self._outbox, self._place, run, OWN)
+            first = await first_message(self._inbox, self._outbox, self._place, run, OWN_KEYS)
             thread = await self._outbox.get(self._place.space, run, THREAD)
         except StorageFault as fault:
             _log.info("run %s: a link was left out: %s", self._run, fault)
@@ -289,7 +294,7 @@ class DiscordHome:
             return ""
         request, message = first
         origin = origin_of(request.origin)
-        if origin.private:  # its messages are only for as long as somebody looks at them
+        if origin.private:  # ephemeral messages have no lasting address
             return ""
         channel = thread.message_id if thread is not None and thread.message_id else origin.channel
         return f"https://discord.com/channels/{origin.guild or '@me'}/{channel}/{message}"
@@ -297,25 +302,25 @@ class DiscordHome:
     async def overflow(
         self, stages: Sequence[StageContent], context: PageContext, amend: Amend[Page]
     ) -> None:
-        await self._overflow.bring(stages, context, amend)
+        await self._overflow.show(stages, context, amend)
 
     def ended(self) -> None:
         for thread, title in self._archive:
-            self._beside.do(tidy(self._client, thread, title, archived=True))
+            self._side_tasks.do(name_and_archive(self._client, thread, title, archived=True))
 
 
 def dialect(origin: Origin, locale: str) -> Dialect[Page]:
-    """What a run says, as Discord's pages, with Discord's names of commands; a guest's stages stand in one message."""
+    """Discord's dialect, with localized names of commands; as a guest the bot shows all stages in one message."""
     adapt = partial(localized, words(locale))
-    return Dialect(pages, folded=None if origin.member else folded, adapt=adapt, own_keys=OWN)
+    return Dialect(pages, folded=None if origin.member else folded, adapt=adapt, own_keys=OWN_KEYS)
 
 
 def view_of(client: Client, _run: str, request: Request, outbox: Outbox) -> Composer[Page]:
-    """How a run is shown; made again from the stored request after a crash."""
+    """The view of a run; made again from the stored request after a crash."""
     records, origin = client.app.records, origin_of(request.origin)
     free_chat = client.app.free_chat
     home = DiscordHome(
         client, request, origin, outbox, records.threads, free_chat, records.inbox, client.webhooks
     )
-    spoken = dialect(origin, request.locale)
-    return Composer(request, outbox, records.offers, home, client.writers, spoken, records.votes)
+    run_dialect = dialect(origin, request.locale)
+    return Composer(request, outbox, records.offers, home, client.writers, run_dialect, records.votes)

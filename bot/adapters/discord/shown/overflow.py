@@ -1,4 +1,4 @@
-"""What is left where Discord takes a part of an answer nowhere: a file, a direct message, a word to the asker."""
+"""Delivers an answer that Discord has refused in part: as a file, in a direct message, or with a note to the asker."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ WHOLE = "whole"
 """The outbox's key of the direct message with all of it."""
 
 Way = Literal["file", "direct", "kept"]
-"""How the whole answer comes to its asker: as a file, in a direct message, or not at all by now."""
+"""How the asker gets the whole answer: as a file, in a direct message, or not yet."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """One run's."""
+    """The overflow of one run."""
 
     client: discord.Client
     request: Request
@@ -44,7 +44,7 @@ class Overflow:
     outbox: Outbox
     response: Response | None
 
-    async def bring(self, stages: Sequence[StageContent], context: PageContext, amend: Amend[Page]) -> None:
+    async def show(self, stages: Sequence[StageContent], context: PageContext, amend: Amend[Page]) -> None:
         """See home.Home.overflow."""
 
         def page(way: Way) -> Callable[[StageContent, int], Page]:
@@ -53,39 +53,42 @@ class Overflow:
         if await amend(page("file")):
             return
         way: Way = "direct" if await self._direct(stages, context) else "kept"
-        told = await amend(page(way)) or await self._tell(context, way)
+        informed = await amend(page(way)) or await self._tell(context, way)
         if way == "kept":
             _log.warning(
-                "run %s: the asker has not got all of the answer (told so: %s)", self.request.id, told
+                "run %s: the asker has not got all of the answer (told so: %s)", self.request.id, informed
             )
 
     def _page(
         self, stage: StageContent, part: int, stages: Sequence[StageContent], context: PageContext, way: Way
     ) -> Page:
-        """A message of the stage (`part` counts from 0), and a sentence on where all of `stages` is."""
+        """A page of the stage (`part` counts from 0), with a sentence on where all of `stages` is."""
         note = context.say(f"overflow.{way}")
         if self.origin.member:
-            made = pages(stage, context)
-            return beside(made[min(part, len(made) - 1)], stages, context, note, file=way == "file")
+            stage_pages = pages(stage, context)
+            return beside(
+                stage_pages[min(part, len(stage_pages) - 1)], stages, context, note, file=way == "file"
+            )
         if way == "file":
             return folded(stages, context)
         return folded(
-            _noted(stages, note), replace(context, no_files=context.say("discord_doctor.perm_attach_files"))
+            _with_notice(stages, note),
+            replace(context, no_files=context.say("discord_doctor.perm_attach_files")),
         )
 
     async def _direct(self, stages: Sequence[StageContent], context: PageContext) -> bool:
-        """Send all of it to the asker in a direct message; whether that could be. Once, also after a crash."""
+        """Send all of it to the asker in a direct message, once, also after a crash; whether that succeeded."""
         page = without_buttons(
-            folded(_noted(stages, context.say("overflow.here")), replace(context, no_files=""))
+            folded(_with_notice(stages, context.say("overflow.here")), replace(context, no_files=""))
         )
         ref = MessageRef(self.request.id, WHOLE)
         try:
             row = await self.outbox.claim(self.request.place.space, self.request.id, WHOLE)
             if row.message_id is None:
-                between_us = await with_retries(partial(direct, self.client, self.origin.user))
-                sent = None if row.fresh else await between_us.find(ref, row.created_at, ())
+                dm = await with_retries(partial(direct, self.client, self.origin.user))
+                sent = None if row.fresh else await dm.find(ref, row.created_at, ())
                 if sent is None:
-                    sent = await with_retries(partial(between_us.post, page, ref, MessageStyle.LAYOUT))
+                    sent = await with_retries(partial(dm.post, page, ref, MessageStyle.LAYOUT))
                 await self.outbox.sent(self.request.place.space, self.request.id, WHOLE, sent)
         except (SurfaceFault, StorageFault) as fault:
             _log.info("run %s: no direct message to the asker: %s", self.request.id, fault)
@@ -93,7 +96,7 @@ class Overflow:
         return True
 
     async def _tell(self, context: PageContext, way: Way) -> bool:
-        """Tell the asker alone where all of it is; whether that could be."""
+        """Tell the asker alone where all of it is; whether that succeeded."""
         text = f"-# ⓘ {context.say(f'overflow.{way}')}"
         if self.response is None:
             return False
@@ -107,5 +110,5 @@ class Overflow:
         return True
 
 
-def _noted(stages: Sequence[StageContent], note: str) -> list[StageContent]:
+def _with_notice(stages: Sequence[StageContent], note: str) -> list[StageContent]:
     return [*stages[:-1], replace(stages[-1], notices=[*stages[-1].notices, note])]

@@ -1,6 +1,6 @@
-"""What a person is told without a run: a refusal, a fault, a word of thanks. One sentence, and never a trace.
+"""Sentences to one person without a run: a refusal, a fault, thanks; never a traceback.
 
-Knows no request; what nobody foresaw goes to the log, where its run's digits find it again.
+Knows no request; an unforeseen fault goes to the log with its run's digits.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from bot.words import Words
 
 MESSAGE_CHARS = 2_000
 LAYOUT_CHARS = 4_000
-"""What the text components of a message hold together (Discord's documentation, "Using Message Components")."""
+"""Characters of all text components of a message (Discord's documentation, "Using Message Components")."""
 
 _OUTDATED = (
     app_commands.CommandNotFound,
     app_commands.CommandSignatureMismatch,
     app_commands.TransformerError,
 )
-"""What a command raises that Discord still shows as it was before the last start."""
+"""Faults of commands that Discord still shows as they were before the last start."""
 
 _log = logging.getLogger(__name__)
 
 
 def sentence(say: Words, error: Exception, run: str = "") -> str:
-    """The error in words; `run` where the request had become one."""
+    """The sentence for an error; `run` if the request had become one."""
     cause: BaseException = getattr(error, "original", error)
     if isinstance(cause, _OUTDATED):
         cause = Sorry("discord.outdated")
@@ -42,32 +42,32 @@ def sentence(say: Words, error: Exception, run: str = "") -> str:
 
 
 async def tell(interaction: discord.Interaction, text: str) -> None:
-    """A sentence to the person alone; never raises."""
+    """Show a sentence to the person alone; never raises."""
     if interaction.type is discord.InteractionType.autocomplete:
-        return  # nothing but choices can be said there
+        return  # it takes nothing but choices
     try:
-        await alone(interaction, content=neutralise(clean(text))[:MESSAGE_CHARS])
-    except (discord.DiscordException, OSError) as fault:  # nobody is there to be told any more
+        await send_alone(interaction, content=neutralise(clean(text))[:MESSAGE_CHARS])
+    except (discord.DiscordException, OSError) as fault:  # the interaction cannot be answered any more
         _log.warning("interaction %s could not be answered: %s", interaction.id, type(fault).__name__)
 
 
 async def at_length(interaction: discord.Interaction, text: str) -> None:
-    """The same for what is longer than a sentence. Raises what discord.py raises."""
+    """Show a longer text to the person alone. Raises what discord.py raises."""
     view = LayoutView(timeout=None)
     view.add_item(TextDisplay(text[:LAYOUT_CHARS]))
     view.stop()  # it has no buttons, so the client need not keep it
-    await alone(interaction, view=view)
+    await send_alone(interaction, view=view)
 
 
-async def alone(interaction: discord.Interaction, **said: Any) -> None:
-    """To the person alone, whether or not the interaction has been answered before. Raises what discord.py raises."""
+async def send_alone(interaction: discord.Interaction, **content: Any) -> None:
+    """Send to the person alone, as response or follow-up. Raises what discord.py raises."""
     done = interaction.response.is_done()
     send: Any = interaction.followup.send if done else interaction.response.send_message
-    await send(**said, ephemeral=True, allowed_mentions=discord.AllowedMentions.none())
+    await send(**content, ephemeral=True, allowed_mentions=discord.AllowedMentions.none())
 
 
 async def reply(message: discord.Message, text: str, kind: str = "r") -> None:
-    """Under the message; never raises. It is one reply of its kind when Discord delivers the message twice."""
+    """Reply to the message; never raises. One reply of its kind, also when Discord delivers the message twice."""
     send = partial(
         message.channel.send,
         neutralise(clean(text))[:MESSAGE_CHARS],
@@ -77,7 +77,7 @@ async def reply(message: discord.Message, text: str, kind: str = "r") -> None:
     try:
         try:
             await send(reference=message.to_reference(fail_if_not_exists=False))
-        except discord.Forbidden:  # answering to a message takes a permission that plain ones do not
+        except discord.Forbidden:  # a reply needs a permission more than a plain message
             await send()
     except (discord.DiscordException, OSError) as fault:
         _log.warning("message %s could not be answered: %s", message.id, type(fault).__name__)

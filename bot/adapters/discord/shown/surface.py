@@ -1,7 +1,7 @@
-"""Where messages stand on Discord: a channel, thread or DM where the bot owns what it writes; an interaction's answer.
+"""The surfaces of Discord: a channel, thread or DM with the bot's own messages; and an interaction's response.
 
-With it, what both share: how a page is sent, and what goes wrong, in the words of `bot.adapters.surface`.
-Knows no run and no stage.
+Also what both share: how a page is sent, and Discord's faults as those of `bot.adapters.surface`. Knows no run and no
+stage.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import aiohttp
 import discord
 
 from bot.adapters.discord.installed.traffic import HANGS_S, UPLOAD_S
-from bot.adapters.discord.text.page import end_messages, username
+from bot.adapters.discord.text.page import ending_edit, username
 from bot.adapters.surface import (
     OWN,
     Gone,
@@ -39,14 +39,13 @@ if TYPE_CHECKING:
     from bot.events import Speaker
 
 CLOCKS_APART = timedelta(minutes=1)
-"""How far our clock and Discord's may differ when we look for what we sent."""
+"""How far our clock and Discord's may differ in the search for a sent message."""
 LOOK_BACK = 300
-"""Messages that are looked through for one of ours."""
+"""The most messages of a history that are searched."""
 ORIGINAL = "@original"
-"""The response's own name where a message's id is wanted (Discord's documentation, "Edit Original Interaction
-Response")."""
+"""The response's name in place of a message's id (Discord's documentation, "Edit Original Interaction Response")."""
 EARLY_S = 5.0
-"""So much before its time a token is taken for dead: a request on its way would come too late."""
+"""How much earlier a token counts as expired, because a request takes time."""
 
 # Discord's documentation, "JSON Error Codes".
 UNKNOWN_MESSAGE, OLD_EDITS, ARCHIVED = 10008, 30046, 50083
@@ -57,10 +56,10 @@ _EXPIRED = frozenset({UNKNOWN_WEBHOOK, UNKNOWN_INTERACTION, BAD_WEBHOOK_TOKEN})
 
 
 @contextmanager
-def in_our_words() -> Iterator[None]:
-    """Turn what discord.py and the network raise into a surface's faults, and Unavailable.
+def as_surface_faults() -> Iterator[None]:
+    """Turn faults of discord.py and the network into a surface's faults.
 
-    Without the cause: its text holds the address, and an interaction's address holds its token.
+    Without the cause: its text contains the address, and an interaction's address contains its token.
     """
     try:
         yield
@@ -87,7 +86,7 @@ def fault_of(status: int, code: int) -> Exception:
 
 
 def component(ref: MessageRef) -> int:
-    """The id of the message's first component, above those that Discord gives by itself."""
+    """The id of the message's first component, above the ids that Discord assigns by itself."""
     return 1 << 30 | int(_digest(ref)[:7], 16)
 
 
@@ -96,7 +95,7 @@ def _digest(ref: MessageRef) -> str:
 
 
 def sent_as(page: Page, ref: MessageRef, style: MessageStyle) -> dict[str, Any]:
-    """The page's content and components, as discord.py's methods take them."""
+    """The page's content and components, as arguments of discord.py's methods."""
     if style is MessageStyle.LAYOUT:
         layout = page.layout()
         layout.children[0].id = component(ref)
@@ -112,7 +111,7 @@ def attached(page: Page, style: MessageStyle) -> list[discord.File]:
 
 
 def changes(page: Page, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool) -> dict[str, Any]:
-    """What an edit says: only what may differ from what is there."""
+    """The arguments of an edit: only what may have changed."""
     changed = sent_as(page, ref, style)
     if reset:
         changed = {"content": None, "view": None} | changed
@@ -122,7 +121,7 @@ def changes(page: Page, ref: MessageRef, style: MessageStyle, *, files: bool, re
 
 
 class Channel:
-    """A channel, thread or DM where the bot's messages are its own, and outlive any token."""
+    """A channel, thread or DM with the bot's own messages, which depend on no token."""
 
     def __init__(
         self,
@@ -134,9 +133,10 @@ class Channel:
         webhooks: Webhooks | None = None,
         without: Callable[[str], None] = lambda why: None,
     ) -> None:
-        """`reply_to`: the message there that the first new one answers.
+        """`reply_to`: the message there that the first new one replies to.
 
-        By `webhooks` speakers have names of their own; `without` hears why one has none, as a key below "own_name".
+        `webhooks` post under speakers' own names; `without` is called with the reason if one cannot, a key below
+        "own_name".
         """
         self._client = client
         self._webhooks = webhooks if guild is not None else None
@@ -150,27 +150,27 @@ class Channel:
             posted = await self._post_as(self._webhooks, page.speaker, page.nameless, ref, style)
             if posted is not None:
                 return posted
-        with in_our_words():
+        with as_surface_faults():
             try:
                 return await self._post(page, ref, style)
             except discord.HTTPException as fault:
-                if fault.code == NO_HISTORY:  # which answering somebody's message needs
+                if fault.code == NO_HISTORY:  # the permission that a reply needs
                     self._reply_to = None
                 else:
                     await self._wake(fault)
                 return await self._post(page, ref, style)
 
     async def _post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
-        said: dict[str, Any] = sent_as(page, ref, style)
+        arguments: dict[str, Any] = sent_as(page, ref, style)
         if files := attached(page, style):
-            said["files"] = files
+            arguments["files"] = files
         if self._reply_to is not None:
-            said["reference"] = discord.MessageReference(
+            arguments["reference"] = discord.MessageReference(
                 message_id=self._reply_to, channel_id=self.key, fail_if_not_exists=False
             )
         message = await self._channel.send(
-            **said,
-            # For `enforce_nonce`: within minutes, the same message is not posted twice (at most 25 characters).
+            **arguments,
+            # With `enforce_nonce` a repeated post within minutes returns the first message (at most 25 characters).
             nonce=_digest(ref)[:24],
             allowed_mentions=discord.AllowedMentions(
                 everyone=False, roles=False, users=[*map(discord.Object, page.calls)], replied_user=False
@@ -182,9 +182,9 @@ class Channel:
     async def _post_as(
         self, webhooks: Webhooks, speaker: Speaker, page: Page, ref: MessageRef, style: MessageStyle
     ) -> str | None:
-        """Post under the speaker's name: the message's id; None where that cannot be.
+        """Post under the speaker's name; the message's id, or None where that is impossible.
 
-        No nonce makes a second one the same: after Unavailable whoever posts again looks first (`find`).
+        Webhooks have no nonce: after Unavailable the caller searches first (`find`).
         """
         webhook, name = await webhooks.of(self.key), username(speaker.name)
         if not isinstance(webhook, discord.Webhook):
@@ -192,18 +192,18 @@ class Channel:
             return None
         if not name:
             return None
-        said: dict[str, Any] = sent_as(page, ref, style) | self._in_thread(webhook)
+        arguments: dict[str, Any] = sent_as(page, ref, style) | self._in_thread(webhook)
         if files := attached(page, style):
-            said["files"] = files
+            arguments["files"] = files
         if speaker.picture:
-            said["avatar_url"] = speaker.picture
+            arguments["avatar_url"] = speaker.picture
         none = discord.AllowedMentions.none()
         try:
-            with in_our_words():
-                # Beyond this the library would still wait for a limit to end.
+            with as_surface_faults():
+                # The library would wait longer for a limit to end.
                 async with asyncio.timeout(UPLOAD_S if files else HANGS_S):
-                    message = await webhook.send(**said, username=name, wait=True, allowed_mentions=none)
-        except Refused:  # its name, perhaps; if it is the page, the bot's own message will be refused, too
+                    message = await webhook.send(**arguments, username=name, wait=True, allowed_mentions=none)
+        except Refused:  # perhaps because of the name; else the bot's own message will be refused, too
             return None
         except PlaceClosed as closed:
             if not closed.expired:
@@ -216,10 +216,10 @@ class Channel:
         return f"{OWN}{webhook.id}:{message.id}"
 
     async def _as_posted(self, message: str, call: Callable[[discord.Webhook], Awaitable[object]]) -> None:
-        """Have the webhook of a message do this. Raises NotEditable where it is gone, and what discord.py does."""
+        """Make a call of a message's webhook. Raises NotEditable where it is deleted, and what discord.py raises."""
         assert self._webhooks is not None
         async with asyncio.timeout(UPLOAD_S):
-            webhook = await self._webhooks.known(self.key, int(message.split(":")[1]))
+            webhook = await self._webhooks.posted_by(self.key, int(message.split(":")[1]))
             if webhook is not None:
                 try:
                     await call(webhook)
@@ -257,7 +257,7 @@ class Channel:
             changed = changes(page, ref, style, files=files, reset=reset)
             await self._channel.get_partial_message(int(message)).edit(**changed, allowed_mentions=none)
 
-        with in_our_words():
+        with as_surface_faults():
             try:
                 await edit()
             except discord.HTTPException as fault:
@@ -265,34 +265,34 @@ class Channel:
                 await edit()
 
     async def _wake(self, fault: discord.HTTPException) -> None:
-        """Wake up an archived thread; raises `fault` if it was another one."""
+        """Unarchive the thread; raises `fault` if that was not the reason."""
         if fault.code != ARCHIVED:
             raise fault
         thread = await self._client.fetch_channel(self.key)
         if isinstance(thread, discord.Thread):
             await thread.edit(archived=False)
 
-    async def end_messages(self, message: str, run: str, note: str) -> None:
-        """End a message that a crash cut off. Raises Unavailable, and the faults of a surface."""
-        with in_our_words():
+    async def end_message(self, message: str, run: str, note: str) -> None:
+        """Finish a message that a crash interrupted. Raises Unavailable, and the faults of a surface."""
+        with as_surface_faults():
             none = discord.AllowedMentions.none()
             if not message.startswith(OWN):
-                there = await self._channel.fetch_message(int(message))
-                await there.edit(**end_messages(there, run, note), allowed_mentions=none)
+                unfinished = await self._channel.fetch_message(int(message))
+                await unfinished.edit(**ending_edit(unfinished, run, note), allowed_mentions=none)
                 return
 
             async def end(webhook: discord.Webhook) -> None:
                 posted = await webhook.fetch_message(int(bare(message)), **self._in_thread(webhook))
-                await posted.edit(**end_messages(posted, run, note), allowed_mentions=none)
+                await posted.edit(**ending_edit(posted, run, note), allowed_mentions=none)
 
             with suppress(NotEditable):
                 await self._as_posted(message, end)
 
-    async def find(self, ref: MessageRef, since: datetime, known: Collection[str]) -> str | None:
+    async def find(self, ref: MessageRef, since: datetime, known_ids: Collection[str]) -> str | None:
         me, likely = self._client.user, None
-        ids_known = {bare(one) for one in known}
+        ids_known = {bare(message_id) for message_id in known_ids}
         try:
-            with in_our_words():
+            with as_surface_faults():
                 history = self._channel.history(
                     limit=LOOK_BACK, after=since - CLOCKS_APART, oldest_first=True
                 )
@@ -300,33 +300,33 @@ class Channel:
                     id = self._id(message)
                     if me is None or not id or str(message.id) in ids_known:
                         continue
-                    ids, custom_ids = named((await self._whole(message, id)).components)
+                    ids, custom_ids = component_ids((await self._whole(message, id)).components)
                     if component(ref) in ids:
                         return id
                     if (
                         likely is None
                         and max(ids, default=0) < 1 << 30
-                        and any(ref.run in one for one in custom_ids)
+                        and any(ref.run in message_id for message_id in custom_ids)
                     ):
                         likely = id
-        except (PlaceClosed, Gone, Refused):  # then it is posted, if need be twice
+        except (PlaceClosed, Gone, Refused):  # then it is posted, perhaps a second time
             return None
         return likely
 
     async def _whole(self, message: discord.Message, id: str) -> discord.Message:
-        """With its components, which without the intent for contents the history has of the bot's own alone."""
-        found = [message]
+        """The message with its components; without the content intent a history only has those of the bot's own."""
+        fetched = [message]
 
         async def fetch(webhook: discord.Webhook) -> None:
-            found.append(await webhook.fetch_message(message.id, **self._in_thread(webhook)))
+            fetched.append(await webhook.fetch_message(message.id, **self._in_thread(webhook)))
 
         if id.startswith(OWN) and not message.components and self._webhooks is not None:
             with suppress(NotEditable, discord.NotFound):
                 await self._as_posted(id, fetch)
-        return found[-1]
+        return fetched[-1]
 
     def _id(self, message: discord.Message) -> str:
-        """As `post` gives it; "" for somebody else's message."""
+        """The id as `post` returns it; "" for another author's message."""
         me = self._client.user
         if me is not None and message.author.id == me.id:
             return str(message.id)
@@ -335,48 +335,48 @@ class Channel:
 
     async def delete(self, message: str) -> None:
         if message.startswith(OWN) and self._webhooks is not None:
-            with in_our_words(), suppress(NotEditable):  # where it is gone, whoever may manage messages can
+            with (
+                as_surface_faults(),
+                suppress(NotEditable),
+            ):  # without the webhook it takes Manage Messages
                 await self._as_posted(
                     message,
                     lambda webhook: webhook.delete_message(int(bare(message)), **self._in_thread(webhook)),
                 )
                 return
-        with in_our_words():
+        with as_surface_faults():
             await self._channel.get_partial_message(int(bare(message))).delete()
 
 
 async def direct(client: discord.Client, user_id: int) -> Channel:
-    """Somebody's direct messages with the bot, which they may have closed all the same.
-
-    Raises the faults of a surface.
-    """
-    with in_our_words():
+    """A person's direct messages with the bot, which they may have disabled. Raises the faults of a surface."""
+    with as_surface_faults():
         user = client.get_user(user_id) or await client.fetch_user(user_id)
         dm = user.dm_channel or await user.create_dm()
     return Channel(client, dm.id)
 
 
-def named(components: Any) -> tuple[set[int], list[str]]:
-    """The ids and custom_ids of components, however deep."""
+def component_ids(components: Any) -> tuple[set[int], list[str]]:
+    """All ids and custom_ids of components, however deep."""
     ids: set[int] = set()
     custom_ids: list[str] = []
     waiting = list(components)
     while waiting:
-        one = waiting.pop()
-        if (own := getattr(one, "id", None)) is not None:
+        node = waiting.pop()
+        if (own := getattr(node, "id", None)) is not None:
             ids.add(own)
-        if custom := getattr(one, "custom_id", None):
+        if custom := getattr(node, "custom_id", None):
             custom_ids.append(custom)
-        waiting += getattr(one, "children", None) or []
-        if (accessory := getattr(one, "accessory", None)) is not None:
+        waiting += getattr(node, "children", None) or []
+        if (accessory := getattr(node, "accessory", None)) is not None:
             waiting.append(accessory)
     return ids, custom_ids
 
 
 class Response:
-    """An interaction's own answer: its response first, then follow-ups, as long as its token lives.
+    """An interaction's response, and then follow-ups, until its token expires.
 
-    The one way to speak where the bot is a guest, and the only one to speak to somebody alone in a channel.
+    The only surface where the bot is a guest, and the only one for messages to one person in a channel.
     """
 
     files = True
@@ -389,15 +389,15 @@ class Response:
         *,
         hangs_s: float = HANGS_S,
     ) -> None:
-        """`hangs_s`: an edit that takes longer is given up. A follow-up is not: nothing makes a second one the same."""
+        """`hangs_s`: an edit that takes longer is given up. A follow-up is not: a repeated one is posted twice."""
         self._webhook = discord.Webhook.partial(origin.application, origin.token, client=client)
-        # What an interaction's token opens is of this kind, and only this kind may send to one person alone.
+        # Interactions have webhooks of this type, and only this type can send to one person alone.
         self._webhook.type = discord.WebhookType.application
         self.key = run
         self._private = origin.private
         self._until = origin.until - EARLY_S
         self.answered = False
-        """Whether the response says something already, so that every message is a follow-up."""
+        """Whether the response is used, so that every further message is a follow-up."""
         self._hangs_s = hangs_s
 
     @property
@@ -406,7 +406,7 @@ class Response:
 
     async def post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
         self._must_live()
-        with in_our_words():
+        with as_surface_faults():
             if not self.answered:
                 changed = changes(page, ref, style, files=bool(page.files), reset=False)
                 id = await self._edit(ORIGINAL, changed)
@@ -415,13 +415,13 @@ class Response:
             return await self._follow_up(page, ref, style, ephemeral=self._private)
 
     async def post_ephemeral(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
-        """Say it to the asker alone, also where the response would have been for everybody."""
+        """Post for the asker alone, also where the response is for everybody."""
         self._must_live()
-        with in_our_words():
+        with as_surface_faults():
             if self._private and not self.answered:
                 return await self.post(page, ref, style)
             if not self.answered:
-                # Or the first follow-up would take the response's place, and be as public as that.
+                # Else the first follow-up would take the response's place, and be as public.
                 with suppress(discord.NotFound):  # done before a crash
                     await self._webhook.delete_message(_id(ORIGINAL))
                 self.answered = True
@@ -429,9 +429,9 @@ class Response:
 
     async def _follow_up(self, page: Page, ref: MessageRef, style: MessageStyle, *, ephemeral: bool) -> str:
         files = attached(page, style)
-        said: dict[str, Any] = sent_as(page, ref, style) | ({"files": files} if files else {})
+        arguments: dict[str, Any] = sent_as(page, ref, style) | ({"files": files} if files else {})
         message = await self._webhook.send(
-            **said, ephemeral=ephemeral, wait=True, allowed_mentions=discord.AllowedMentions.none()
+            **arguments, ephemeral=ephemeral, wait=True, allowed_mentions=discord.AllowedMentions.none()
         )
         return str(message.id)
 
@@ -440,11 +440,11 @@ class Response:
     ) -> None:
         self._must_live()
         changed = changes(page, ref, style, files=files, reset=reset)
-        with in_our_words():
+        with as_surface_faults():
             await self._edit(message, changed)
 
     async def _edit(self, message: str, changed: dict[str, Any]) -> int:
-        # The library waits for a limit here, too, but for less than this.
+        # The library may also wait for a limit here, but not longer than this.
         uploads = bool(changed.get("attachments"))
         async with asyncio.timeout(max(self._hangs_s, UPLOAD_S) if uploads else self._hangs_s):
             edited = await self._webhook.edit_message(
@@ -453,16 +453,16 @@ class Response:
         return edited.id
 
     def renames(self, message: str, page: Page) -> bool:
-        """No: what answers an interaction is the application's."""
+        """No: responses are always under the application's name."""
         return False
 
-    async def find(self, ref: MessageRef, since: datetime, known: Collection[str]) -> str | None:
-        """Nothing: the response is edited again, and a follow-up for one person stands in no history."""
+    async def find(self, ref: MessageRef, since: datetime, known_ids: Collection[str]) -> str | None:
+        """None: the response is edited again, and a follow-up for one person is in no history."""
         return None
 
     async def delete(self, message: str) -> None:
         self._must_live()
-        with in_our_words():
+        with as_surface_faults():
             await self._webhook.delete_message(_id(message))
 
     def _must_live(self) -> None:
@@ -471,5 +471,5 @@ class Response:
 
 
 def _id(message: str) -> int:
-    """As the library types it, which puts the response's name into the address, too."""
+    """The id in the library's type; it puts the response's name into the address as well."""
     return int(message) if message != ORIGINAL else cast("int", message)

@@ -1,4 +1,4 @@
-"""Opens the thread or forum post in which a run is answered, and finds it again after a crash.
+"""Opens the thread or forum post of a run, and finds it again after a crash.
 
 Knows no events and no stages.
 """
@@ -18,9 +18,9 @@ from bot.adapters.discord.shown.surface import (
     NO_PERMISSION,
     ORIGINAL,
     Channel,
+    as_surface_faults,
     component,
-    in_our_words,
-    named,
+    component_ids,
     sent_as,
 )
 from bot.adapters.discord.text import render
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from storage.outbox import Outbox
 
 ASKED, THREAD = "asked", "thread"
-"""The outbox's keys for the line that says who asked what, and for the thread below it."""
+"""The outbox's keys of the root message, which says who asked what, and of the thread below it."""
 ARCHIVE_MINUTES: Literal[1440] = 1440
 NAME_CHARS = 100
 """Of a thread's name (Discord's documentation, "Start Thread from Message")."""
@@ -45,7 +45,7 @@ HAS_THREAD, TOO_MANY_THREADS = 160004, 160006
 
 
 class Refusal(Exception):
-    """No thread can be opened here; `key` is the sentence that says so."""
+    """No thread can be opened here; `key` is that of the sentence about it."""
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
@@ -54,7 +54,7 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Opens one run's thread. Every step may be taken again after a crash."""
+    """Opens one run's thread. Every step can be repeated after a crash."""
 
     client: discord.Client
     request: Request
@@ -64,56 +64,59 @@ class Opening:
     say: Words
 
     async def thread(self, since: datetime | None) -> int:
-        """The thread's id. `since`: one may have been made since then.
+        """Open the thread; its id. `since`: an earlier try may have made one since then.
 
         Raises Refusal where there can be none, and the faults of a surface.
         """
         origin = self.origin
         name = origin.title[:NAME_CHARS] or self.say("thread.untitled")
-        with in_our_words():
+        with as_surface_faults():
             channel = self.client.get_channel(origin.channel)
             channel = channel or await self.client.fetch_channel(origin.channel)
         if isinstance(channel, discord.ForumChannel):
             return await self._post(channel, name, since)
-        asked = origin.message or await self.asked()
+        asked = origin.message or await self.root_message()
         if not isinstance(channel, discord.TextChannel):
             raise Refusal("thread.not_here")
-        with in_our_words():
+        with as_surface_faults():
             try:
                 thread = await channel.get_partial_message(asked).create_thread(
                     name=name, auto_archive_duration=ARCHIVE_MINUTES
                 )
             except discord.HTTPException as fault:
-                if fault.code == HAS_THREAD:  # made before a crash; it bears its message's id
+                if fault.code == HAS_THREAD:  # made before a crash; it has its message's id
                     return asked
                 raise _refusal(fault) from None
         return thread.id
 
     async def _post(self, forum: discord.ForumChannel, name: str, since: datetime | None) -> int:
-        with in_our_words():
+        with as_surface_faults():
             me = self.client.user.id if self.client.user else None
             ref = MessageRef(self.request.id, THREAD)
             for thread in await forum.guild.active_threads() if since is not None else ():
                 ours = thread.parent_id == forum.id and thread.owner_id == me
-                made = thread.created_at
-                if ours and thread.name == name and made and since and made > since - CLOCKS_APART:
-                    with suppress(discord.NotFound):  # somebody may have asked the same just now
-                        if component(ref) in named((await thread.fetch_message(thread.id)).components)[0]:
+                created = thread.created_at
+                if ours and thread.name == name and created and since and created > since - CLOCKS_APART:
+                    with suppress(discord.NotFound):  # another person may have asked the same just now
+                        if (
+                            component(ref)
+                            in component_ids((await thread.fetch_message(thread.id)).components)[0]
+                        ):
                             return thread.id
-            said: dict[str, Any] = sent_as(self._page(None), ref, MessageStyle.LAYOUT)
+            arguments: dict[str, Any] = sent_as(self._page(None), ref, MessageStyle.LAYOUT)
             try:
                 post = await forum.create_thread(
                     name=name,
                     auto_archive_duration=ARCHIVE_MINUTES,
                     allowed_mentions=discord.AllowedMentions.none(),
-                    **said,
+                    **arguments,
                 )
             except discord.HTTPException as fault:
                 raise _refusal(fault) from None
         return int(post.thread.id)
 
-    async def asked(self) -> int:
-        """The message that says who asked what: the interaction's response, else one of the bot's own."""
+    async def root_message(self) -> int:
+        """Post the message that says who asked what, as the interaction's response or as the bot's own; its id."""
         row = await self.outbox.claim(self.request.place.space, self.request.id, ASKED)
         if row.message_id is not None:
             if self.response is not None:
@@ -133,45 +136,45 @@ class Opening:
         await self.outbox.sent(self.request.place.space, self.request.id, ASKED, message, page.shown)
         return int(message)
 
-    async def point(self, thread: int) -> None:
-        """Have the response say where it goes on."""
+    async def link_thread(self, thread: int) -> None:
+        """Add the link to the thread to the response."""
         if self.response is not None:
             self.response.answered = True
             row = await self.outbox.get(self.request.place.space, self.request.id, ASKED)
-            # A forum has no line above its posts.
+            # A forum has no root message.
             message = (row.message_id if row is not None else None) or ORIGINAL
             ref, page = MessageRef(self.request.id, ASKED), self._page(thread)
             await self.response.edit(message, page, ref, MessageStyle.LAYOUT, files=False, reset=False)
 
     async def invite(self, thread: int) -> None:
-        """Have whoever asked among the thread's members, or their Discord would not list it for them."""
-        with in_our_words():
-            found = self.client.get_channel(thread) or await self.client.fetch_channel(thread)
-            if isinstance(found, discord.Thread) and not found.archived:  # by somebody, meanwhile
-                await found.add_user(discord.Object(self.origin.user))
+        """Add the asker to the thread's members, so that their Discord lists it."""
+        with as_surface_faults():
+            channel = self.client.get_channel(thread) or await self.client.fetch_channel(thread)
+            if isinstance(channel, discord.Thread) and not channel.archived:  # a user may have archived it
+                await channel.add_user(discord.Object(self.origin.user))
 
     def _page(self, link: int | None) -> Page:
-        return render.asked(self.origin.asked, self.origin.user, link, self.say)
+        return render.root_page(self.origin.asked, self.origin.user, link, self.say)
 
 
-async def tidy(client: discord.Client, thread_id: int, title: str, archived: bool) -> None:
-    """Give a thread its name, and archive it or wake it up."""
-    with in_our_words():
+async def name_and_archive(client: discord.Client, thread_id: int, title: str, archived: bool) -> None:
+    """Rename a thread, and archive or unarchive it."""
+    with as_surface_faults():
         thread = client.get_channel(thread_id) or await client.fetch_channel(thread_id)
         if not isinstance(thread, discord.Thread):
             return
         name = " ".join(clean(title).split())[:NAME_CHARS].rstrip()
         renamed = bool(name) and name != thread.name
-        if thread.archived and (renamed or not archived):  # an archived thread keeps its name
+        if thread.archived and (renamed or not archived):  # an archived thread cannot be renamed
             await thread.edit(archived=False)
-        if renamed:  # Discord lets two new names pass in ten minutes, so none is sent in vain
+        if renamed:  # Discord allows two new names in ten minutes
             await thread.edit(name=name)
         if archived:
             await thread.edit(archived=True)
 
 
 def _refusal(fault: discord.HTTPException) -> Exception:
-    """Why there is no thread; or that another try may bring one."""
+    """The Refusal for a fault, or Unavailable where another try may succeed."""
     if fault.status >= 500 or fault.status == 429:
         return Unavailable(f"HTTP {fault.status}, code {fault.code}")
     if fault.code == TOO_MANY_THREADS:

@@ -1,6 +1,6 @@
-"""The bot's own webhook in each channel, through which characters speak under their names and pictures.
+"""The bot's own webhook in each channel, which posts under the names and pictures of characters.
 
-Its token is asked for when it is needed and kept nowhere: whoever has it can write in the channel. Knows no run.
+Its token is requested when it is needed and never stored: with it anyone can write in the channel. Knows no run.
 Discord's documentation: "Webhook Resource".
 """
 
@@ -18,114 +18,114 @@ from bot.adapters.discord.installed.traffic import HANGS_S
 from bot.adapters.discord.received.placing import missing
 
 NAME: Final = "Sutradhar"
-"""Of the webhook itself, which must not hold "discord" or "clyde"; nobody sees it but in the channel's settings."""
+"""The webhook's own name, which must not contain "discord" or "clyde"; it is seen only in the channel's settings."""
 REST_S: Final = 600.0
-"""So long a channel goes without, once a webhook could not be had there: each try costs two requests."""
+"""How long no webhook is tried in a channel after a failure: each try costs two requests."""
 FULL: Final = 30007
 """Discord's code for a channel that has its 15 webhooks ("JSON Error Codes")."""
 
 
 @dataclass(frozen=True, slots=True)
-class Without:
-    """Why there is no webhook: a key of the catalogue, below "own_name"."""
+class NoWebhook:
+    """The reason why there is no webhook: a key of the catalogue, below "own_name"."""
 
     why: str
 
 
 class Webhooks:
-    """One client's."""
+    """The webhooks of one client."""
 
     def __init__(self, client: discord.Client, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
         self._clock = clock
-        self._known: dict[int, discord.Webhook] = {}
-        self._without: dict[int, tuple[Without, float]] = {}
+        self._cached: dict[int, discord.Webhook] = {}
+        self._without: dict[int, tuple[NoWebhook, float]] = {}
         self._told: set[int] = set()
         self._turns: dict[int, asyncio.Lock] = {}
 
     def hopeless(self, place: int) -> bool:
-        """Whether there has been none lately in the channel of this place, a channel or a thread."""
-        found = self._without.get(self._channel_id(place))
-        return found is not None and self._clock() < found[1]
+        """Whether a try has failed lately in the channel of this place, a channel or a thread."""
+        resting = self._without.get(self._channel_id(place))
+        return resting is not None and self._clock() < resting[1]
 
-    async def of(self, place: int) -> discord.Webhook | Without:
-        """The webhook by which to post there; made, if there is none yet."""
+    async def of(self, place: int) -> discord.Webhook | NoWebhook:
+        """The webhook for posts there; made if there is none yet."""
         channel = await self._channel(place)
         if channel is None:
-            return Without("not_here")
+            return NoWebhook("not_here")
         if missing(self._client, channel.id, "manage_webhooks"):
-            self._known.pop(channel.id, None)
-            return Without("no_permission")
+            self._cached.pop(channel.id, None)
+            return NoWebhook("no_permission")
         async with self._turns.setdefault(channel.id, asyncio.Lock()):
-            if (known := self._known.get(channel.id)) is not None:
-                return known
+            if (cached := self._cached.get(channel.id)) is not None:
+                return cached
             if self.hopeless(place):
                 return self._without[channel.id][0]
             try:
                 async with asyncio.timeout(HANGS_S):
-                    found = await self._own(channel) or await channel.create_webhook(name=NAME)
+                    webhook = await self._own(channel) or await channel.create_webhook(name=NAME)
             except (discord.HTTPException, discord.RateLimited, TimeoutError) as fault:
                 return self.lost(place, _why(fault))
-            self._known[channel.id] = found
+            self._cached[channel.id] = webhook
             self._without.pop(channel.id, None)
             self._told.discard(channel.id)
-            return found
+            return webhook
 
-    async def known(self, place: int, webhook: int) -> discord.Webhook | None:
-        """The one that has posted a message there; None if it is gone. Raises what discord.py and the network do."""
+    async def posted_by(self, place: int, webhook: int) -> discord.Webhook | None:
+        """The webhook that has posted a message there; None if deleted. Raises what discord.py raises."""
         channel = await self._channel(place)
         if channel is None:
             return None
-        known = self._known.get(channel.id)
-        if known is not None and known.id == webhook:
-            return known
+        cached = self._cached.get(channel.id)
+        if cached is not None and cached.id == webhook:
+            return cached
         if missing(self._client, channel.id, "manage_webhooks"):
             return None
         async with self._turns.setdefault(channel.id, asyncio.Lock()):
             try:
-                found = await self._own(channel)
+                own = await self._own(channel)
             except discord.Forbidden:
                 return None
-            if found is not None:
-                self._known[channel.id] = found
-            return found if found is not None and found.id == webhook else None
+            if own is not None:
+                self._cached[channel.id] = own
+            return own if own is not None and own.id == webhook else None
 
-    def lost(self, place: int, why: str) -> Without:
-        """It is of no use (any more): for a while none is asked for there."""
-        channel, without = self._channel_id(place), Without(why)
-        self._known.pop(channel, None)
+    def lost(self, place: int, why: str) -> NoWebhook:
+        """Take note that it does not work: for a while none is tried there."""
+        channel, without = self._channel_id(place), NoWebhook(why)
+        self._cached.pop(channel, None)
         self._without[channel] = without, self._clock() + REST_S
         return without
 
-    def tells(self, place: int) -> bool:
-        """Whether nobody has been told yet that there is none in this channel."""
+    def first_without(self, place: int) -> bool:
+        """Whether this is the first call for this channel, so that people are told once that there is none."""
         channel = self._channel_id(place)
         new = channel not in self._told
         self._told.add(channel)
         return new
 
     async def _own(self, channel: Any) -> discord.Webhook | None:
-        """Discord shows the tokens of nobody's webhooks but ours."""
+        """The bot's own webhook; Discord shows tokens only for one's own."""
         me = self._client.user
         hooks: list[discord.Webhook] = await channel.webhooks()
         return next(
-            (one for one in hooks if one.token and one.user and me and one.user.id == me.id),
+            (hook for hook in hooks if hook.token and hook.user and me and hook.user.id == me.id),
             None,
         )
 
     def _channel_id(self, place: int) -> int:
-        found = self._client.get_channel(place)
-        return found.parent_id if isinstance(found, discord.Thread) else place
+        channel = self._client.get_channel(place)
+        return channel.parent_id if isinstance(channel, discord.Thread) else place
 
     async def _channel(self, place: int) -> Any:
-        """The channel that a thread hangs from, or the channel itself; None where it takes no webhooks."""
+        """The thread's channel, or the channel itself; None if it takes no webhooks."""
         try:
-            found: Any = self._client.get_channel(place) or await self._client.fetch_channel(place)
-            if isinstance(found, discord.Thread):
-                found = found.parent or await self._client.fetch_channel(found.parent_id)
+            channel: Any = self._client.get_channel(place) or await self._client.fetch_channel(place)
+            if isinstance(channel, discord.Thread):
+                channel = channel.parent or await self._client.fetch_channel(channel.parent_id)
         except discord.HTTPException:
             return None
-        return found if hasattr(found, "create_webhook") else None
+        return channel if hasattr(channel, "create_webhook") else None
 
 
 def _why(fault: Exception) -> str:

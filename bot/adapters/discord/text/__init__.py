@@ -1,1 +1,1 @@
-"""Sheets, Markdown and sentences as Discord is to have them. Knows no client and no channel."""
+"""Pages, Markdown and sentences in Discord's format. Knows no client and no channel."""

@@ -1,7 +1,7 @@
-"""Commands by the names that each person's Discord shows: in sentences, in the lines that people type, in /help.
+"""Localized names of commands, as each person's Discord shows them: in sentences, in typed lines, in /help.
 
-Pure. In a sentence of the catalogue a command stands as code, `/library add`, and so does an option: the option
-`replace`. Other words are let be, so that a book's or a model's text may come by.
+Pure. In a sentence of the catalogue a command is marked as code, `/library add`, and so is an option: the option
+`replace`. Other words are not changed, so the text of a book or a model may be passed, too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _COMMAND = re.compile(r"`/([^`\n]+)`")
 _OPTION = re.compile(r"\b(option|opção) `(\w+)`")
 _DASHES = re.compile("^[—–]")
 ONLY_HERE = ("setup", "free_chat")
-"""Commands that are Discord's own, and in no row of the table."""
+"""Commands of Discord alone, in no row of the table."""
 
 
 def localized(say: Words, sentence: str) -> str:
@@ -38,21 +38,21 @@ def localized(say: Words, sentence: str) -> str:
 
 
 def as_in_table(line: str) -> str:
-    """A line as the table has it, in whichever language its command and options are named."""
+    """A typed line with the table's names of command and options, from any language."""
     if not line.lstrip().startswith("/"):
         return line
     inside = line.lstrip().removeprefix("/")
     for locale in LOCALES:
         paths, options = _names(locale)
-        known = _renamed(inside, {shown: path for path, shown in paths.items()})
-        if known != inside:
+        renamed = _renamed(inside, {shown: path for path, shown in paths.items()})
+        if renamed != inside:
             back = {f"--{shown}": f"--{name}" for name, shown in options.items()}
-            return "/" + " ".join(back.get(_DASHES.sub("--", word), word) for word in known.split(" "))
+            return "/" + " ".join(back.get(_DASHES.sub("--", word), word) for word in renamed.split(" "))
     return line
 
 
 def _renamed(inside: str, names: dict[str, str]) -> str:
-    """What stands after a slash, with the command that it begins with by its other name."""
+    """The text behind a slash, with the command at its beginning replaced by its other name."""
     for path in sorted(names, key=len, reverse=True):
         if re.match(rf"{re.escape(path)}(?![\w-])", inside, re.IGNORECASE):
             return names[path] + inside[len(path) :]
@@ -61,7 +61,7 @@ def _renamed(inside: str, names: dict[str, str]) -> str:
 
 @cache
 def _names(locale: str) -> tuple[dict[str, str], dict[str, str]]:
-    """What a language calls the table's commands and their options."""
+    """The names of the table's commands and options in a language."""
     say = words(locale)
     paths = {row.path: path_of(say, row) for row in TABLE}
     paths |= {name.replace("_", "-"): say(f"names.{name}") for name in ONLY_HERE}
@@ -69,7 +69,7 @@ def _names(locale: str) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def help_text(say: Words, topic: str = "") -> str:
-    """Markdown: what there is, the commands of one work, or one command with its options and an example."""
+    """Markdown: all works, the commands of one work, or one command with its options and an example."""
     path = " ".join(topic.strip().lstrip("/").lower().split())
     exact = [row for row in TABLE if path in (row.path, row.name, path_of(say, row))] if path else []
     if exact:
@@ -86,13 +86,13 @@ def help_text(say: Words, topic: str = "") -> str:
 
 
 def _groups(say: Words, work: str) -> set[str]:
-    """What a work is called, and each of its commands, in the table and in this language."""
+    """The names of a work and its command groups, in the table and in this language."""
     names = {work, *(row.group or work for row in TABLE if row.work == work)}
     return names | {say(f"names.group_{name}") for name in names}
 
 
 def _work(say: Words, work: str) -> str:
-    """A line for each command of a work, with the names of what it holds."""
+    """A line for each command group of a work, with the names of its verbs."""
     rows: dict[str, list[str]] = {}
     for row in TABLE:
         if row.work == work:
@@ -117,16 +117,16 @@ def _option(say: Words, row: Verb, slot: Slot) -> str:
 
 
 def _example(say: Words, row: Verb) -> str:
-    """The row's example as Discord shows it while it is filled in."""
-    given = parse(row.example)
+    """The row's example in Discord's format."""
+    parsed = parse(row.example)
     parts = [f"/{path_of(say, row)}"]
     if row.argument is not None and row.argument.many:
         parts.append(f"{_name(say, FILES[0])}:")
-    elif row.argument is not None and given.text:
+    elif row.argument is not None and parsed.text:
         names = texts(row)
-        values = given.text.split(None, len(names) - 1)
+        values = parsed.text.split(None, len(names) - 1)
         parts += [f"{_name(say, name)}:{value}" for name, value in zip(names, values, strict=False)]
-    for name, value in given.options.items():
+    for name, value in parsed.options.items():
         if row.option(name) is not None:
             parts.append(f"{_name(say, name)}:{value}")
     return " ".join(parts)

@@ -1,8 +1,8 @@
-"""Markdown as Discord is to have it, in pieces that fit a message. Pure; knows no page and no client.
+"""Markdown in Discord's format, in pieces that fit a message. Pure; knows no page and no client.
 
-Discord draws headings to ###, lists, quotes of one line and code between backticks; no tables, no rules,
-no ~~~, no HTML. What a stranger wrote can't ping, hide, unfurl or swallow what comes after it: links keep their
-words and their address but unfurl nothing; HTML, pictures and spoilers do nothing.
+Discord renders headings to ###, lists, quotes of one line and code between backticks; no tables, no rules, no ~~~, no
+HTML. Untrusted text cannot mention, hide or unfurl anything, nor change the text after it: links keep their label and
+address but show no preview; HTML, pictures and spoilers have no effect.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ _OPENING = re.compile(r"^(?=#{1,3} |-# |>|[-*] |\d{1,9}\. )")
 _RULED = "─" * 24
 _KEPT = 8_000
 ADDED = len("> ")
-"""What a piece may get in front of it."""
+"""The longest prefix that a piece may get."""
 
 
 def pieces(markdown: str, limit: int) -> list[Piece]:
-    """What the text says, in pieces of at most `limit` units.
+    """The text in pieces of at most `limit` units.
 
-    The blocks that are finished are rendered once, however often a growing text is.
+    Finished blocks of a growing text are rendered once.
     """
-    found = blocks(clean(markdown))
-    made: list[Piece] = []
-    for at, block in enumerate(found):
+    parsed = blocks(clean(markdown))
+    result: list[Piece] = []
+    for at, block in enumerate(parsed):
         source = block.source.rstrip()
         if not source:
             continue
-        finished = at + 1 < len(found) and len(source) < _KEPT
-        texts = (_kept if finished else _rendered)(block.kind, source, limit)
-        made += [Piece(one, "\n") for one in texts]
+        finished = at + 1 < len(parsed) and len(source) < _KEPT
+        texts = (_rendered_once if finished else _rendered)(block.kind, source, limit)
+        result += [Piece(text, "\n") for text in texts]
         if texts:
             leads = block.kind == "heading"
-            apart = block.source.count("\n", len(source)) > 1 and not leads
-            made[-1] = Piece(texts[-1], "\n\n" if apart else "\n", leads)
-    return made
+            spaced = block.source.count("\n", len(source)) > 1 and not leads
+            result[-1] = Piece(texts[-1], "\n\n" if spaced else "\n", leads)
+    return result
 
 
 def _rendered(kind: Kind, source: str, limit: int) -> tuple[str, ...]:
@@ -64,18 +64,18 @@ def _rendered(kind: Kind, source: str, limit: int) -> tuple[str, ...]:
             marker, code = _fenced(source)
             shown = [*([marker] if marker else []), *cut(code, limit, size)]
         case "table":
-            made = tables(source, limit - ADDED, size, code=coded, prose=inline)
-            shown = [one for part in made for one in _cut_lines(part, limit)]
+            parts = tables(source, limit - ADDED, size, code=coded, prose=inline)
+            shown = [piece for part in parts for piece in _cut_lines(part, limit)]
         case _:
             shown = _cut_lines("\n".join(map(_line, source.split("\n"))), limit)
     return tuple(filter(None, map(str.rstrip, shown)))
 
 
-_kept = lru_cache(1024)(_rendered)
+_rendered_once = lru_cache(1024)(_rendered)
 
 
 def _fenced(source: str) -> tuple[str, str]:
-    """A list's marker before the block, and the block between three backticks, closed if it is not yet."""
+    """The list's marker before the block, and the block between three backticks, closed if it is open."""
     first, *lines = source.split("\n")
     opened = fence(first)
     if opened is None:
@@ -88,10 +88,10 @@ def _fenced(source: str) -> tuple[str, str]:
     elif indent:
         lines = [line[indent:] if not line[:indent].strip() else line for line in lines]
     language = _LANGUAGE.match(opened.info)
-    said = f"{opened.info}\n" if opened.info and not (language and language[0] == opened.info) else ""
-    code = neutralise(unfenced(said + "\n".join(lines)))
+    info = f"{opened.info}\n" if opened.info and not (language and language[0] == opened.info) else ""
+    code = neutralise(unfenced(info + "\n".join(lines)))
     marker = opened.before.replace(">", " ").strip()
-    return marker, f"```{language[0] if language and not said else ''}\n{code or ' '}\n```"
+    return marker, f"```{language[0] if language and not info else ''}\n{code or ' '}\n```"
 
 
 def _line(line: str) -> str:
@@ -103,15 +103,15 @@ def _line(line: str) -> str:
             return ""
         return f"{heading[1]} {words}" if len(heading[1]) <= 3 else f"**{words.replace('**', '')}**"
     if quote := _QUOTE.match(line):
-        # One mark: Discord nests no quotes, and three would swallow all that follows.
-        return "\n".join(f"> {one}" for one in _line(line[quote.end() :].lstrip("> \t")).split("\n"))
+        # One mark: Discord nests no quotes, and three marks would quote all that follows.
+        return "\n".join(f"> {quoted}" for quoted in _line(line[quote.end() :].lstrip("> \t")).split("\n"))
     if item := _ITEM.match(line):
         line = f"{item[1]}{item[2] + '.' if item[2] else '-'}{line[item.end() :]}"
     return inline(line)
 
 
 def _cut_lines(text: str, limit: int) -> list[str]:
-    """Text cut to pieces, none of which begins as something that it is not, or leaves its quote."""
+    """Text cut to pieces, each of which keeps its quote and begins with no accidental markup."""
     whole = cut(text, limit - ADDED, size)
     for at in range(1, len(whole)):
         whole[at] = _resumed(whole[at - 1], whole[at])
@@ -127,7 +127,7 @@ def _resumed(before: str, text: str) -> str:
 
 
 def divided(text: str, room: int) -> tuple[str, str]:
-    """A piece that is longer than `room` in two, the first as long as can be; code stays whole."""
+    """A piece longer than `room` in two, the first as long as possible; code is not divided."""
     if text.startswith("```"):
         return "", text
     head = cut(text, room, size)[0]
@@ -139,7 +139,7 @@ _TAGS = (
     "iframe|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|script|section|small|span|strike|strong|style|sub|summary|sup|"
     "table|tbody|td|tfoot|th|thead|tr|tt|u|ul|var|video|wbr"
 )
-# Every repetition is bounded or cannot backtrack: the text is a stranger's.
+# Every repetition is bounded or cannot backtrack, because the text is untrusted.
 _INLINE = re.compile(
     r"(?P<escape>\\[!-/:-@\[-_{-~])"  # a backslash before any punctuation but the backtick
     r"|(?P<code>(?<!`)`[^`\n]+`(?!`)|(?<!`)``(?!`)[^\n]{1,300}?(?<!`)``(?!`)|(?<!`)`{3,9}(?!`)[^`\n]+`{3,9}(?!`))"
@@ -159,35 +159,35 @@ _RUN = "`" * 3
 
 
 def inline(text: str) -> str:
-    """The line as Discord is to have it, without what only begins a line: headings, quotes and lists."""
+    """The inline markup of a line in Discord's format; headings, quotes and lists are the caller's."""
     if not _SPECIAL.search(text):
         return text
     return neutralise(unfenced(_INLINE.sub(_shown, text)))
 
 
 def unfenced(text: str) -> str:
-    """The text without three backticks in a row, which Discord takes for a fence wherever they stand."""
+    """The text without three backticks in a row, which Discord takes for a fence anywhere."""
     return re.sub("`(?=``)", "`\u200b", text) if _RUN in text else text
 
 
 def literal(text: str, most: int = 0) -> str:
-    """A document's or a person's words as they stand, in one line: nothing in them is markup.
+    """A document's or a person's words, escaped, in one line.
 
-    Their asterisks of emphasis go, since a book's bold is noise in a quotation. `most` cuts the words.
+    Double asterisks are removed, since a book's bold is noise in a quotation. `most` cuts the words.
     """
     words = " ".join(text.replace("**", "").split())
     words = shortened(words, most, size) if most else words
-    return neutralise(_LITERAL.sub(lambda found: _address(found[0]) or f"\\{found[0]}", words))
+    return neutralise(_LITERAL.sub(lambda match: _address(match[0]) or f"\\{match[0]}", words))
 
 
 def coded(text: str) -> str:
-    """A line of Markdown as plain words for a code block, where markup would show."""
+    """A line of Markdown as plain words for a code block, which would show markup."""
     words = _INLINE.sub(_as_plain_text, text) if _SPECIAL.search(text) else text
     return neutralise(_EMPHASIS.sub("", words).replace("\n", " "))
 
 
 def size(text: str) -> int:
-    """How long Discord may hold the text to be: UTF-16 units, the most of what has been observed.
+    """The text's length for Discord at most: UTF-16 units, or a share of its bytes.
 
     Its API counts code points (discord-api-docs, issue 1315), its clients UTF-16. Beyond 10,170 bytes of UTF-8
     in a message's text displays it answers 500 (issue 8554), so 4,000 here are never more than 10,000 bytes.
@@ -201,15 +201,15 @@ _LITERAL = re.compile(r"https?://[^\s<>`|]+|" + _MARKUP.pattern, re.IGNORECASE)
 _SPECIAL = re.compile(r"[\\`\[<&@|]|://")
 
 
-def _shown(found: re.Match[str]) -> str:
-    whole = found[0]
-    match found.lastgroup:
+def _shown(match: re.Match[str]) -> str:
+    whole = match[0]
+    match match.lastgroup:
         case "escape" | "auto":
             return whole
         case "code":
             return whole if not whole.startswith(_RUN) else f"`{whole.strip('`').strip()}`"
         case "url" | "title":
-            return _link(found["label"], found["url"], (found["title"] or "").rstrip())
+            return _link(match["label"], match["url"], (match["title"] or "").rstrip())
         case "bare":
             return _address(whole)
         case "marks":
@@ -220,19 +220,19 @@ def _shown(found: re.Match[str]) -> str:
             return "\n"
         case "entity":
             return unescape(whole).replace("\xa0", " ")
-        case _:  # pipes, of which two would hide what follows
+        case _:  # pipes, two of which would hide the text after them
             return "\\|" * len(whole)
 
 
-def _as_plain_text(found: re.Match[str]) -> str:
-    whole = found[0]
-    match found.lastgroup:
+def _as_plain_text(match: re.Match[str]) -> str:
+    whole = match[0]
+    match match.lastgroup:
         case "escape":
             return whole[1:]
         case "code":
             return whole.strip("`")
         case "url" | "title":
-            return f"{found['label']} ({found['url']})"
+            return f"{match['label']} ({match['url']})"
         case "html":
             return ""
         case "br":
@@ -244,7 +244,7 @@ def _as_plain_text(found: re.Match[str]) -> str:
 
 
 def _address(url: str) -> str:
-    """A bare address that unfurls nothing; what closes the sentence is not part of it. "" for no address."""
+    """A bare address without a preview, and without the sentence's closing marks. "" for no address."""
     if "://" not in url:
         return ""
     address = url.rstrip(_CLOSING)

@@ -1,7 +1,7 @@
-"""One message of the bot, with layout (Components V2) and without; and what is changed on one that stands there.
+"""A page: one message of the bot, with layout (Components V2) and without; and the edits of existing messages.
 
-Both forms are built from the same parts. Views are made inert: what a button does is found by its custom_id, so
-that it works after a restart, too, and nothing is kept in memory for a message. Knows no run and no channel.
+Both forms are built from the same parts. Views are inert: a button is handled by its custom_id, so that it works after
+a restart, and no message is kept in memory. Knows no run and no channel.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bot.adapters.markdown import clean, without_line
 from bot.events import Speaker
 
 TEXT = 4_000
-"""Over all text displays of a message (discord-api-docs, pull request 8562; discord.py does not check it).
+"""Of all text displays of a message (discord-api-docs, pull request 8562; discord.py does not check it).
 
 Discord has also answered 500 to more than 10,170 bytes of them (issue 8554).
 """
@@ -34,17 +34,17 @@ ALT = 256
 ANSWER, WORKING, FAILED, STOPPED = 0x61AFEF, 0xE5C07B, 0xE06C75, 0x8B919E
 
 USERNAME = 80
-"""Of the name under which a webhook posts (Discord's documentation, "Create Webhook")."""
+"""Of the name of a webhook's post (Discord's documentation, "Create Webhook")."""
 _REFUSED = re.compile(r"(disc)(ord)|(cly)(de)", re.IGNORECASE)
 _RESERVED = ("everyone", "here")
 
 CURSOR = "▍"
-"""Behind a text that grows."""
+"""Shown behind a growing text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A file that came with the answer; a picture is looked at, with `alt` for who cannot."""
+    """A file of the answer; a picture is displayed, with `alt` as alternative text."""
 
     name: str
     data: bytes
@@ -62,7 +62,7 @@ Part = str | Rule | Shown | tuple[Button, ...]
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Parts on a ground of their own, with a coloured edge; without a colour they lie open."""
+    """Parts in a container with a coloured edge; without a colour, parts without a container."""
 
     parts: tuple[Part, ...]
     colour: int | None = None
@@ -70,10 +70,10 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`plain` says the same without layout, at most 2,000 characters; quotations may have to stay out.
+    """`plain` is the same without layout, at most 2,000 characters; quotations may be left out.
 
-    `speaker` says it; `name` is the line of the text that tells so, "" where it stands on a page before. `calls` are
-    the ids of people whom the text mentions and who are called when it is posted.
+    `speaker` is the page's speaker; `name` is the line of the text with their name, "" if an earlier page has it.
+    `calls` are the ids of the people whom its post mentions.
     """
 
     cards: tuple[Card, ...]
@@ -85,7 +85,7 @@ class Page:
 
     @property
     def nameless(self) -> Page:
-        """The same for where the name stands above it anyway."""
+        """The same without the line of the speaker's name."""
         if not self.name:
             return self
         card, *cards = self.cards
@@ -102,7 +102,7 @@ class Page:
                     view.add_item(item)
             else:
                 view.add_item(ui.Container(*items, accent_colour=card.colour))
-        # A view that is not stopped stays in the client's memory, to answer presses that our own items answer.
+        # The client would keep a view that is not stopped in memory, to handle presses that our own items handle.
         view.stop()
         return view
 
@@ -111,8 +111,8 @@ class Page:
             return None
         view = ui.View(timeout=None)
         for at, row in enumerate(self.rows):
-            for one in row:
-                view.add_item(_button(one, at))
+            for button in row:
+                view.add_item(_button(button, at))
         view.stop()
         return view
 
@@ -128,35 +128,37 @@ class Page:
 
     @property
     def text(self) -> str:
-        """What its text displays say."""
+        """The text of its text displays."""
         return "\n".join(part for card in self.cards for part in card.parts if isinstance(part, str))
 
     @property
     def shown(self) -> str:
-        """16 hexadecimal digits that are the same as long as the page is."""
-        made = blake2b(digest_size=8)
+        """16 hexadecimal digits that are equal for equal pages."""
+        digest = blake2b(digest_size=8)
         for card in self.cards:
-            made.update(f"{card.colour}:{len(card.parts)};".encode())
+            digest.update(f"{card.colour}:{len(card.parts)};".encode())
             for part in card.parts:
-                known = f"{part.name}:{part.alt}" if isinstance(part, Shown) else repr(part)
-                made.update(f"{type(part).__name__}:{known};".encode())
+                described = f"{part.name}:{part.alt}" if isinstance(part, Shown) else repr(part)
+                digest.update(f"{type(part).__name__}:{described};".encode())
         for _, data in self.files:
-            made.update(blake2b(data).digest())
-        made.update(self.plain.encode())
+            digest.update(blake2b(data).digest())
+        digest.update(self.plain.encode())
         if self.speaker is not None:
-            made.update(repr(self.speaker).encode(errors="replace"))
-        return made.hexdigest()
+            digest.update(repr(self.speaker).encode(errors="replace"))
+        return digest.hexdigest()
 
 
 def username(name: str) -> str:
-    """The name as Discord takes it for a webhook's message; "" where nothing is left of it.
+    """The name in the form that Discord accepts for a webhook's message; "" if nothing is left of it.
 
-    At most 80 characters; neither "discord" nor "clyde" in it, no name of a mention.
+    At most 80 characters, without "discord", "clyde" and names of mentions.
     """
-    said = " ".join(clean(name).replace("```", "").replace("@", "").replace("#", "").replace(":", "").split())
-    said = _REFUSED.sub(lambda found: "-".join(part for part in found.groups() if part), said)
-    said = said[:USERNAME].strip()
-    return f"{said}." if said.casefold() in _RESERVED else said
+    cleaned = " ".join(
+        clean(name).replace("```", "").replace("@", "").replace("#", "").replace(":", "").split()
+    )
+    cleaned = _REFUSED.sub(lambda match: "-".join(part for part in match.groups() if part), cleaned)
+    cleaned = cleaned[:USERNAME].strip()
+    return f"{cleaned}." if cleaned.casefold() in _RESERVED else cleaned
 
 
 def _items(parts: Sequence[Part]) -> list[ui.Item[Any]]:
@@ -182,19 +184,19 @@ def _items(parts: Sequence[Part]) -> list[ui.Item[Any]]:
     return items
 
 
-def _button(one: Button, row: int | None = None) -> ui.Button[Any]:
+def _button(button: Button, row: int | None = None) -> ui.Button[Any]:
     return ui.Button(
-        style=discord.ButtonStyle.primary if one.loud else discord.ButtonStyle.secondary,
-        label=one.label or None,
-        emoji=one.emoji or None,
-        custom_id=one.custom_id,
-        disabled=one.disabled,
+        style=discord.ButtonStyle.primary if button.loud else discord.ButtonStyle.secondary,
+        label=button.label or None,
+        emoji=button.emoji or None,
+        custom_id=button.custom_id,
+        disabled=button.disabled,
         row=row,
     )
 
 
 def buttons_without(message: discord.Message, custom_id: str) -> ui.LayoutView | ui.View | None:
-    """The message's components but for one button; None where it has none of that id.
+    """The message's components without one button; None where it has none of that id.
 
     Raises ValueError or ClientException for components that the library does not know.
     """
@@ -208,21 +210,21 @@ def relabelled(message: discord.Message, labels: Mapping[str, str]) -> ui.Layout
     Raises ValueError or ClientException for components that the library does not know.
     """
     view, changed = _view(message), False
-    for one in view.walk_children():
-        if isinstance(one, ui.Button) and one.label != labels.get(one.custom_id or "", one.label):
-            one.label, changed = labels[one.custom_id or ""], True
+    for item in view.walk_children():
+        if isinstance(item, ui.Button) and item.label != labels.get(item.custom_id or "", item.label):
+            item.label, changed = labels[item.custom_id or ""], True
     return view if changed else None
 
 
-def end_messages(message: discord.Message, run: str, note: str) -> dict[str, Any]:
-    """The edit that ends a message in the middle of its text: no cursor, no stop button, `note` below it."""
+def ending_edit(message: discord.Message, run: str, note: str) -> dict[str, Any]:
+    """The edit that finishes an interrupted message: no cursor, no stop button, `note` below it."""
     view = _view(message)
     _without(view, custom_id("stop", run))
     if not isinstance(view, ui.LayoutView):
         return {"content": f"{_bare(message.content)}\n{note}"[:2_000], "view": view}
-    texts = [one for one in view.walk_children() if isinstance(one, ui.TextDisplay)]
-    for one in texts:
-        one.content = _bare(one.content) or "…"
+    texts = [display for display in view.walk_children() if isinstance(display, ui.TextDisplay)]
+    for display in texts:
+        display.content = _bare(display.content) or "…"
     last = texts[-1].parent if texts else None
     (last if isinstance(last, ui.Container) else view).add_item(ui.TextDisplay(note))
     return {"view": view}
@@ -231,19 +233,21 @@ def end_messages(message: discord.Message, run: str, note: str) -> dict[str, Any
 def _view(message: discord.Message) -> ui.LayoutView | ui.View:
     kind = ui.LayoutView if message.flags.components_v2 else ui.View
     view = kind.from_message(message, timeout=None)
-    view.stop()  # presses come through their custom_ids: nothing has to be remembered of it
+    view.stop()  # presses are handled by custom_id: the client need not keep it
     return view
 
 
 def _without(view: ui.LayoutView | ui.View, custom_id: str) -> bool:
-    found = next((one for one in view.walk_children() if getattr(one, "custom_id", None) == custom_id), None)
-    if found is None:
+    item = next(
+        (child for child in view.walk_children() if getattr(child, "custom_id", None) == custom_id), None
+    )
+    if item is None:
         return False
-    row = found.parent
+    row = item.parent
     if isinstance(row, ui.ActionRow) and len(row.children) > 1:
-        row.remove_item(found)
+        row.remove_item(item)
     else:
-        view.remove_item(row or found)
+        view.remove_item(row or item)
     return True
 
 

@@ -1,10 +1,10 @@
-"""A stage as it stands right now, to the messages that show it; or a whole run to one. Pure; knows no client.
+"""Renders the present content of a stage to pages, or that of a whole run to one page. Pure; knows no client.
 
-Text fills one message after another, each so short that its plain form, without layout, holds it too. What
-stands under the text (status, notices, sources, buttons) goes with the last of them.
+Text fills one message after another, each short enough for its plain form without layout. Status, notices, sources and
+buttons are on the last one.
 
-Where the bot is a guest it may send few messages, and stages by editing one (`folded`): earlier stages shrink to a
-line each, and what does not fit becomes a file.
+As a guest the bot may send few messages, so all stages are in one that is edited (`folded`): earlier stages have a line
+each, and what does not fit becomes a file.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from bot.events import Attachment, Citation, Picture
 from bot.words import Words
 
 BODY = 1_850
-"""Units of a message's text: with the cursor it is sure to fit a plain message."""
+"""Units of a message's text: it fits a plain message together with the cursor."""
 
 SPARE = 12
 """Units kept free of each limit, for line ends between the parts."""
@@ -57,16 +57,16 @@ REQUEST_BYTES = 24 * 1024 * 1024
 NAME = 80
 """Of a speaker's name."""
 CALLS = 25
-"""People who are called by name in one message."""
+"""People who are mentioned in one message."""
 LINE = 120
 """Characters of an earlier stage's line."""
 SHORT = 400
-"""An earlier stage's text up to this long is not missed; more of it is worth a file."""
+"""An earlier stage's text up to this length is left out; a longer one makes a file of the whole."""
 ROOMS = (1_400, 1_000, 600, 200)
-"""Characters of text to try, the largest first: what else stands in the message is not known beforehand."""
+"""Characters of text to try, the largest first: the length of the other parts is not known beforehand."""
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-"""What Discord would change in a file's name, by which the layout refers to it."""
+"""Characters of a file's name that Discord would change, while the layout refers to the name."""
 
 
 def line(markdown: str, most: int) -> str:
@@ -78,54 +78,56 @@ FOOTER = Footer(literal, line, size, number="-# `[{}]`", mark="-# ", quote="> -#
 
 
 def pages(stage: StageContent, context: PageContext) -> list[Page]:
-    """The stage's messages in order, at least one.
+    """The stage's pages in order, at least one.
 
-    While the text grows, the pages before the last stay as they are, but for a block, or its end, that moves over to
-    the next one as it gets too long, or the heading that it belongs to.
+    While the text grows, the pages before the last do not change, except that a block that has become too long, or its
+    end, moves to the next page with its heading.
     """
     growing = stage.growing and not context.ended
     body = _body(stage, growing)
     called = tuple(int(id) for id in stage.calls if id.isdecimal())[:CALLS]
     mentions = [" ".join(f"<@{id}>" for id in called)] if called else []
-    links = [*mentions, *(shortened(one, NOTE, size) for one in stage.links)]
+    links = [*mentions, *(shortened(link, NOTE, size) for link in stage.links)]
     notes = FOOTER.notes(stage, context, links, _too_large(stage, context.say))
     failed = FOOTER.failed(stage, context)
     offered = [
-        replace(one, prompt=one.prompt and f"-# {literal(one.prompt, 120)}")
-        for one in (() if growing else offers(stage, context.run, LABEL, size))
+        replace(offer, prompt=offer.prompt and f"-# {literal(offer.prompt, 120)}")
+        for offer in (() if growing else offers(stage, context.run, LABEL, size))
     ]
-    fixed = [*failed, *(one.prompt for one in offered)]
-    room = CONTENT - SPARE - sum(size(one) + 1 for one in fixed if one)
+    fixed = [*failed, *(offer.prompt for offer in offered)]
+    room = CONTENT - SPARE - sum(size(line_fixed) + 1 for line_fixed in fixed if line_fixed)
     lasting = "\n".join(notes)
     if size(body[-1]) + size(lasting) + 1 > room:
-        body = [one for one in body if one] + pack([Piece(one, "\n") for one in notes], BODY, size)
+        body = [part for part in body if part] + pack([Piece(part, "\n") for part in notes], BODY, size)
         lasting = ""
     if size(body[-1]) > room:
         body.append("")
     batches = [] if growing or context.no_files else uploads(stage)
-    full_pages = [Page((Card((one,), ANSWER),), one) for one in body[:-1]]
+    full_pages = [Page((Card((part,), ANSWER),), part) for part in body[:-1]]
     last = _last(stage, context, body[-1], lasting, failed, offered, batches[-1] if batches else [])
     for files in batches[:-1]:
-        alts = FOOTER.as_fit([f"-# {literal(one.alt, ALT)}" for one in files if one.alt], BODY)
+        alts = FOOTER.as_fit([f"-# {literal(file.alt, ALT)}" for file in files if file.alt], BODY)
         full_pages.append(Page((Card(tuple(files), ANSWER),), "\n".join(alts)))
     return _spoken([*full_pages, replace(last, calls=called)], stage)
 
 
 def _name(stage: StageContent) -> str:
-    """The line that says who speaks, "" where that is the bot."""
+    """The line with the speaker's name, "" for the bot."""
     named = literal(clean(stage.speaker.name), NAME) if stage.speaker is not None else ""
     return f"**{named}**" if named else ""
 
 
-def _spoken(made: list[Page], stage: StageContent) -> list[Page]:
-    """The pages of a stage, as its speaker's."""
+def _spoken(stage_pages: list[Page], stage: StageContent) -> list[Page]:
+    """The pages with the stage's speaker."""
     if not (name := _name(stage)):
-        return made
-    return [replace(one, speaker=stage.speaker, name="" if n else name) for n, one in enumerate(made)]
+        return stage_pages
+    return [
+        replace(page, speaker=stage.speaker, name="" if n else name) for n, page in enumerate(stage_pages)
+    ]
 
 
-def asked(origin_asked: str, author_id: int, link: int | None, say: Words) -> Page:
-    """Who asked what, and the thread or channel where the answer is."""
+def root_page(origin_asked: str, author_id: int, link: int | None, say: Words) -> Page:
+    """The root message: who asked what, and a link to the thread or channel of the answer."""
     lines = [say("page.asked", who=f"<@{author_id}>")]
     words = clean(origin_asked).strip()
     if words:
@@ -138,21 +140,21 @@ def asked(origin_asked: str, author_id: int, link: int | None, say: Words) -> Pa
 
 
 def _body(stage: StageContent, growing: bool) -> list[str]:
-    """The title and the text, a string a message."""
-    found = pieces(stage.text, BODY)
+    """The title and the text, one string per message."""
+    body_pieces = pieces(stage.text, BODY)
     if name := _name(stage):
-        found.insert(0, Piece(name, "\n", leads=True))
+        body_pieces.insert(0, Piece(name, "\n", leads=True))
     title = literal(clean(stage.title), 200)
     if title:
-        found.insert(0, Piece(f"### {title}", "\n", leads=True))
-    body = pack(found, BODY, size, divided) or [""]
+        body_pieces.insert(0, Piece(f"### {title}", "\n", leads=True))
+    body = pack(body_pieces, BODY, size, divided) or [""]
     if growing and stage.text.strip():
         body[-1] += f"\n{CURSOR}" if body[-1].endswith("```") else f" {CURSOR}"
     return body
 
 
 def _too_large(stage: StageContent, say: Words) -> list[str]:
-    """What is said of the files that Discord does not take."""
+    """Sentences about files that are too large for Discord."""
     sentences = []
     for file in stage.files:
         if len(file.data) > FILE_BYTES:
@@ -172,13 +174,13 @@ def _last(
 ) -> Page:
     passing = FOOTER.passing(stage, context, wordless=not stage.text.strip())
     under = _joined([notes, passing])
-    prompts = [one.prompt for one in offered]
-    used = sum(size(one) + 1 for one in (text, notes, *failed, *prompts) if one) + SPARE
-    found = FOOTER.sources(stage.citations, stage.text, context.say)
-    listed, hidden = FOOTER.fitting(found, min(SOURCES, TEXT - PASSING - used), context.say, quotes=True)
+    prompts = [offer.prompt for offer in offered]
+    used = sum(size(part) + 1 for part in (text, notes, *failed, *prompts) if part) + SPARE
+    sources = FOOTER.sources(stage.citations, stage.text, context.say)
+    listed, hidden = FOOTER.fitting(sources, min(SOURCES, TEXT - PASSING - used), context.say, quotes=True)
     plain_passing = passing if size(passing) < CONTENT - used else ""
     room = CONTENT - used - size(plain_passing)
-    plainly, left_out = FOOTER.fitting(found, room, context.say, quotes=False)
+    plainly, left_out = FOOTER.fitting(sources, room, context.say, quotes=False)
 
     parts: list[Part] = [text] if text else []
     parts += files
@@ -189,8 +191,8 @@ def _last(
     if not parts and not failed and not offered:
         parts.append(f"-# {context.say('page.nothing')}")
     chosen: list[Part] = []
-    for one in offered:
-        chosen += [one.prompt, one.buttons] if one.prompt else [one.buttons]
+    for offer in offered:
+        chosen += [offer.prompt, offer.buttons] if offer.prompt else [offer.buttons]
     if chosen and parts:
         chosen.insert(0, Rule())
     if stage.growing and not context.ended:
@@ -203,14 +205,14 @@ def _last(
     row = controls(stage, context, more=bool(hidden or left_out))
     if row:
         cards.append(Card((row,)))
-    alts = [f"-# {literal(one.alt, ALT)}" for one in files if one.picture and one.alt]
-    words = [one for one in parts if isinstance(one, str) and one not in (listed, under)]
+    alts = [f"-# {literal(file.alt, ALT)}" for file in files if file.picture and file.alt]
+    words = [part for part in parts if isinstance(part, str) and part not in (listed, under)]
     says = [*words, plainly, notes, plain_passing, *failed, *prompts]
     return Page(tuple(cards), _joined([*says, *FOOTER.as_fit(alts, CONTENT - size(_joined(says)) - SPARE)]))
 
 
 def uploads(stage: StageContent) -> list[list[Shown]]:
-    """What can be sent, by message. It comes once the stage is closed, so that nothing is uploaded twice."""
+    """The files that can be sent, by message. They are sent once the stage is finished, so none is uploaded twice."""
     batches: list[list[Shown]] = []
     taken: set[str] = set()
     weight = 0
@@ -236,39 +238,45 @@ def folded(stages: Sequence[StageContent], context: PageContext) -> Page:
     *earlier, last = stages
     whole = replace(
         last,
-        links=[*map(_line, earlier), *(link for one in stages for link in one.links)],
-        notices=[notice for one in stages for notice in one.notices],
-        citations=[cited for one in stages for cited in one.citations],
-        choices=[group for one in stages for group in one.choices],
-        files=[file for one in stages for file in one.files],
+        links=[*map(_line, earlier), *(link for stage in stages for link in stage.links)],
+        notices=[notice for stage in stages for notice in stage.notices],
+        citations=[cited for stage in stages for cited in stage.citations],
+        choices=[group for stage in stages for group in stage.choices],
+        files=[file for stage in stages for file in stage.files],
         first_choice=stages[0].first_choice,
-        counts={number: votes for one in stages for number, votes in one.counts.items()},
+        counts={number: votes for stage in stages for number, votes in stage.counts.items()},
     )
-    made = pages(whole, context)
-    if len(made) == 1 and not any(len(one.text) > SHORT for one in earlier):
-        return made[0]
+    folded_pages = pages(whole, context)
+    if len(folded_pages) == 1 and not any(len(stage.text) > SHORT for stage in earlier):
+        return folded_pages[0]
     if not last.growing and not context.no_files:
         whole.files.insert(0, whole_file(stages, context))
         whole.notices.append(context.say("thread.in_file"))
-        kept = _for_one_message(whole.files)
-        if left := len(whole.files) - len(kept):
-            whole.files = kept
-            whole.notices.append(context.say("page.more", n=left))
-        made = pages(whole, context)
+        fitting = _for_one_message(whole.files)
+        if hidden := len(whole.files) - len(fitting):
+            whole.files = fitting
+            whole.notices.append(context.say("page.more", n=hidden))
+        folded_pages = pages(whole, context)
     for room in ROOMS:
-        if len(made) == 1:
+        if len(folded_pages) == 1:
             break
         whole.text = (split(last.text, room) or [""])[0] + " …"
-        made = pages(whole, context)
-    return made[-1]
+        folded_pages = pages(whole, context)
+    return folded_pages[-1]
 
 
 def whole_file(stages: Sequence[StageContent], context: PageContext) -> Attachment:
-    """All that the stages say, with what their sources are."""
+    """All text of the stages, with their sources."""
     parts = []
-    for one in stages:
-        parts += [f"# {one.title}" if one.title else "", _name(one), one.text, *one.notices, one.failed]
-    cited = {source.n: source for one in stages for source in one.citations}
+    for stage in stages:
+        parts += [
+            f"# {stage.title}" if stage.title else "",
+            _name(stage),
+            stage.text,
+            *stage.notices,
+            stage.failed,
+        ]
+    cited = {source.n: source for stage in stages for source in stage.citations}
     sources = [_source(cited[n], context.say) for n in sorted(cited)]
     text = "\n\n".join(part.strip() for part in [*parts, "\n".join(sources)] if part.strip())
     return Attachment(f"{context.run[:8]}.md", "text/markdown", text.encode("utf-8", errors="replace"))
@@ -277,24 +285,24 @@ def whole_file(stages: Sequence[StageContent], context: PageContext) -> Attachme
 def beside(
     page: Page, stages: Sequence[StageContent], context: PageContext, note: str, *, file: bool
 ) -> Page:
-    """The page's own text, which goes no further than that: `note` says where all of it is.
+    """The page's own text and a `note` that says where all of it is; with `file` the whole answer as a file.
 
-    With the file there is everything in it; the buttons are those of the last stage.
+    The buttons are those of the last stage.
     """
     body = next((part for card in page.cards for part in card.parts if isinstance(part, str)), "")
-    said = f"-# ⓘ {note}"
-    others = [other for one in stages for other in one.files]
-    kept = _for_one_message([whole_file(stages, context), *others]) if file else []
-    attached = uploads(replace(stages[-1], files=kept))[:1]
+    note_line = f"-# ⓘ {note}"
+    others = [other for stage in stages for other in stage.files]
+    attachments = _for_one_message([whole_file(stages, context), *others]) if file else []
+    attached = uploads(replace(stages[-1], files=attachments))[:1]
     rows = pages(stages[-1], replace(context, no_files=""))[-1].rows
-    parts: list[Part] = [body, *(one for batch in attached for one in batch), Rule(), said]
-    plain = shortened(body, CONTENT - SPARE - size(said), size)
+    parts: list[Part] = [body, *(upload for batch in attached for upload in batch), Rule(), note_line]
+    plain = shortened(body, CONTENT - SPARE - size(note_line), size)
     cards = [Card(tuple(part for part in parts if part), ANSWER), *(Card((row,)) for row in rows)]
-    return Page(tuple(cards), f"{plain}\n{said}")
+    return Page(tuple(cards), f"{plain}\n{note_line}")
 
 
 def without_buttons(page: Page) -> Page:
-    """The same for where they would lead nowhere."""
+    """The page without buttons, for a place where they would not work."""
     cards = (
         Card(tuple(part for part in card.parts if not isinstance(part, tuple)), card.colour)
         for card in page.cards
@@ -308,8 +316,8 @@ def _source(cited: Citation, say: Words) -> str:
 
 
 def _for_one_message(files: Sequence[Picture | Attachment]) -> list[Picture | Attachment]:
-    """The first files that one message takes, and those that none does, which the page will say."""
-    kept: list[Picture | Attachment] = []
+    """The first files that one message takes, and those that are too large for any, which the page mentions."""
+    fitting: list[Picture | Attachment] = []
     count = weight = 0
     for file in files:
         length = len(file.data)
@@ -317,8 +325,8 @@ def _for_one_message(files: Sequence[Picture | Attachment]) -> list[Picture | At
             if count == FILES or weight + length > REQUEST_BYTES:
                 continue
             count, weight = count + 1, weight + length
-        kept.append(file)
-    return kept
+        fitting.append(file)
+    return fitting
 
 
 def _line(stage: StageContent) -> str:

@@ -1,5 +1,5 @@
-"""The commands that are Discord's own, and in no row of the table: /free-chat, whether plain messages in one of the
-bot's threads are for the bot; /setup, what is in place for the bot on this server, for who manages it.
+"""The commands of Discord alone, in no row of the table: /free-chat switches whether plain messages in one of the bot's
+threads are for the bot; /setup shows the checklist of this server to those who manage it.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from discord.app_commands import locale_str
 from discord.ext import commands
 
 from bot.adapters.discord.installed.setup import examine, listed
-from bot.adapters.discord.received.commands import named, said
-from bot.adapters.discord.received.placing import PLATFORM, Location, spot
+from bot.adapters.discord.received.commands import localized_name, localized_sentence
+from bot.adapters.discord.received.placing import PLATFORM, Location, location_of
 from bot.adapters.discord.shown import replies
 
 if TYPE_CHECKING:
@@ -26,37 +26,40 @@ class FreeChat(commands.Cog):
         self._client = client
 
     @app_commands.command(
-        name=locale_str("free-chat", key="names.free_chat"), description=said("welcome.free_chat")
+        name=locale_str("free-chat", key="names.free_chat"),
+        description=localized_sentence("welcome.free_chat"),
     )
-    @app_commands.describe(on=said("welcome.free_chat_option"))
-    @app_commands.rename(on=named("on", "option"))
+    @app_commands.describe(on=localized_sentence("welcome.free_chat_option"))
+    @app_commands.rename(on=localized_name("on", "option"))
     @app_commands.allowed_installs(guilds=True, users=False)
     @app_commands.allowed_contexts(guilds=True, dms=False, private_channels=False)
     async def free_chat(self, interaction: discord.Interaction[Client], on: bool) -> None:
-        say, here = self._client.intake.words(interaction), spot(interaction)
+        say, location = self._client.intake.words(interaction), location_of(interaction)
         threads = self._client.app.records.threads
-        held = await threads.held(here.space, str(here.channel)) if here.thread else None
+        held = await threads.held(location.space, str(location.channel)) if location.thread else None
         if held is None:
             await replies.tell(interaction, say("welcome.free_chat_where"))
-        elif not await self._may(interaction, here, held):
+        elif not await self._may(interaction, location, held):
             await replies.tell(interaction, say("welcome.free_chat_who"))
         elif on and not self._client.intents.message_content:
             await replies.tell(interaction, say("welcome.free_chat_intent"))
         else:
-            await threads.set_free_chat(here.space, held.real, on)
+            await threads.set_free_chat(location.space, held.real, on)
             who = discord.utils.escape_markdown(interaction.user.display_name)
-            # For everybody in the thread to see: it says who is listening.
+            # For everybody in the thread, because it concerns what the bot reads.
             await interaction.response.send_message(
                 say("welcome.free_chat_on" if on else "welcome.free_chat_off", who=who),
                 allowed_mentions=discord.AllowedMentions.none(),
             )
 
-    async def _may(self, interaction: discord.Interaction[Client], here: Location, held: ThreadRow) -> bool:
-        """Who may manage threads, and whose conversation it is."""
+    async def _may(
+        self, interaction: discord.Interaction[Client], location: Location, held: ThreadRow
+    ) -> bool:
+        """Whether the person may manage threads, or has begun the conversation."""
         if interaction.permissions.manage_threads:
             return True
         sessions = self._client.app.records.sessions
-        session = await sessions.active(here.space, PLATFORM, held.channel, held.thread)
+        session = await sessions.active(location.space, PLATFORM, held.channel, held.thread)
         return session is not None and session.author_id == str(interaction.user.id)
 
 
@@ -64,13 +67,15 @@ class Setup(commands.Cog):
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    @app_commands.command(name=locale_str("setup", key="names.setup"), description=said("welcome.setup"))
+    @app_commands.command(
+        name=locale_str("setup", key="names.setup"), description=localized_sentence("welcome.setup")
+    )
     @app_commands.default_permissions(manage_guild=True)
     @app_commands.allowed_installs(guilds=True, users=False)
     @app_commands.allowed_contexts(guilds=True, dms=False, private_channels=False)
     async def setup(self, interaction: discord.Interaction[Client]) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
         say = self._client.intake.words(interaction)
-        space, may = spot(interaction).space, interaction.app_permissions
+        space, may = location_of(interaction).space, interaction.app_permissions
         text = listed(await examine(self._client, interaction.guild, space, may, say), say)
         await replies.at_length(interaction, text)
