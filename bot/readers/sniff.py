@@ -105,6 +105,8 @@ _MARKUP: Final = re.compile(
 _SCREENPLAY: Final = re.compile(
     rb"\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!DOCTYPE.{0,2000}?>\s*)?<FinalDraft\b", re.DOTALL
 )
+_DECLARED: Final = re.compile(rb"\s*(?:<\?xml[^>]{0,200}>\s*)?<!DOCTYPE\b", re.IGNORECASE)
+"""Of what kind such XML is stands behind a declaration that may be longer than a file's head."""
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
@@ -154,7 +156,7 @@ def kind_of(data: bytes) -> Kind | None:
         return HTML
     if _SCREENPLAY.match(head):
         return FINAL_DRAFT
-    return TEXT if _is_text(head) else None
+    return TEXT if _is_text(head) and not _DECLARED.match(head) else None
 
 
 def _zip(data: bytes) -> Kind | None:

@@ -57,12 +57,12 @@ _CREDIT: Final = re.compile(
 def read(name: str, data: bytes, progress: Progress) -> Document:
     """The script in `data`; blocking.
 
-    Raises Sorry: "library.file_damaged", "library.file_bomb" also for any document type declaration, and
-    "library.file_template" for a template without a script.
+    Raises Sorry: "library.file_damaged", "library.file_bomb", "library.file_declares" for any document type
+    declaration, and "library.file_template" for a template without a script.
     """
     root = parsed(name, data)
     if root.getroottree().docinfo.doctype:
-        raise Sorry("library.file_bomb", name=name)
+        raise Sorry("library.file_declares", name=name)
     if _tag(root) != "FinalDraft":
         raise Sorry("library.file_damaged", name=name)
     elements = tuple(element for part in root if _tag(part) == "Content" for element in _elements(part, [0]))

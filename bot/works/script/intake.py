@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 KINDS: Final = (".fdx", ".fountain", ".pdf")
 TITLE_CHARS: Final = 200
 LISTED: Final = 20
-"""Scenes that are named of those that a draft changed, and files of those that failed."""
+"""Scenes that are named of those that a draft changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,8 @@ class ScriptIntake:
         if not named and not request.files:
             raise Sorry("script.no_files")
         files, refused = await files_of(run, self._incoming, named, self._max_bytes)
-        yield Stage("script", say("script.reading_title", n=len(files) + len(refused)))
+        given = len(files) + len(refused)
+        yield Stage("script", say("script.reading_title", n=given))
         if not files and not refused:
             raise Sorry("script.no_files")
         if request.verb == "replace" and len(files) > 1:
@@ -97,7 +98,7 @@ class ScriptIntake:
             if not taken.known and await self._analysing.begin(run, f"analyse:{n}", taken.id):
                 lines.append(say("script.analysing"))
             yield Text("\n".join(lines) + "\n\n")
-        for event in failures(refused[:LISTED], len(files) + len(refused), say):
+        for event in failures(refused, given, say):
             yield event
 
 
@@ -140,7 +141,15 @@ class _Taking:
             raise Sorry("library.file_kind", kinds=", ".join(KINDS))
         if self._document is None:
             data = await asyncio.to_thread(read_whole, self._file.path, self._max_bytes)
-            self._document = await self._reading.read(name, data)
+            try:
+                self._document = await self._reading.read(name, data)
+            except Sorry as sorry:
+                if sorry.key in (
+                    "library.file_wrong_kind",
+                    "library.file_other_kind",
+                ):  # as a book it may be read
+                    raise Sorry("script.wrong_kind", name=name, kind=sorry.values["kind"]) from sorry
+                raise
         if self._document.screenplay is None:
             raise Sorry("cli.no_script")
         return self._document.screenplay

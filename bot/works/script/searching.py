@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
@@ -62,20 +63,27 @@ class SceneSearch:
         return " ".join(sorted(dict.fromkeys(self.terms(text)), key=self.rarity, reverse=True)[:most])
 
     def window(self, text: str, wanted: Iterable[str], chars: int) -> str:
-        """So many characters of the text, whole lines where they fit: the part that holds most of the terms."""
+        """So many characters of the text, whole lines where they are short: the part that holds most of the terms."""
         if len(text) <= chars:
             return text
-        lines = text.split("\n")
+        # Of a line that is longer than half of it, parts.
+        part = max(1, chars // 4)
+        parts = re.compile(rf"(?s).{{1,{part}}}(?:\s+|\Z)|.{{{part}}}")
+        lines = [
+            piece
+            for line in text.splitlines(keepends=True)
+            for piece in (parts.findall(line) if len(line) > chars // 2 else [line])
+        ]
         wanted = set(wanted)
         weights = [sum(self.rarity(term) for term in wanted.intersection(self.terms(line))) for line in lines]
         best, at, weight, length, first = -1.0, 0, 0.0, 0, 0
         for last, line in enumerate(lines):
             weight += weights[last]
-            length += len(line) + 1
-            while length > chars + 1 and first < last:
+            length += len(line)
+            while length > chars and first < last:
                 weight -= weights[first]
-                length -= len(lines[first]) + 1
+                length -= len(lines[first])
                 first += 1
             if weight > best + 1e-9:
                 best, at = weight, first
-        return "\n".join(lines[at:])[:chars]
+        return "".join(lines[at:])[:chars].rstrip()

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.events import Attachment, Author, Choices, Event, Failed, OptionValue, Picture, Place, Request
+from bot.events import Attachment, Author, Choices, Event, OptionValue, Picture, Place, Request
 from bot.readers.screenplay.elements import Element, Screenplay
 from bot.readers.screenplay.final_draft import read
 from bot.readers.screenplay.fountain import fountain as parsed
@@ -210,27 +210,6 @@ async def test_a_person_s_scripts_go_with_them_and_into_their_file(tmp_path: Pat
         assert await scripts.all(Reader("local", "ada", "terminal", "c", "t")) == []
         assert len(await scripts.all(Reader("local", "bo"))) == 1
         assert await scripts.focus(Reader("local", "ada", "terminal", "c", "t")) is None
-
-
-@pytest.mark.slow
-async def test_what_is_no_script_is_told_in_a_sentence(tmp_path: Path) -> None:
-    async with room(tmp_path) as here:
-        bad = {
-            "empty.fdx": b"",
-            "bomb.fdx": b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "cc">]><FinalDraft>&b;</FinalDraft>',
-            "cut.fdx": b"<FinalDraft><Content><Paragraph",
-            "template.fdx": b'<FinalDraft Template="Yes"><Content/></FinalDraft>',
-            "notes.txt": b"INT. HUT - DAY\n\nA net.\n",
-            "prose.fountain": b"Nobody has written a heading here.",
-        }
-        for name, data in bad.items():
-            events = await here.events(ADA, "script add", paths=[here.desk.file(name, data)])
-            assert any(isinstance(one, Failed) for one in events), name
-            assert name in words_of(events)
-        assert "0 screenplays" in await here.said(ADA, "list")
-        assert "attach one file" in await here.said(
-            ADA, "replace", paths=[here.desk.file(name, PIER) for name in ("a.fountain", "b.fountain")]
-        )
 
 
 @pytest.mark.slow

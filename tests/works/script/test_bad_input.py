@@ -1,0 +1,157 @@
+"""What is no script, or a strange one, given to `/script add`: one clear sentence each, and nothing is lost.
+
+Time is the processor's, of the bot and of the parsers' processes; memory is bounded by the parser's own limits.
+"""
+
+from __future__ import annotations
+
+import resource
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from bot.events import Attachment, Failed, Notice, Text
+from storage.scripts import Reader
+from tests.works.course.desk import opened, words_of
+from tests.works.script.test_scripts import ADA, BO, PIER, Room
+
+pytestmark = [pytest.mark.slow]
+
+HEAD = b'<?xml version="1.0" encoding="UTF-8"?>\n'
+LAUGHS = b"".join(
+    b'<!ENTITY l%d "%s">' % (n, b"&l%d;" % (n - 1) * 10 if n else b"lol" * 10) for n in range(10)
+)
+HEADING = b'<Paragraph Type="Scene Heading" Number="%b"><Text>INT. ROOM - DAY</Text></Paragraph>'
+ACTION = b'<Paragraph Type="Action"><Text>%b</Text></Paragraph>'
+LONGEST_S = 20.0
+"""Of one file, all processes together, in processor time; most take a tenth of a second."""
+
+
+def fdx(content: bytes, before: bytes = b"") -> bytes:
+    return (
+        HEAD + before + b'<FinalDraft DocumentType="Script"><Content>' + content + b"</Content></FinalDraft>"
+    )
+
+
+def refused() -> dict[str, tuple[bytes, str]]:
+    """By the file's name: what is in it, and what is said of it."""
+    quadratic = b'<!DOCTYPE F [<!ENTITY a "%b">]>' % (b"a" * 60_000)
+    outside = b'<!DOCTYPE F [<!ENTITY e SYSTEM "file:///etc/passwd">]>'
+    return {
+        "laughs.fdx": (
+            fdx(ACTION % b"&l9;", b"<!DOCTYPE F [%b]>" % LAUGHS),
+            "unpacked it would take far more room",
+        ),
+        "outside.fdx": (fdx(ACTION % b"&e;", outside), "a document type of its own (DTD)"),
+        "quadratic.fdx": (fdx(ACTION % (b"&a;" * 2_000_000), quadratic), "far more room than a document"),
+        "deep.fdx": (
+            fdx(b"<Paragraph>" * 200_000 + b"</Paragraph>" * 200_000),
+            "far more room than a document",
+        ),
+        "cut.fdx": (fdx(HEADING % b"1" + ACTION % b"Rain.")[:-40], "damaged or cut off"),
+        "template.fdx": (
+            HEAD + b'<FinalDraft Template="Yes"><Content/></FinalDraft>',
+            "a template of Final Draft",
+        ),
+        "empty.fdx": (b"", "the file is empty"),
+        "empty.fountain": (b"", "the file is empty"),
+        "picture.fdx": (b"\x89PNG\r\n\x1a\n" + bytes(500), "it is a picture"),
+        "fountain.fdx": (
+            PIER.encode(),
+            "its contents are TXT, whatever its name says. A script's name ends in .fdx",
+        ),
+        "page.fdx": (b"<html><body>INT. ROOM</body></html>", "its contents are HTML, whatever its name says"),
+        "play.docx": (fdx(HEADING % b"1"), "I read .fdx, .fountain, .pdf"),
+        "play.txt": (PIER.encode(), "I read .fdx, .fountain, .pdf"),
+        "large.fdx": (
+            fdx(HEADING % b"1" + ACTION % (b"x" * 25_000_000)),
+            "25.1 MB is more than the limit of 20 MB",
+        ),
+        "large.fountain": (b"INT. A\n\n" + b"word " * 5_000_000, "more than the limit of 20 MB"),
+        "prose.fountain": (b"Nobody has written a heading here.", "there is no scene heading in it"),
+    }
+
+
+def spent() -> float:
+    own = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in own)
+
+
+async def test_what_is_no_script_is_said_in_a_sentence_and_loses_nothing(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        room = Room(desk)
+        await room.has(ADA)
+        for name, (data, why) in refused().items():
+            before = spent()
+            events = await room.events(ADA, "script add", paths=[desk.file(name, data)])
+            (sentence,) = [one.text for one in events if isinstance(one, Notice)]
+            assert sentence.startswith(f"{name}: ")
+            assert why in sentence, (name, sentence)
+            (failed,) = [one.text for one in events if isinstance(one, Failed)]
+            assert failed == "Not added: 1 of 1 file."
+            assert "root:" not in words_of(events)
+            assert spent() - before < LONGEST_S, name
+        assert "1 screenplay\n" in await room.said(ADA, "list")
+        # A file that cannot be read holds up none of those that come with it.
+        good, bad = (
+            desk.file("good.fountain", PIER.replace("The Pier", "The Mole")),
+            desk.file("cut.fdx", b"<Final"),
+        )
+        told = await room.said(ADA, "add", paths=[bad, good])
+        assert "Took in “The Mole”: 3 scenes" in told
+        assert "Not added: 1 of 2 files." in told
+        assert "attach one file" in await room.said(ADA, "replace", paths=[good, good])
+        # A new draft that cannot be read leaves the one that is there.
+        assert "cut.fdx: " in await room.said(ADA, "replace", paths=[bad], script="The Mole")
+        assert "Three hundred knots." in await room.said(ADA, "scene", "1", script="The Mole")
+
+
+async def test_a_scene_of_100_000_words_is_a_scene(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        room, before = Room(desk), spent()
+        words = " ".join(f"word{n % 5_000}" for n in range(100_000))
+        assert "Took in “play”: 1 scene" in await room.add(
+            ADA, f"Title: play\n\nINT. ROOM - DAY\n\n{words}\n"
+        )
+        events = await room.events(ADA, "script scene", "1")
+        (whole,) = [one for one in events if isinstance(one, Attachment)]
+        assert len(whole.data.split()) == 100_004
+        assert max(len(one.text) for one in events if isinstance(one, Text)) < 7_000
+        assert "**1 scene" in await room.said(ADA, "report")
+        answer = await room.said(ADA, "ask", "Where is word4711 said?")
+        assert "word4711" in answer
+        assert len(answer) < 4_000
+        for form in ("fountain", "markdown", "csv"):
+            assert any(
+                isinstance(one, Attachment) for one in await room.events(ADA, "script export", **{"as": form})
+            )
+        assert spent() - before < LONGEST_S
+
+
+async def test_numbers_that_a_script_gives_are_understood_or_asked_about(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        room = Room(desk)
+        labels = (b"12A", b"A12", b"12", b"12", b"7")
+        scenes = b"".join(HEADING % label + ACTION % (b"Rain on %b." % label) for label in labels)
+        path = desk.file("numbers.fdx", fdx(scenes))
+        assert "5 scenes" in await room.said(ADA, "add", paths=[path], visible="me")
+        told = partial(room.said, ADA, script="numbers")
+        assert "Rain on 12A." in await told("scene", "12a")
+        assert "Rain on A12." in await told("scene", "A12")
+        assert "Rain on 7." in await told("scene", "5")
+        # A plain number is a place, and never what the script calls the scene.
+        for verb, text in (("scene", "12"), ("ask", "What happens in scene 12?"), ("ask", "Scene 9,999?")):
+            assert "this screenplay has scenes 1 to 5" in await told(verb, text), text
+        assert "Rain on 12A." in await told("ask", "What happens in scene 12A?")
+        # Who may not read it learns nothing of it by its id, in any way.
+        (row,) = await desk.app.house.scripts.all(Reader("local", "ada"))
+        for name in (row.id, row.alias):
+            for verb in ("scenes", "report", "analysis", "ideas", "export", "remove", "share"):
+                assert f"no screenplay “{name}”" in await room.said(
+                    BO, verb, name
+                ) or "is no screenplay that you" in (await room.said(BO, verb, name))
+            for verb, text in (("scene", "1"), ("ask", "Rain?"), ("brainstorm", "Rain"), ("drop", "1")):
+                assert "Rain on" not in (said := await room.said(BO, verb, text, script=name))
+                assert "no screenplay" in said
+            assert "no screenplay" in await room.said(BO, "replace", paths=[path], script=name)
