@@ -211,7 +211,19 @@ def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() ->
     private = {row.path for row in TABLE if row.option("private")}
     rules = {f"rules {name}" for name in ("ask", "lookup", "roll", "books", "see")}
     council = {f"council {name}" for name in ("ask", "show", "export", "stats")}
-    told = ("ask", "branches", "ideas", "show", "recall", "recap", "state", "characters", "plot")
+    told = (
+        "ask",
+        "branches",
+        "ideas",
+        "show",
+        "recall",
+        "recap",
+        "state",
+        "characters",
+        "plot",
+        "export",
+        "share",
+    )
     story = {f"story {name}" for name in told}
     course = {f"course {name}" for name in ("ask", "list", "outline", "quiz")}
     script = {

@@ -78,7 +78,12 @@ HOMES = {
     "dateparser": ("bot.dates",),
     "sqlalchemy": ("storage", "bot.runs.engine"),
     "alembic": ("storage.migrations",),
-    "matplotlib": ("bot.works.council.chart", "bot.works.story.tree", "bot.works.script.picture"),
+    "matplotlib": (
+        "bot.works.council.chart",
+        "bot.works.story.tree",
+        "bot.works.story.exchange.epub",
+        "bot.works.script.picture",
+    ),
     "onnxruntime": ("bot.retrieval",),
     "tokenizers": ("bot.retrieval",),
     "hibari": ("bot.speech.engines.child",),

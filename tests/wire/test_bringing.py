@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sqlite3
 from contextlib import closing
@@ -51,6 +52,15 @@ async def test_a_card_that_is_attached_becomes_a_story(platform: str, take: Take
     bad = await brought(d, platform, tmp_path, "bare.png", a_png())
     await d.rest(runs + 2)
     assert "bare.png was not taken in: it holds no character card." in shown(bad)
+    verb = "exchange export" if platform == "discord" else "story export"
+    out = await d.command(ANA, verb, story="Mira", **{"as": "card-json"})
+    await d.rest(runs + 3)
+    if platform == "terminal":  # a program's: see docs/json.md
+        [file] = [one for run in out.runs() for one in d._events(run) if one["event"] == "attachment"]
+        name, data = file["name"], base64.b64decode(file["data"])
+    else:
+        [(name, data)] = [(file.name, file.data) for one in out.messages() for file in one.files]
+    assert (name, json.loads(data)) == ("Mira.json", V3)
     d.check()
 
 

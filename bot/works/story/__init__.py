@@ -33,6 +33,9 @@ AGREED: Final = (
     Option("veils", "verbs.option_veils", long=True),
 )
 """What a table agrees on for its safety."""
+EXPORTS: Final = ("markdown", "epub", "json", "chat", "card", "card-json", "lorebook")
+"""What `/story export` writes; the first unless another is named."""
+_OF_STORY = Argument("story", "verbs.arg_story", required=False, completes="story")
 _SCENE = Option("scene", "verbs.option_scene", "number", most=100_000)
 
 VERBS: tuple[Verb, ...] = (
@@ -338,6 +341,28 @@ VERBS: tuple[Verb, ...] = (
         group="exchange",
     ),
     Verb("story", "history", "verbs.story_history", "/story history", background=True, group="exchange"),
+    Verb(
+        "story",
+        "export",
+        "verbs.story_export",
+        "/story export --as epub",
+        argument=_OF_STORY,
+        options=(
+            Option("as", "verbs.option_export_as", choices=EXPORTS),
+            Option("character", "verbs.option_export_character"),
+            PRIVATE,
+        ),
+        group="exchange",
+    ),
+    Verb(
+        "story",
+        "share",
+        "verbs.story_share",
+        "/story share",
+        argument=_OF_STORY,
+        options=(PRIVATE,),
+        group="exchange",
+    ),
 )
 
 
@@ -346,6 +371,7 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.story.asking import Asking
     from bot.works.story.bringing import Bringing
     from bot.works.story.extracting import Extracting
+    from bot.works.story.handing_out import HandingOut
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
     from bot.works.story.outlining import Outlining
@@ -412,6 +438,7 @@ def make(house: House, runs: Runs) -> Work:
             logs, memory, house.incoming, house.whole_threads, house.config.section(LibraryConfig).max_bytes
         ),
         Safety(logs, runs, adults, checks=checks),
+        HandingOut(logs, adults),
     )
 
 

@@ -136,6 +136,10 @@ class Logs:
             self._folded.popitem(last=False)
         return known
 
+    async def copy(self, space: str, story: str, branch: str) -> Story:
+        """A branch as it stands now, as an object of its own: for a thread."""
+        return await self._fold(space, story, await self._parts(space, story, branch))
+
     async def _anew(self, space: str, story: str, branch: str, at: int) -> Story:
         return await self._fold(space, story, await self._parts(space, story, branch, at))
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bot.works.story.asking import Asking
     from bot.works.story.bringing import Bringing
     from bot.works.story.extracting import Extracting
+    from bot.works.story.handing_out import HandingOut
     from bot.works.story.log import Story
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
@@ -57,7 +58,9 @@ class Stories:
         outlining: Outlining,
         bringing: Bringing,
         safety: Safety,
+        handing_out: HandingOut,
     ) -> None:
+        self._handing_out = handing_out
         self._bringing = bringing
         self._safety = safety
         self._outlining = outlining
@@ -96,6 +99,7 @@ class Stories:
             "history": self._bringing.history,
             "stopcard": self._safety.stopcard,
             "safety": self._safety.agree,
+            **dict.fromkeys(("export", "share"), self._handing_out.run),
             "edited": self._rewording.edited,
             "reword": self._rewording.answered,
             **({"fork": self._table.apart} if run.request.options.get("thread") else {}),

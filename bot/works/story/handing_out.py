@@ -1,0 +1,224 @@
+"""What players take along: a story as a book, as JSON or as a chat, its characters as cards, its lore as World Info.
+
+Nothing here is kept as a step: it is read anew after a crash, for a step would be one more copy of all of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from bot.events import Attachment, Event, Request, Run, Sorry, Stage, Text
+from bot.incoming import safe
+from bot.markdown import harmless
+from bot.words import Words, words
+from bot.works.story import cast
+from bot.works.story.context import AGREED
+from bot.works.story.exchange import card, png
+from bot.works.story.exchange.book import book_of, markdown
+from bot.works.story.exchange.chat import sillytavern
+from bot.works.story.exchange.epub import epub
+from bot.works.story.exchange.lorebook import world_info
+from bot.works.story.exporting import exported
+from bot.works.story.logs import Logs, spot
+from bot.works.story.safety import check_rating
+from storage.stories import BranchRow, NodeRow
+
+if TYPE_CHECKING:
+    from bot.works.story.log import Story
+    from bot.works.story.safety import Adults
+    from storage.stories import StoryRow
+
+SHARED: Final = ("title", "premise", "genre", "tone", "view", "length", "mode", "plot_check_mode")
+"""Settings of a story that go with what is shared of it: neither notes nor who is who."""
+LOOKED: Final = 20_000
+"""Characters by which a story's language is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    row: StoryRow
+    branch: str
+    story: Story
+
+
+class HandingOut:
+    """The verbs export and share."""
+
+    def __init__(self, logs: Logs, adults: Adults) -> None:
+        self._logs = logs
+        self._adults = adults
+        self._forms: dict[str, Callable[[_Meant, Request, Words], tuple[str, str, bytes]]] = {
+            "markdown": _markdown,
+            "epub": _epub,
+            "chat": _chat,
+            "card": _card_png,
+            "card-json": _card_json,
+            "lorebook": _lorebook,
+        }
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        meant = await self._meant(request)
+        await check_rating(meant.story, request, self._adults)
+        form = "share" if request.verb == "share" else str(request.options.get("as") or "markdown")
+        title = harmless(meant.row.title or say("story.untitled"))
+        if form == "json":
+            name, media, data = await self._whole(meant, request)
+        else:
+            make = self._forms.get(form, _share)
+            # What is folded goes on meanwhile: none of these waits for anything but the thread.
+            name, media, data = await asyncio.to_thread(make, meant, request, say)
+        yield Stage(request.verb, say("story.exporting", title=title))
+        if form == "share":
+            yield Text(say("story.shared"))
+        yield Attachment(name, media, data)
+
+    async def _meant(self, request: Request) -> _Meant:
+        """The story that is played here, as it stands; or the one that is named, as its first branch does."""
+        wanted = " ".join(request.text.split()).casefold()
+        space = request.place.space
+        if not wanted:
+            played = await self._logs.played(request)
+            story = await self._logs.copy(space, played.row.id, played.branch)
+            return _Meant(played.row, played.branch, story)
+        rows = await self._logs.stories.open_to(space, request.author.id, spot(request.place))
+        found = [row for row in rows if wanted in (row.alias, row.title.casefold())]
+        found = found or [row for row in rows if wanted in row.title.casefold()]
+        if not found:
+            raise Sorry("story.no_story", name=request.text.strip())
+        row = found[0]
+        return _Meant(row, row.id, await self._logs.copy(space, row.id, row.id))
+
+    async def _whole(self, meant: _Meant, request: Request) -> tuple[str, str, bytes]:
+        """With all that was undone, flipped away and told on other branches: not for everybody who reads along."""
+        if not request.author.admin and request.author.id != meant.row.author_id:
+            raise Sorry("story.export_whose")
+        found = await self._logs.stories.whole(request.place.space, meant.row.id)
+        if found is None:
+            raise Sorry("story.none_here")
+        text = await asyncio.to_thread(exported, *found)
+        return _named(meant, "json"), "application/json", text.encode()
+
+
+def _named(meant: _Meant, suffix: str) -> str:
+    return f"{safe(meant.row.title or 'story')}.{suffix}"
+
+
+def _markdown(meant: _Meant, request: Request, say: Words) -> tuple[str, str, bytes]:
+    text = markdown(book_of(meant.row, meant.story, say), say)
+    return _named(meant, "md"), "text/markdown", text.encode("utf-8", "replace")
+
+
+def _epub(meant: _Meant, request: Request, say: Words) -> tuple[str, str, bytes]:
+    from bot.retrieval.language import detect
+
+    book = book_of(meant.row, meant.story, say)
+    told = "\n".join(passage.scene for chapter in book.chapters for passage in chapter.passages[:10])
+    language = detect(told[:LOOKED]) or request.locale
+    return _named(meant, "epub"), "application/epub+zip", epub(book, language, say)
+
+
+def _chat(meant: _Meant, request: Request, say: Words) -> tuple[str, str, bytes]:
+    speakers = {turn.act.speaker for turn in meant.story.told}
+    # A chat's own character is the one whose words no speaker has: so one that came in goes out as it came.
+    narrators = [name for name in cast.free(meant.story) if name not in speakers]
+    narrator = narrators[0] if len(narrators) == 1 else say("story.narrator")
+    text = sillytavern(meant.story, request.author.name, narrator)
+    return _named(meant, "jsonl"), "application/jsonl", text.encode("utf-8", "replace")
+
+
+def _card_of(meant: _Meant, request: Request) -> tuple[str, dict[str, Any]]:
+    story = meant.story
+    wanted = str(request.options.get("character") or "")
+    if not wanted and len(story.cast) == 1:
+        wanted = next(iter(story.cast))
+    known = cast.called(story, " ".join(wanted.split()))
+    if not known:
+        names = ", ".join(story.cast) or "…"
+        raise Sorry("story.export_which", names=names)
+    first = story.told[0].scene if story.told else None
+    premise = str(story.settings.get("premise") or "")
+    return known, card.card(known, story.cast[known], premise, first.text if first is not None else "")
+
+
+def _card_png(meant: _Meant, request: Request, say: Words) -> tuple[str, str, bytes]:
+    name, tree = _card_of(meant, request)
+    texts = {key: base64.b64encode(text.encode()) for key, text in card.chunks(tree).items()}
+    return f"{safe(name)}.png", "image/png", png.portrait(name, texts)
+
+
+def _card_json(meant: _Meant, request: Request, say: Words) -> tuple[str, str, bytes]:
+    name, tree = _card_of(meant, request)
+    return f"{safe(name)}.json", "application/json", json.dumps(tree, ensure_ascii=False, indent=2).encode()
+
+
+def _lorebook(meant: _Meant, request: Request, say: Words) -> tuple[str, str, bytes]:
+    if not meant.story.lore:
+        raise Sorry("story.no_lore")
+    text = json.dumps(world_info(list(meant.story.lore.values())), ensure_ascii=False, indent=2)
+    return _named(meant, "lore.json"), "application/json", text.encode()
+
+
+def _share(meant: _Meant, request: Request, say: Words) -> tuple[str, str, bytes]:
+    text = exported(*shared(meant.row, meant.branch, meant.story))
+    return _named(meant, "json"), "application/json", text.encode()
+
+
+def shared(row: StoryRow, branch: str, story: Story) -> tuple[StoryRow, list[BranchRow], list[NodeRow]]:
+    """What a story tells, as a story of one branch: no other version, nothing undone, no notes, pins or ideas, and
+    nobody but by the name that they were shown by.
+    """
+    nodes: list[NodeRow] = []
+
+    def add(kind: str, body: dict[str, Any], turn: str = "", id: str = "") -> None:
+        seq = len(nodes) + 1
+        written = json.dumps(body, ensure_ascii=False)
+        nodes.append(
+            NodeRow(
+                seq,
+                id or f"{kind}-{seq}",
+                row.space,
+                row.id,
+                row.id,
+                kind,
+                turn,
+                "",
+                "",
+                written,
+                row.created_at,
+            )
+        )
+
+    add("set", {name: story.settings[name] for name in SHARED if story.settings.get(name) is not None})
+    if agreed := {name: story.settings[name] for name in AGREED if story.settings.get(name)}:
+        add("safety", agreed)
+    for name, sheet in story.cast.items():
+        add("cast", {"name": name, "sheet": sheet})
+    for id, entry in story.lore.items():
+        add("lore", {"id": id, "entry": entry})
+    chapters = {one.turn: one for one in story.chapters.values()}
+    for turn in ("", *(turn.id for turn in story.told)):
+        if turn:
+            _turn(story, turn, add)
+        if (chapter := chapters.get(turn)) is not None:
+            body = {name: getattr(chapter, name) for name in ("id", "title", "location", "time", "scenario")}
+            add("chapter", body, turn)
+    bare = replace(row, author_id="")
+    return bare, [BranchRow(row.id, row.space, row.id, "", "", "", 0, 0, "", row.created_at)], nodes
+
+
+def _turn(story: Story, id: str, add: Callable[..., None]) -> None:
+    turn = story.turns[id]
+    act = turn.act
+    body: dict[str, Any] = {"mode": act.mode, "text": "" if act.withdrawn else act.text, "name": act.name}
+    for name in ("character", "speaker", "when", "group", "label"):
+        if value := getattr(act, name):
+            body[name] = value
+    add("act", body, id, id)
+    if turn.scene is not None:
+        add("scene", {"text": turn.scene.text, "edited": turn.scene.edited}, id)

@@ -1,0 +1,98 @@
+"""What players take along: files that come in again as what went out, and tell nothing that was taken back."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+from bot.events import Author, Place, Request
+from bot.works.story.exchange.card import Card
+from bot.works.story.exchange.reading import Whose, found_in
+from bot.works.story.importing import imported
+from bot.works.story.log import Part, folded
+from tests.promises.talk import Events, Talk, of
+from tests.works.story.exchange.test_card import V3, WORLD, a_png, b64
+from tests.works.story.exchange.test_chat import CHAT, lines
+from tests.works.story.test_bringing import put
+from tests.works.story.test_playing import START, Writer, playing, texts
+
+
+def file_of(events: Events) -> tuple[str, bytes]:
+    [one] = of(events, "attachment", "picture")
+    return one["name"], base64.b64decode(one["data"])
+
+
+async def out(talk: Talk, line: str) -> tuple[str, bytes]:
+    return file_of(await talk.say(line))
+
+
+async def test_what_came_in_goes_out_as_it_came(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await talk.say(START)
+        card = put(tmp_path, "mira.png", a_png((b"tEXt", b"ccv3\0" + b64(V3))))
+        await talk.say(f"/story import {card} {put(tmp_path, 'world.json', WORLD)}")
+        await talk.say("/story cast Bo: a cook --style short")
+        name, png = await out(talk, "/story export --as card --character mira")
+        assert name == "Mira.png"
+        found = found_in(png, name, Whose("local"))
+        assert isinstance(found, Card)
+        assert json.loads(found.sheet["card"]) == V3
+        name, data = await out(talk, "/story export --as card-json --character Mira")
+        assert json.loads(data) == V3
+        name, data = await out(talk, "/story export --as card-json --character Bo")
+        assert (name, json.loads(data)["data"]["description"]) == ("Bo.json", "a cook")
+        name, data = await out(talk, "/story export --as lorebook")
+        rows = list(json.loads(data)["entries"].values())
+        assert [row["content"] for row in rows] == ["The lamp burns whale oil.", "It burns.", "It rains."]
+        assert rows[1] == WORLD["entries"]["0"]
+        assert "Whose card?" in str(await talk.say("/story export --as card"))
+        await talk.say(f"/story import {put(tmp_path, 'storm.jsonl', lines(*CHAT))}")
+        name, data = await out(talk, "/story export storm --as chat")
+        assert name == "storm.jsonl"
+        told = [json.loads(line) for line in data.decode().splitlines()]
+        assert [(row["name"], row["mes"]) for row in told[1:]] == [
+            (row["name"], row["mes"]) for row in CHAT[1:]
+        ]
+        assert told[1]["swipes"] == CHAT[1]["swipes"]
+
+
+async def test_what_is_shared_is_what_is_told_and_the_whole_is_for_its_owner(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await talk.say(START)
+        await talk.say("/story direct A secret note.")
+        await talk.say("/story safety --lines spiders")
+        await talk.say("/story remember A secret pin.")
+        await talk.say("I knock.")
+        await talk.say("/story retry")
+        await talk.say("I run away.")
+        await talk.say("/story undo")
+        name, data = await out(talk, "/story share")
+        assert name == "The door.json"
+        text = data.decode()
+        for gone in ("secret", "I run away", "number 2.", '"author"'):
+            assert gone not in text
+        found = imported(data, name, "another")
+        story = folded([Part(found.story.id)], found.nodes)
+        assert [turn.act.text for turn in story.told] == ["", "I knock."]
+        assert story.settings["lines"] == "spiders"
+        assert [turn.scene.text for turn in story.told if turn.scene] == [
+            "This is what was written as number 1.",
+            "This is what was written as number 3.",
+        ]
+        _, whole = await out(talk, "/story export --as json")
+        assert b"I run away" in whole
+        assert len(imported(whole, name, "another").nodes) > len(found.nodes)
+        name, book = await out(talk, "/story export")
+        assert name == "The door.md"
+        assert b"number 3." in book
+        assert b"number 2." not in book
+        name, book = await out(talk, "/story export --as epub")
+        assert book[30:58] == b"mimetypeapplication/epub+zip"
+        assert talk.app is not None
+        place = Place("terminal", "local", "terminal", "t")
+        bia: dict[str, Any] = {"options": {"as": "json"}, "locale": "en"}
+        await talk.app.perform(Request("bia-1", place, Author("bia", "Bia"), "story", "export", **bia))
+        await talk.app.ended("bia-1")
+        assert "`/story share` gives the story as it is told" in texts(talk.events) + str(talk.events[-3:])
