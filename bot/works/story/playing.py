@@ -542,13 +542,16 @@ def pressed_late(request: Request, story: Story) -> Taken | None:
 
 
 def people(given: str) -> list[tuple[str, dict[str, str]]]:
-    """Characters as people list them: "Mira: a diver; Bo", each a name and a sheet."""
-    found = []
+    """Characters as people list them, each a name and a sheet: "Mira: a diver; Bo", or "Mira, Bo" without sheets."""
+    cast = []
     for part in given.split(";"):
-        name, _, about = part.partition(":")
-        if name := " ".join(name.split())[:80]:
-            found.append((name, {"about": about.strip()[:2_000]}))
-    return found
+        names, _, about = part.partition(":")
+        tidy = [" ".join(name.split())[:80] for name in names.split(",")]
+        *others, last = [name for name in tidy if name] or [""]
+        cast += [(name, {"about": ""}) for name in others]
+        if last:
+            cast.append((last, {"about": about.strip()[:2_000]}))
+    return cast
 
 
 def plays(story: Story, name: str) -> str:

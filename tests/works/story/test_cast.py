@@ -10,6 +10,7 @@ from bot.events import Sorry
 from bot.works.story import cast
 from bot.works.story.cast import Character, Unnamed, read_characters, typed
 from bot.works.story.context import prompt
+from bot.works.story.playing import people
 from tests.fakes.reply import Body, Reply
 from tests.works.story.tale import Tale
 from tests.works.story.test_context import FRAME
@@ -32,6 +33,19 @@ def speakers(events: list[dict[str, object]]) -> list[object]:
         for one in events
         if one["event"] == "stage"
     ]
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ("Mira: a diver, who fears the dark; Bo", {"Mira": "a diver, who fears the dark", "Bo": ""}),
+        ("Mira, Bo", {"Mira": "", "Bo": ""}),
+        (" Mira ,Bo: a sailor;; ", {"Mira": "", "Bo": "a sailor"}),
+        (",;:", {}),
+    ],
+)
+def test_a_cast_is_listed_with_and_without_sheets(given: str, names: dict[str, str]) -> None:
+    assert {name: sheet["about"] for name, sheet in people(given)} == names
 
 
 @pytest.mark.parametrize(
