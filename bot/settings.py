@@ -12,7 +12,7 @@ from datetime import tzinfo
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from bot.config import members
+from bot.config import model_spec
 from bot.events import Place, Request, Sorry
 from storage.settings import Scope, SettingRow, SettingsStore
 
@@ -88,7 +88,7 @@ class Settings:
         return settings[0].value == ON if settings else True
 
     async def roles(self, request: Request) -> dict[str, list[str]]:
-        """The models that this place has chosen, by role, each in the format of bot.config.members.
+        """The models that this place has chosen, by role, each in the format of bot.config.model_spec.
 
         Models that the config no longer permits are left out.
         """
@@ -146,7 +146,7 @@ def choosable(config: Config) -> list[str]:
 
 def permitted(config: Config, model: str) -> bool:
     """Whether spaces may choose it: any model of a known provider, unless the config lists the models."""
-    named = members.model_of(model)
+    named = model_spec.model_of(model)
     if named.partition(":")[0] not in config.providers:
         return False
     return not config.offered or named in choosable(config)
@@ -154,6 +154,6 @@ def permitted(config: Config, model: str) -> bool:
 
 def _models(value: str) -> list[str]:
     try:
-        return [str(member) for member in members.parse_list(value)]
+        return [str(member) for member in model_spec.parse_list(value)]
     except Sorry:  # as another release wrote it
         return []

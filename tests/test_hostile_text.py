@@ -26,7 +26,7 @@ from bot.adapters.terminal.markdown import Ink, MarkdownStream
 from bot.citing.gate import CitationGate, Verbatim
 from bot.citing.markers import unmarked
 from bot.citing.quoting import excerpt
-from bot.config import members
+from bot.config import model_spec
 from bot.events import Sorry
 from bot.llm import json_answers
 from bot.llm.thoughts import Thoughts
@@ -161,7 +161,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "its words": words_of,
     "a command": or_refused(command_line.parse),
     "a question": or_refused(lambda text: command_line.parse(f"/rules ask {text}")),
-    "members": or_refused(members.parse_list),
+    "members": or_refused(model_spec.parse_list),
     "a prompt's wording": lambda text: prompts.parts(f"system: {text}"[: prompts.LONGEST]),
 }
 

@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from bot.tracing import Tracing, endpoint_of
-from bot.tracing.otlp import SAY_AGAIN_S, SaidOnce
+from bot.tracing.otlp import SAY_AGAIN_S, LoggedOnce
 from tests.fakes.collector import Collector
 from tests.fakes.traced import config, traced
 
@@ -127,7 +127,7 @@ class Scripted(SpanExporter):
 
 def test_an_outage_is_said_once_and_of_many_one_an_hour(caplog: pytest.LogCaptureFixture) -> None:
     now, inner = [0.0], Scripted()
-    exporter = SaidOnce(inner, "there", lambda: now[0])
+    exporter = LoggedOnce(inner, "there", lambda: now[0])
 
     def after(seconds: float, *course: bool | None) -> int:
         caplog.clear()

@@ -21,7 +21,7 @@ from bot.events import Author, Place, Request, Sorry, Text
 from bot.house import House
 from bot.platforms import LogView, Platform
 from bot.runs.requests import ONLY, WATCH
-from bot.works.library.watch import Stamp, Watch, look
+from bot.works.library.watch import Stamp, Watch, folder_stamps
 from storage.documents import Documents
 from storage.inbox import Inbox
 from storage.outbox import Outbox
@@ -133,7 +133,7 @@ def test_all_kinds_are_found_and_what_is_hidden_empty_or_a_link_is_not(folder: P
     (folder / "round").symlink_to(folder)
     os.mkfifo(folder / "pipe.md")
     Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.md")).write_text("A.")
-    assert sorted(look(folder)) == ["a.md", "b.PDF", "d.docx", "deep/er/c.epub", "e.htm"]
+    assert sorted(folder_stamps(folder)) == ["a.md", "b.PDF", "d.docx", "deep/er/c.epub", "e.htm"]
 
 
 async def test_what_is_new_and_what_has_changed_is_due_and_only_that(library: Library) -> None:
@@ -332,7 +332,7 @@ async def test_a_file_system_that_does_not_answer_holds_up_nobody(
     def stuck(folder: Path) -> dict[str, Stamp]:
         asked.append(folder)
         answers.wait()
-        return look(folder)
+        return folder_stamps(folder)
 
     write(library.folder, "a.md", "Four hours.")
     watch = watching(library, looks=stuck, patience_s=0.01)
@@ -352,7 +352,7 @@ def test_a_look_at_5000_files_is_cheap(folder: Path) -> None:
     took = []
     for _ in range(5):
         begun = time.process_time()
-        assert len(look(folder)) == 500
+        assert len(folder_stamps(folder)) == 500
         took.append(time.process_time() - begun)
     # A tenth of them. The aim is 50 ms for all; the rest is for a slow machine.
     assert min(took) < 0.02

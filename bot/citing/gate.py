@@ -30,7 +30,7 @@ TAIL_CHARS = 480
 """Of a statement: as much of it as is compared with a passage, back from its marker."""
 
 Terms = Callable[[str], Sequence[str]]
-TELLING = 2
+SPECIFIC_WORDS = 2
 """A quotation of fewer different content words could stand anywhere."""
 
 _IDLE = frozenset().union(*FUNCTION_WORDS.values())
@@ -46,12 +46,12 @@ _ALIKE = {
 
 def sentences(text: str) -> list[str]:
     """The sentences and lines of `text`, each a verbatim substring of it, none empty."""
-    found, start = [], 0
+    sentences_read, start = [], 0
     for end in _SENTENCE_END.finditer(text):
-        found.append(text[start : end.start()])
+        sentences_read.append(text[start : end.start()])
         start = end.end()
-    found.append(text[start:])
-    return list(filter(None, map(str.strip, found)))
+    sentences_read.append(text[start:])
+    return list(filter(None, map(str.strip, sentences_read)))
 
 
 class Statement(NamedTuple):
@@ -76,7 +76,7 @@ class Source:
     @cached_property
     def language(self) -> str:
         """The one whose function words hold the passage together."""
-        counts = binding(self.text)
+        counts = function_word_counts(self.text)
         return max(counts, key=counts.__getitem__)
 
     @cached_property
@@ -88,21 +88,24 @@ class Source:
     def _known(self) -> frozenset[str]:
         return frozenset(self.terms(self.heading)).union(*self._sentences.values())
 
-    def quote(self, wanted: Set[str]) -> str | None:
+    def quote(self, terms: Set[str]) -> str | None:
         """The sentence that shares most of the `wanted` terms; None where the passage has too few of them."""
-        if not wanted or len(wanted & self._known) < min(SHARED, len(wanted)):
+        if not terms or len(terms & self._known) < min(SHARED, len(terms)):
             return None
         best = (0, 0, "")
-        for sentence, known in self._sentences.items():
-            best = max(best, (len(wanted & known), -len(sentence), sentence))
+        for sentence, terms_of_sentence in self._sentences.items():
+            best = max(best, (len(terms & terms_of_sentence), -len(sentence), sentence))
         shared, _, quote = best
         return quote if shared else None
 
 
-def binding(text: str) -> dict[str, int]:
+def function_word_counts(text: str) -> dict[str, int]:
     """How many words of a text are function words, by language."""
     words = [word.casefold() for word in _WORD.findall(text)]
-    return {language: sum(word in known for word in words) for language, known in FUNCTION_WORDS.items()}
+    return {
+        language: sum(word in function_words for word in words)
+        for language, function_words in FUNCTION_WORDS.items()
+    }
 
 
 class CitationGate:
@@ -144,21 +147,21 @@ class CitationGate:
         self._sources.append(Source(passage, heading, self._terms))
 
     def feed(self, text: str, *, last: bool = False) -> str:
-        """What may be shown now; an unfinished marker is held back until it is closed, or no more comes."""
-        shown = []
+        """The text that can be shown now; an unfinished marker is held back until it is closed or the text ends."""
+        pieces = []
         for part in self._scanner.feed(text, last=last):
             if isinstance(part, str):
                 plain = part
-            elif kept := self._checked(part):
-                shown.append(f"{part.space}[{']['.join(map(str, kept))}]")
+            elif numbers := self._checked(part):
+                pieces.append(f"{part.space}[{']['.join(map(str, numbers))}]")
                 continue
             else:  # without what stood here, "[1[2]]" would become a marker
                 plain = "?" if is_begun(self._tail) else ""
             if plain:
                 self._tail = (self._tail + plain)[-TAIL_CHARS:]
                 self._statement = None
-                shown.append(plain)
-        return "".join(shown)
+                pieces.append(plain)
+        return "".join(pieces)
 
     def finish(self) -> str:
         """The rest, at the end of the answer."""
@@ -170,22 +173,22 @@ class CitationGate:
         if self._statement is None:
             self._statement = self._last_statement()
             self._checks = {}
-        kept: list[int] = []
+        numbers: list[int] = []
         for n, words in marker.entries:
-            asked = (n, words)
-            if asked not in self._checks:
-                known = 0 < n <= len(self._sources)
-                self._checks[asked] = (
-                    self._quote(self._sources[n - 1], words, self._statement) if known else None
+            check = (n, words)
+            if check not in self._checks:
+                exists = 0 < n <= len(self._sources)
+                self._checks[check] = (
+                    self._quote(self._sources[n - 1], words, self._statement) if exists else None
                 )
-            quote = self._checks[asked]
+            quote = self._checks[check]
             if quote is None:
                 self.dropped += 1
-            elif n not in kept:
+            elif n not in numbers:
                 self.quotes.setdefault(n, quote)
-                kept.append(n)
-        self._remember(self._statement.text, borne=bool(kept))
-        return kept
+                numbers.append(n)
+        self._remember(self._statement.text, borne=bool(numbers))
+        return numbers
 
     def _remember(self, statement: str, *, borne: bool) -> None:
         """Which statements have a marker: one that goes on behind it is still the same."""
@@ -199,16 +202,16 @@ class CitationGate:
             self.unborne[-1 if same else len(self.unborne) :] = [statement]
 
     def _quote(self, source: Source, words: str | None, statement: Statement) -> str | None:
-        found = source.verbatim.find(words) if words is not None else None
-        if words is not None and found is None:
+        verbatim = source.verbatim.find(words) if words is not None else None
+        if words is not None and verbatim is None:
             return None
-        if found is not None and found.telling and self._is_foreign(statement.text, source):
-            return found.text
+        if verbatim is not None and verbatim.specific and self._is_foreign(statement.text, source):
+            return verbatim.text
         quote = source.quote(statement.terms)
-        return found.text if quote is not None and found is not None and found.telling else quote
+        return verbatim.text if quote is not None and verbatim is not None and verbatim.specific else quote
 
     def _is_foreign(self, statement: str, source: Source) -> bool:
-        counts = binding(statement)
+        counts = function_word_counts(statement)
         return counts[source.language] < max(counts.values()) if any(counts.values()) else self._abroad
 
     def _last_statement(self) -> Statement:
@@ -220,15 +223,15 @@ class CitationGate:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A verbatim substring of the passage. `telling`: it holds enough content words to be evidence."""
+class Quotation:
+    """A verbatim substring of a passage. `specific`: it has enough content words to be evidence."""
 
     text: str
-    telling: bool
+    specific: bool
 
 
 class Verbatim:
-    """A passage that knows where its words stand."""
+    """A passage in which quotations are found."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -237,34 +240,34 @@ class Verbatim:
     def _plain(self) -> tuple[str, list[int]]:
         return _plain(self.text)
 
-    def find(self, words: str) -> Found | None:
+    def find(self, words: str) -> Quotation | None:
         """The stretch of the passage that `words` quote; None where they do not stand in it as whole words."""
-        wanted = _plain(words)[0].strip(" \"'")
+        plain_words = _plain(words)[0].strip(" \"'")
         plain, places = self._plain
-        at = plain.find(wanted) if wanted else -1
+        at = plain.find(plain_words) if plain_words else -1
         while at >= 0:
-            end = at + len(wanted)
+            end = at + len(plain_words)
             if not _joined(plain, at) and not _joined(plain, end):
                 text = self.text[places[at] : places[end - 1] + 1]
-                return Found(text, len(_content(text)) >= TELLING)
-            at = plain.find(wanted, at + 1)
+                return Quotation(text, len(_content(text)) >= SPECIFIC_WORDS)
+            at = plain.find(plain_words, at + 1)
         return None
 
 
 def _plain(text: str) -> tuple[str, list[int]]:
     """The text in lower case with one space for each stretch of white space, and each character's place."""
-    made: list[str] = []
+    characters: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text):
         if char.isspace():
-            if made and made[-1] != " ":
-                made.append(" ")
+            if characters and characters[-1] != " ":
+                characters.append(" ")
                 places.append(place)
             continue
-        for one in _ALIKE.get(char, char).lower():
-            made.append(one)
+        for letter in _ALIKE.get(char, char).lower():
+            characters.append(letter)
             places.append(place)
-    return "".join(made), places
+    return "".join(characters), places
 
 
 def _joined(text: str, at: int) -> bool:
@@ -274,5 +277,5 @@ def _joined(text: str, at: int) -> bool:
 
 def _content(text: str) -> set[str]:
     """The words that ask or say something, whatever the language; single letters do not."""
-    words = {one.strip("_").lower() for one in _TOKEN.findall(text)}
-    return {one for one in words if one not in _IDLE and (len(one) > 1 or one.isdigit())}
+    words = {token.strip("_").lower() for token in _TOKEN.findall(text)}
+    return {word for word in words if word not in _IDLE and (len(word) > 1 or word.isdigit())}

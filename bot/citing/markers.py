@@ -66,7 +66,7 @@ class Scanner:
         self._held = ""
 
     def feed(self, text: str, *, last: bool = False) -> list[str | Marker]:
-        """What is certain by now; with the `last` of the text the rest, without a marker that was never closed."""
+        """What is certain so far; with the `last` piece also the rest, without an unclosed marker."""
         text = self._held + text
         parts: list[str | Marker] = []
         start = at = 0  # what comes before `start` has been passed on
@@ -85,8 +85,8 @@ class Scanner:
             if not entries:  # the beginning of a marker that is none
                 before, space = before + ("" if last and start == len(text) else space), ""
             parts += [before, Marker(entries, space, text[opened:start])]
-        begun = None if last else opening or _BRACKET_BEGUN.search(text, max(start, len(text) - 10))
-        cut = begun.start() if begun else len(text)
+        unfinished = None if last else opening or _BRACKET_BEGUN.search(text, max(start, len(text) - 10))
+        cut = unfinished.start() if unfinished else len(text)
         if not last and cut > start and text[cut - 1].isspace():
             cut -= 1  # it goes with a marker that is taken out
         self._held = text[cut:]
@@ -108,8 +108,8 @@ def unmarked(text: str) -> str:
     return "".join(part if isinstance(part, str) else part.space + _rounded(part.written) for part in parts)
 
 
-def _rounded(written: str) -> str:
-    return _CLOSING.sub(")", _OPENING.sub("(", written))
+def _rounded(marker: str) -> str:
+    return _CLOSING.sub(")", _OPENING.sub("(", marker))
 
 
 def _verdict(text: str, opening: re.Match[str], *, last: bool) -> tuple[int, Entries] | None:

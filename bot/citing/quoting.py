@@ -46,21 +46,21 @@ def flowing(text: str) -> str:
     But for white space nothing changes.
     """
     lines = split_lines(text)
-    kept = bytearray(len(lines))
+    kept_lines = bytearray(len(lines))
     for block in blocks(lines):
-        kept[block.first : block.last] = b"\x01" * (block.last - block.first)
-    made: list[str] = []
+        kept_lines[block.first : block.last] = b"\x01" * (block.last - block.first)
+    flowed: list[str] = []
     paragraph: list[str] = []
-    for line, keeps in zip(lines, kept, strict=True):
+    for line, keeps in zip(lines, kept_lines, strict=True):
         own = bool(keeps) or not line.text.strip() or bool(_OWN_LINE.match(line.text))
         if paragraph and (own or _ITEM.match(line.text)):
-            made += _joined(paragraph)
+            flowed += _joined(paragraph)
             paragraph = []
         if own:
-            made.append(line.text)
+            flowed.append(line.text)
         else:
             paragraph.append(line.text)
-    return "\n".join(made + _joined(paragraph))
+    return "\n".join(flowed + _joined(paragraph))
 
 
 def _joined(lines: list[str]) -> list[str]:
@@ -82,7 +82,7 @@ def _joined(lines: list[str]) -> list[str]:
     return list(map(" ".join, groups))
 
 
-def excerpt(text: str, wanted: set[str], language: str, limit: int = QUOTE_CHARS) -> str:
+def excerpt(text: str, terms: set[str], language: str, limit: int = QUOTE_CHARS) -> str:
     """A verbatim stretch of at most `limit` characters: whole sentences or rows around those that say most.
 
     `wanted` are the content words of the question. A single sentence beyond the limit is cut at a word. Rows of a
@@ -97,7 +97,7 @@ def excerpt(text: str, wanted: set[str], language: str, limit: int = QUOTE_CHARS
     gains = [
         0
         if any(start <= begin < rows for start, rows, _ in heads)  # a table's heading comes along
-        else len(wanted.intersection(content_terms(text[begin:end], language)))
+        else len(terms.intersection(content_terms(text[begin:end], language)))
         for begin, end in spans
     ]
     best, best_gain = (0, min(room, spans[0][1])), -1
@@ -121,26 +121,26 @@ def excerpt(text: str, wanted: set[str], language: str, limit: int = QUOTE_CHARS
 def _heads(text: str, limit: int) -> list[tuple[int, int, int]]:
     """Where tables begin, where their rows do, and where they end; those whose heading leaves room for rows."""
     lines = split_lines(text)
-    found = [
-        (lines[one.first].start, lines[one.first + one.head].start, lines[one.last - 1].end)
-        for one in blocks(lines)
-        if one.kind in ("pipe", "rule") and one.first + one.head < one.last
+    heads = [
+        (lines[table.first].start, lines[table.first + table.head].start, lines[table.last - 1].end)
+        for table in blocks(lines)
+        if table.kind in ("pipe", "rule") and table.first + table.head < table.last
     ]
-    return [one for one in found if one[1] - one[0] <= limit // 2]
+    return [head for head in heads if head[1] - head[0] <= limit // 2]
 
 
 def _spans(text: str, tables: list[tuple[int, int, int]]) -> list[tuple[int, int]]:
     """Where the sentences stand, and the lines of tables; in order, none empty."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     at = 0
     for start, _, stop in [*tables, (len(text), 0, len(text))]:
         for sentence in sentences(text[at:start]):
             begin = text.index(sentence, at)
             at = begin + len(sentence)
-            found.append((begin, at))
-        found += [(line.start, line.end) for line in split_lines(text) if start <= line.start < stop]
+            spans.append((begin, at))
+        spans += [(line.start, line.end) for line in split_lines(text) if start <= line.start < stop]
         at = stop
-    return found
+    return spans
 
 
 def quoted(n: int, passage: Passage, part: str) -> str:

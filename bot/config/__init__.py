@@ -1,4 +1,4 @@
-"""Settings: what config.toml, the environment and `.env` say, put together; `settings` has their shape.
+"""Loads the settings from config.toml, the environment and `.env`; `settings` has their shape.
 
 Who plays the parts where [roles] says nothing is decided here, too: the services whose keys are there, else the
 demo model.
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bot import models
-from bot.config import members
+from bot.config import model_spec
 from bot.config.settings import (
     BUILT_IN,
     DEMO,
@@ -110,7 +110,7 @@ def _roles(
         parts = {
             part.name: tuple(
                 model for name in keyed if name in suggested for model in getattr(suggested[name], part.name)
-            )[: members.MOST]
+            )[: model_spec.MOST]
             for part in fields(RolesConfig)
         }
         if any(parts.values()):

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from bot.config import members
+from bot.config import model_spec
 from bot.config.settings import (
     BUILT_IN,
     EMBEDDERS,
@@ -96,22 +96,22 @@ class ConfigFile:
         of_works = {} if set(known).issuperset(self.raw) else sections()
         self._known((), self.raw, [*known, *of_works])
         providers = self._providers()
-        found: dict[str, Any] = {"providers": providers}
+        tables_read: dict[str, Any] = {"providers": providers}
         for name, kind in TABLES.items():
             if name in self.raw:
-                found[name] = self._fill((name,), kind, {})
-        for part in fields(RolesConfig) if "roles" in found else ():
-            where, written = ("roles", part.name), getattr(found["roles"], part.name)
-            self._check_models(where, tuple(map(members.model_of, written)), providers)
-            self._check_members(where, written)
-        found["sections"] = {
+                tables_read[name] = self._fill((name,), kind, {})
+        for part in fields(RolesConfig) if "roles" in tables_read else ():
+            where, models = ("roles", part.name), getattr(tables_read["roles"], part.name)
+            self._check_models(where, tuple(map(model_spec.model_of, models)), providers)
+            self._check_members(where, models)
+        tables_read["sections"] = {
             kind: self._section(name, kind, providers) for name, kind in of_works.items() if name in self.raw
         }
-        if (retrieval := found.get("retrieval")) is not None:
+        if (retrieval := tables_read.get("retrieval")) is not None:
             self._check_order(retrieval)
-        if (discord := found.get("discord")) is not None:
+        if (discord := tables_read.get("discord")) is not None:
             self._check_shards(discord)
-        return found
+        return tables_read
 
     def _section(self, name: str, kind: type, providers: Mapping[str, ProviderConfig]) -> Any:
         section = self._fill((name,), kind, {})
@@ -123,56 +123,56 @@ class ConfigFile:
     def suggested(self) -> dict[str, RolesConfig]:
         """The [suggested.…] tables: which models of a service would play which part, once its key is found."""
         self._known(("suggested",), self._table(("suggested",)), list(KEYED))
-        found = {}
+        roles_by_name = {}
         for name in self._table(("suggested",)):
             parts = self._fill(("suggested", name), RolesConfig, {})
-            found[name] = RolesConfig(
+            roles_by_name[name] = RolesConfig(
                 **{
                     part.name: tuple(f"{name}:{model}" for model in getattr(parts, part.name))
                     for part in fields(RolesConfig)
                 }
             )
             for part in fields(RolesConfig):
-                self._check_members(("suggested", name, part.name), getattr(found[name], part.name))
-        return found
+                self._check_members(("suggested", name, part.name), getattr(roles_by_name[name], part.name))
+        return roles_by_name
 
     def _providers(self) -> dict[str, ProviderConfig]:
         providers = dict(BUILT_IN)
         for name in self._table(("providers",)):
             where = ("providers", name)
-            known = BUILT_IN.get(name)
+            built_in = BUILT_IN.get(name)
             if ":" in name or not name.strip():
                 raise self._sorry("config.provider_name", where)
-            start = known or ProviderConfig(name, "")
+            start = built_in or ProviderConfig(name, "")
             raw = self._table(where)
-            if "kind" not in raw and known is None:
+            if "kind" not in raw and built_in is None:
                 raise self._sorry("config.provider_kind", where, choices=", ".join(_KINDS))
             filled = self._fill(where, ProviderConfig, {"name": name, "kind": start.kind})
-            kinds = (start.kind,) if known else _KINDS
+            kinds = (start.kind,) if built_in else _KINDS
             if filled.kind not in kinds:
                 self._wrong_choice((*where, "kind"), filled.kind, kinds)
             if filled.kind == "openai-compatible" and filled.base_url is None:
                 raise self._sorry("config.provider_url", where)
             # A service at its own address wants its own key; one at another address may want none.
-            usual = start.api_key_env if known else _key_of(filled)
+            usual = start.api_key_env if built_in else _key_of(filled)
             providers[name] = replace(filled, api_key_env=filled.api_key_env or usual)
         return providers
 
-    def _fill(self, where: tuple[str, ...], kind: type, given: dict[str, Any]) -> Any:
+    def _fill(self, where: tuple[str, ...], kind: type, defaults: dict[str, Any]) -> Any:
         """`kind` made of the table at `where`; `given` may be overwritten, but for its "name"."""
         raw = self._table(where)
-        known = {member.name: member for member in fields(kind) if member.name != "name"}
-        self._known(where, raw, list(known))
-        values = {name: self._value((*where, name), known[name], raw[name]) for name in raw}
-        return kind(**(given | values))
+        members = {member.name: member for member in fields(kind) if member.name != "name"}
+        self._known(where, raw, list(members))
+        values = {name: self._value((*where, name), members[name], raw[name]) for name in raw}
+        return kind(**(defaults | values))
 
     def _table(self, where: tuple[str, ...]) -> dict[str, Any]:
-        found: Any = self.raw
+        table: Any = self.raw
         for name in where:
-            found = found.get(name, {})
-            if not isinstance(found, dict):
+            table = table.get(name, {})
+            if not isinstance(table, dict):
                 raise self._sorry("config.not_a_table", where)
-        return found  # type: ignore[no-any-return]  # a TOML table, checked above
+        return table  # type: ignore[no-any-return]  # a TOML table, checked above
 
     def _value(self, where: tuple[str, ...], member: Any, value: Any) -> Any:
         for text in value if isinstance(value, list) else [value]:
@@ -188,10 +188,10 @@ class ConfigFile:
                 self._in_range(where, member, value)
                 return value
             case "tuple[int, ...]":
-                if not isinstance(value, list) or not all(type(one) is int for one in value):
+                if not isinstance(value, list) or not all(type(entry) is int for entry in value):
                     raise self._sorry("config.type_numbers", where, value=shown(value))
-                for one in value:
-                    self._in_range(where, member, one)
+                for entry in value:
+                    self._in_range(where, member, entry)
                 return tuple(dict.fromkeys(value))
             case "bool":
                 if not isinstance(value, bool):
@@ -205,9 +205,9 @@ class ConfigFile:
             case "tuple[str, ...]":
                 return self._like(where, member, self._texts(where, value, "config.type_list"))
             case "tuple[Path, ...]":
-                if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+                if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
                     raise self._sorry("config.type_list", where, value=shown(value))
-                return tuple((self.file.parent / Path(one).expanduser()).resolve() for one in value)
+                return tuple((self.file.parent / Path(entry).expanduser()).resolve() for entry in value)
         if not isinstance(value, str) or not (value.strip() or value == member.default):
             raise self._sorry("config.type_text", where, value=shown(value))
         if member.type == "Path | None":
@@ -222,9 +222,9 @@ class ConfigFile:
 
     def _like(self, where: tuple[str, ...], member: Any, texts: tuple[str, ...]) -> tuple[str, ...]:
         pattern, otherwise = member.metadata["like"]
-        for one in texts:
-            if not re.fullmatch(pattern, one):
-                raise self._sorry(otherwise, where, value=one)
+        for text in texts:
+            if not re.fullmatch(pattern, text):
+                raise self._sorry(otherwise, where, value=text)
         return tuple(dict.fromkeys(texts))
 
     def _check_text(self, where: tuple[str, ...], member: Any, value: str) -> None:
@@ -243,13 +243,15 @@ class ConfigFile:
             raise self._sorry("config.address", where, value=value)
 
     def _texts(self, where: tuple[str, ...], value: Any, wrong: str) -> tuple[str, ...]:
-        if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
+        if not isinstance(value, list) or not all(
+            isinstance(entry, str) and entry.strip() for entry in value
+        ):
             raise self._sorry(wrong, where, value=shown(value))
         return tuple(value)
 
     def _check_members(self, where: tuple[str, ...], seats: tuple[str, ...]) -> None:
         try:
-            members.of(seats)
+            model_spec.of(seats)
         except Sorry as sorry:
             raise self._sorry("config.member", where, reason=sorry) from None
 
@@ -258,7 +260,7 @@ class ConfigFile:
     ) -> None:
         for model in models:
             provider, _, name = model.partition(":")
-            if not name.strip() or any(one.isspace() for one in name.strip()):
+            if not name.strip() or any(character.isspace() for character in name.strip()):
                 raise self._sorry("config.model", where, value=model)
             if provider not in providers:
                 if nearest(provider, list(providers)) is None:
@@ -269,8 +271,8 @@ class ConfigFile:
         """A larger thing may not be smaller than what it holds."""
         for large, small in (("fetch_k", "k"), ("parent_chars", "child_chars")):
             if getattr(retrieval, large) < getattr(retrieval, small):
-                written = large if large in self.raw["retrieval"] else small
-                raise self._sorry("config.order", ("retrieval", written), large=large, small=small)
+                name = large if large in self.raw["retrieval"] else small
+                raise self._sorry("config.order", ("retrieval", name), large=large, small=small)
 
     def _check_shards(self, discord: DiscordConfig) -> None:
         if discord.shard_ids and discord.shard_count is None:
@@ -310,5 +312,5 @@ class ConfigFile:
 
 def _key_of(provider: ProviderConfig) -> str | None:
     """The variable that usually holds the key of a service of this kind at its own address."""
-    same = next((known for known in BUILT_IN.values() if known.kind == provider.kind), None)
+    same = next((built_in for built_in in BUILT_IN.values() if built_in.kind == provider.kind), None)
     return same.api_key_env if same is not None and provider.base_url is None else None

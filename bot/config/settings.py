@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
-from bot.config import members
+from bot.config import model_spec
 
 T = TypeVar("T")
 
@@ -20,10 +20,10 @@ DEMO: Final = "demo:smollm2"
 """Plays when nobody else is configured, once its files are there."""
 
 Chain: TypeAlias = tuple[str, ...]
-"""Models as bot.config.members writes them, with their settings, in the order in which they are tried."""
+"""Models as bot.config.model_spec writes them, with their settings, in the order in which they are tried."""
 
 Members: TypeAlias = tuple[str, ...]
-"""Those who all speak, as bot.config.members writes them: one that is named twice does so twice."""
+"""Those who all speak, as bot.config.model_spec writes them: one that is named twice does so twice."""
 
 Offered: TypeAlias = tuple[str, ...]
 """Models that spaces may choose from chat besides those of [roles], each as "provider:model" and no more; () for any of
@@ -34,9 +34,9 @@ RolesFrom: TypeAlias = Literal["config", "keys", "demo", "none"]
 """Why the roles are what they are: [roles] says so, a key was found, only the demo is there, nothing is."""
 
 
-def choice(default: str, *others: str) -> Any:
+def choice(default: str, *other_choices: str) -> Any:
     """A word out of a few; `bot.config.file` refuses any other."""
-    return field(default=default, metadata={"works": (default, *others)})
+    return field(default=default, metadata={"works": (default, *other_choices)})
 
 
 def within(default: Any, low: float, high: float) -> Any:
@@ -88,7 +88,9 @@ class RolesConfig:
     def models(self) -> Chain:
         """Every model that a part names, each once, as "provider:model"."""
         chains = [getattr(self, part.name) for part in fields(self)]
-        return tuple(dict.fromkeys(members.model_of(one) for chain in chains for one in chain))
+        return tuple(
+            dict.fromkeys(model_spec.model_of(member_text) for chain in chains for member_text in chain)
+        )
 
 
 _OF_TEXT: Final = ("answerer", "writer", "extractor", "researcher", "chair", "tool_loop")

@@ -1,4 +1,4 @@
-"""What a text in config.toml looks like: a secret, a variable's name, a slip of the pen. Knows no setting."""
+"""Recognises texts in config.toml: a secret, a variable's name, an address, a typing error. Knows no setting."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ def line_of(text: str, where: tuple[str, ...]) -> int:
     whole = 0
     for count in range(1, len(lines) + 1):
         try:
-            found: Any = tomllib.loads("\n".join(lines[:count]))
+            table: Any = tomllib.loads("\n".join(lines[:count]))
         except tomllib.TOMLDecodeError:
             continue
         for name in where:
-            found = found.get(name) if isinstance(found, dict) else None
-        if found is not None:
+            table = table.get(name) if isinstance(table, dict) else None
+        if table is not None:
             break
         whole = count
     return whole + 1

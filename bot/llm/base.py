@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
-from bot.config.members import Effort
+from bot.config.model_spec import Effort
 from bot.events import Completion, Sorry, ToolCall, Usage
 from bot.retrieval.results import Passage
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from bot import fence
 from bot.budget import Budget
-from bot.config import members
+from bot.config import model_spec
 from bot.events import Completion, Run, Sorry, Usage
 from bot.llm import json_answers, prices
 from bot.llm.base import Capabilities, Meter, ModelError, Prompt, Provider, more_room, without_images
@@ -79,7 +79,7 @@ class Models:
     def describe(self, role: str) -> str | None:
         """ "provider:model" of the first that would play the role, or None."""
         chain = self._roles.chain(role)
-        return members.model_of(chain[0]) if chain else None
+        return model_spec.model_of(chain[0]) if chain else None
 
     def capabilities(self, role: str) -> Capabilities | None:
         """What that model can do, or None where nobody plays the role."""
@@ -88,7 +88,7 @@ class Models:
 
     async def price(self, role: str, named: str, usage: Usage) -> Decimal | None:
         """Dollars for `usage` of "provider:model"; None where the price is not known. Raises as `capabilities_of`."""
-        return await prices.cost(self._settings(role, named), members.parse(named).short, usage)
+        return await prices.cost(self._settings(role, named), model_spec.parse(named).short, usage)
 
     async def window(self, role: str) -> int | None:
         """How many tokens the first that would play the role takes, prompt and answer together; None: not known."""
@@ -100,7 +100,7 @@ class Models:
             from bot.llm.demo import CONTEXT
 
             return CONTEXT
-        return await prices.window(settings, members.parse(named).short)
+        return await prices.window(settings, model_spec.parse(named).short)
 
     def capabilities_of(self, role: str, named: str) -> Capabilities:
         """What "provider:model" can do. Raises Sorry ("config.role_provider") where its provider is unknown."""
@@ -110,7 +110,7 @@ class Models:
 
             return CAPABILITIES
         if (provider := self._providers.get(settings.name)) is not None:
-            return provider.capabilities(members.parse(named).short)  # and what it has learnt since
+            return provider.capabilities(model_spec.parse(named).short)  # and what it has learnt since
         return _capabilities(settings)
 
     def candidates(self, role: str, prompt: Prompt) -> Sequence[str]:
@@ -165,7 +165,7 @@ class Models:
             async with asyncio.timeout(within):
                 answer = await _last(self._ask_chain(run, role, step, prompt, streamed=False, chain=chain))
         except TimeoutError:
-            raise ModelError("timeout", members.model_of(first), "no answer in time") from None
+            raise ModelError("timeout", model_spec.model_of(first), "no answer in time") from None
         return answer
 
     async def json(self, run: Run, role: str, step: str, prompt: Prompt, of: type[T]) -> T:
@@ -250,7 +250,7 @@ class Models:
                             answered = True
                             before = chain[: chain.index(named)]
                             over = [
-                                (members.model_of(earlier), why)
+                                (model_spec.model_of(earlier), why)
                                 for earlier, why in passed.items()
                                 if earlier in failed or earlier in before
                             ]
@@ -276,7 +276,7 @@ class Models:
         """Ask one model, with its own entry in the ledger."""
         settings = self._settings(role, named)
         provider = self.provider(role, named)
-        spec = members.parse(named)
+        spec = model_spec.parse(named)
         model = spec.short
         unseen = not self.capabilities_of(role, named).sees and bool(prompt.images)
         member_prompt = _for_member(without_images(prompt) if unseen else prompt, named, spec)
@@ -306,7 +306,7 @@ async def _last(pieces_of_answer: AsyncGenerator[str | Completion, None]) -> Com
     return answer
 
 
-def _for_member(prompt: Prompt, named: str, spec: members.Member) -> Prompt:
+def _for_member(prompt: Prompt, named: str, spec: model_spec.ModelSpec) -> Prompt:
     """The prompt with what whoever plays the role is set to; what is left open there stays as it is.
 
     Of the blocks that models wrote, those of this one are kept, and those of others left out: see Completion.raw.

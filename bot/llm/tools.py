@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from bot import fence
 from bot.budget import prompt_tokens
-from bot.config import members
+from bot.config import model_spec
 from bot.events import Completion, Run, Sorry, Status, ToolCall, Usage
 from bot.llm.base import Message, Prompt, ToolOutput, ToolResult
 from bot.llm.fields import characters
@@ -172,7 +172,7 @@ class ToolLoop:
                 other_models = [model for model in able if model != owner]
                 if owner and other_models and error.key.startswith("model.") and error.key != "model.cut":
                     # Another model cannot read this one's blocks, and refuses calls that it has not made.
-                    self.passed_over += ((members.model_of(owner), error.key.partition(".")[2]),)
+                    self.passed_over += ((model_spec.model_of(owner), error.key.partition(".")[2]),)
                     able, prompt, owner, recoveries = other_models, initial, "", 0
                     self.rounds = self.calls = 0
                     self._read_passages.clear()
@@ -184,7 +184,7 @@ class ToolLoop:
                         yield event
                 return
             answer = self._answer()
-            owner = next((model for model in able if members.model_of(model) == answer.model), able[0])
+            owner = next((model for model in able if model_spec.model_of(model) == answer.model), able[0])
             if answer.finish == "length" and recoveries < RECOVERIES:
                 recoveries += 1
                 prompt = _roomier(prompt)

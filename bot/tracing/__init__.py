@@ -54,7 +54,7 @@ class TracedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class OpenSpan:
     """The span that is open here, in which run."""
 
     spans: Spans
@@ -71,12 +71,12 @@ class Here:
 
 # Ours instead of OpenTelemetry's own: Chroma's client and the SDKs of model services look there, and would send
 # what is no business of the collector's, or name our traces to those services.
-here: ContextVar[Here | None] = ContextVar("sutradhar_span", default=None)
+current: ContextVar[OpenSpan | None] = ContextVar("sutradhar_span", default=None)
 """The span that is open here; None where no run is traced."""
 
 
 class Tracing:
-    """Of this process. Does nothing until `start`, and nothing after it where no endpoint is configured."""
+    """The tracing of this process. Does nothing before `start`, or without a configured endpoint."""
 
     def __init__(self, config: Config, *, flush_s: float = FLUSH_S) -> None:
         self._config = config
@@ -114,20 +114,20 @@ class Tracing:
             "sutradhar.platform": request.place.platform,
         }
         span = self._spans.root("run", about, request.id, since)
-        opened_here = Here(self._spans, span, run)
-        before = here.set(opened_here)
+        open_span = OpenSpan(self._spans, span, run)
+        token = current.set(open_span)
         try:
             yield run
         except Exception as error:
             run.outcome, run.error = "failed", error_type(error)
             raise
         finally:
-            here.reset(before)
+            current.reset(token)
             if run.outcome is not None:  # else the process is leaving, and another one goes on
                 notes = {f"sutradhar.{name}": value for name, value in run.notes.items()}
                 span.set_attributes(notes | {"sutradhar.resumed": resumed, "sutradhar.outcome": run.outcome})
                 if run.outcome == "failed":
-                    opened_here.fail(span, run.error or _OTHER)
+                    open_span.fail(span, run.error or _OTHER)
                 span.end()
 
     async def close(self) -> None:
@@ -137,52 +137,52 @@ class Tracing:
         spans, self._spans = self._spans, None
         closing = in_own_thread(spans.close)
         if not (await asyncio.wait({closing}, timeout=self._flush_s))[0]:
-            spans.given_up()
+            spans.abandon()
 
 
 def note(name: str, value: Value) -> None:
-    """Say something about the run, once it is known: `sutradhar.<name>` of its span."""
-    if (open_here := here.get()) is not None:
-        open_here.run.notes[name] = value
+    """Set an attribute of the run's span: `sutradhar.<name>`."""
+    if (open_span := current.get()) is not None:
+        open_span.run.notes[name] = value
 
 
 def failed(error: BaseException) -> None:
-    """The run will have failed, with `error`."""
-    if (open_here := here.get()) is not None:
-        open_here.run.error = error_type(error)
+    """Note the `error` with which the run fails."""
+    if (open_span := current.get()) is not None:
+        open_span.run.error = error_type(error)
 
 
 async def step(name: str, keep: Callable[[Body[T]], Awaitable[T]], body: Body[T]) -> T:
     """What `keep` makes of `body`; marked in the trace where it has not called it, but knew what it had returned."""
-    if (open_here := here.get()) is None:
+    if (open_span := current.get()) is None:
         return await keep(body)
-    done = False
+    called = False
 
-    async def noted() -> T:
-        nonlocal done
-        done = True
+    async def marked() -> T:
+        nonlocal called
+        called = True
         return await body()
 
-    kept = await keep(noted)
-    if not done:
+    value = await keep(marked)
+    if not called:
         # The first word alone: the rest may be a shelf's name, or what a space calls its prompts.
         word = re.split(r"[-:]", name, maxsplit=1)[0]
-        open_here.begin("replayed step", {"sutradhar.step": word, "sutradhar.replayed": True}).end()
-    return kept
+        open_span.begin("replayed step", {"sutradhar.step": word, "sutradhar.replayed": True}).end()
+    return value
 
 
 @contextmanager
-def opened(above: Here, name: str, about: Mapping[str, Value], *, client: bool = False) -> Iterator[Span]:
+def opened(above: OpenSpan, name: str, about: Mapping[str, Value], *, client: bool = False) -> Iterator[Span]:
     """A span below that one, with what happens in it below this."""
     span = above.begin(name, about, client=client)
-    before = here.set(replace(above, span=span))
+    token = current.set(replace(above, span=span))
     try:
         yield span
     except Exception as error:
         above.fail(span, error_type(error))
         raise
     finally:
-        here.reset(before)
+        current.reset(token)
         span.end()
 
 
@@ -196,7 +196,7 @@ def endpoint_of(config: Config) -> str | None:
     if (config.secret("OTEL_SDK_DISABLED") or "").strip().lower() == "true":
         return None
     exporters = config.secret("OTEL_TRACES_EXPORTER")
-    if exporters is not None and "otlp" not in (one.strip() for one in exporters.split(",")):
+    if exporters is not None and "otlp" not in (exporter.strip() for exporter in exporters.split(",")):
         return None
     whole = (config.secret("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or "").strip()
     base = (config.secret("OTEL_EXPORTER_OTLP_ENDPOINT") or "").strip() or config.tracing.endpoint
@@ -206,10 +206,10 @@ def endpoint_of(config: Config) -> str | None:
     if not url.startswith(("http://", "https://")):
         _log.warning("no traces are sent: the endpoint does not begin with http:// or https://")
         return None
-    spoken = config.secret("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or config.secret(
+    protocol = config.secret("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or config.secret(
         "OTEL_EXPORTER_OTLP_PROTOCOL"
     )
-    if spoken is not None and spoken.strip() != "http/protobuf":
+    if protocol is not None and protocol.strip() != "http/protobuf":
         _log.warning(
             "no traces are sent: OTLP is spoken as http/protobuf alone, port 4318 of most collectors"
         )

@@ -34,22 +34,22 @@ def retrieval(
 
     @functools.wraps(search)
     async def traced(*args: P.args, **kwargs: P.kwargs) -> SearchResult:
-        here = tracing.here.get()
-        if here is None:
+        open_span = tracing.current.get()
+        if open_span is None:
             return await search(*args, **kwargs)
-        with tracing.opened(here, "retrieval", {"gen_ai.operation.name": "retrieval"}) as span:
-            found = await search(*args, **kwargs)
+        with tracing.opened(open_span, "retrieval", {"gen_ai.operation.name": "retrieval"}) as span:
+            result = await search(*args, **kwargs)
             about: dict[str, tracing.Value] = {
-                "sutradhar.retrieval.passages": len(found.passages),
-                "sutradhar.retrieval.documents": len({one.document for one in found.passages}),
-                "sutradhar.retrieval.confident": found.confident,
-                "sutradhar.retrieval.titled": found.titled,
-                "sutradhar.retrieval.notices": found.notices,
+                "sutradhar.retrieval.passages": len(result.passages),
+                "sutradhar.retrieval.documents": len({passage.document for passage in result.passages}),
+                "sutradhar.retrieval.confident": result.confident,
+                "sutradhar.retrieval.titled": result.titled,
+                "sutradhar.retrieval.notices": result.notices,
             }
-            if strategy := here.run.notes.get("strategy"):
+            if strategy := open_span.run.notes.get("strategy"):
                 about["sutradhar.strategy"] = strategy
             span.set_attributes(about)
-            return found
+            return result
 
     return traced
 
@@ -57,7 +57,7 @@ def retrieval(
 @contextmanager
 def embeddings(model: str) -> Iterator[None]:
     """One call of a service for vectors, OpenAI's or one that speaks like it; its texts stay here."""
-    if (here := tracing.here.get()) is None:
+    if (open_span := tracing.current.get()) is None:
         yield
         return
     about = {
@@ -65,7 +65,7 @@ def embeddings(model: str) -> Iterator[None]:
         "gen_ai.provider.name": "openai",
         "gen_ai.request.model": model,
     }
-    with tracing.opened(here, f"embeddings {model}", about, client=True):
+    with tracing.opened(open_span, f"embeddings {model}", about, client=True):
         yield
 
 
@@ -73,12 +73,12 @@ def called(
     pieces: Pieces, role: str, service: ProviderConfig, model: str, prompt: Prompt, meter: Meter
 ) -> Pieces:
     """A model's answer as it comes; a span if it is asked within a run that is traced."""
-    here = tracing.here.get()
-    return pieces if here is None else _called(here, pieces, role, service, model, prompt, meter)
+    open_span = tracing.current.get()
+    return pieces if open_span is None else _called(open_span, pieces, role, service, model, prompt, meter)
 
 
 async def _called(
-    here: tracing.Here,
+    open_span: tracing.OpenSpan,
     pieces: Pieces,
     role: str,
     service: ProviderConfig,
@@ -98,7 +98,7 @@ async def _called(
         about["gen_ai.request.temperature"] = prompt.temperature
     if host := tracing.host_of(service.base_url or ""):
         about["server.address"] = host
-    span = here.begin(f"chat {model}", about, client=True)
+    span = open_span.begin(f"chat {model}", about, client=True)
     began, finish, learnt = time.monotonic(), "", dict[str, tracing.Value]()
     try:
         async with aclosing(pieces) as source:
@@ -113,7 +113,7 @@ async def _called(
             learnt["sutradhar.outcome"] = "stopped"
         raise
     except Exception as error:
-        here.fail(span, tracing.error_type(error))
+        open_span.fail(span, tracing.error_type(error))
         raise
     finally:
         if finish:
@@ -124,10 +124,10 @@ async def _called(
 
 def _usage(meter: Meter) -> dict[str, tracing.Value]:
     """Tokens, of which those read from and written to a cache are input, by the conventions."""
-    used = meter.usage
+    usage = meter.usage
     return {
-        "gen_ai.usage.input_tokens": used.input_tokens + used.cache_read_tokens + used.cache_write_tokens,
-        "gen_ai.usage.output_tokens": used.output_tokens,
-        "gen_ai.usage.cache_read.input_tokens": used.cache_read_tokens,
-        "gen_ai.usage.cache_creation.input_tokens": used.cache_write_tokens,
+        "gen_ai.usage.input_tokens": usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
+        "gen_ai.usage.output_tokens": usage.output_tokens,
+        "gen_ai.usage.cache_read.input_tokens": usage.cache_read_tokens,
+        "gen_ai.usage.cache_creation.input_tokens": usage.cache_write_tokens,
     }

@@ -28,7 +28,7 @@ from opentelemetry.util.types import AttributeValue
 NAME = "sutradhar"
 
 SAY_AGAIN_S = 3_600.0
-"""How long nothing is said of another outage, for a collector that comes and goes."""
+"""How long after one outage of the collector no other is logged."""
 
 _log = logging.getLogger(__name__)
 
@@ -40,12 +40,12 @@ class _Ids(RandomIdGenerator):
         self.given: ContextVar[tuple[int, int] | None] = ContextVar("sutradhar_span_ids", default=None)
 
     def generate_trace_id(self) -> int:
-        given = self.given.get()
-        return given[0] if given is not None else super().generate_trace_id()
+        ids = self.given.get()
+        return ids[0] if ids is not None else super().generate_trace_id()
 
     def generate_span_id(self) -> int:
-        given = self.given.get()
-        return given[1] if given is not None else super().generate_span_id()
+        ids = self.given.get()
+        return ids[1] if ids is not None else super().generate_span_id()
 
 
 class Spans:
@@ -65,7 +65,7 @@ class Spans:
             shutdown_on_exit=False,
         )
         exporter = OTLPSpanExporter(endpoint, headers=parse_env_headers(headers, liberal=True))
-        self._exporter = SaidOnce(exporter, host)
+        self._exporter = LoggedOnce(exporter, host)
         self._provider.add_span_processor(BatchSpanProcessor(self._exporter))
         self._tracer = self._provider.get_tracer(NAME)
 
@@ -76,15 +76,15 @@ class Spans:
         """
         digest = sha256(f"{run} {since.isoformat()}".encode()).digest()
         # Neither may be zero, by the specification of W3C Trace Context.
-        given = (int.from_bytes(digest[:16]) or 1, int.from_bytes(digest[16:24]) or 1)
-        before = self._ids.given.set(given)
+        ids = (int.from_bytes(digest[:16]) or 1, int.from_bytes(digest[16:24]) or 1)
+        token = self._ids.given.set(ids)
         try:
-            begun = min(int(since.timestamp() * 1e9), time.time_ns())  # the clock may have been put back
+            start = min(int(since.timestamp() * 1e9), time.time_ns())  # the clock may have been put back
             return self._tracer.start_span(
-                name, Context(), SpanKind.SERVER, attributes=about, start_time=begun
+                name, Context(), SpanKind.SERVER, attributes=about, start_time=start
             )
         finally:
-            self._ids.given.reset(before)
+            self._ids.given.reset(token)
 
     def begin(self, name: str, about: Mapping[str, AttributeValue], parent: Span, *, client: bool) -> Span:
         above = set_span_in_context(parent, Context())
@@ -99,12 +99,12 @@ class Spans:
         """Send what is left, however long that takes."""
         self._provider.shutdown()
 
-    def given_up(self) -> None:
-        """Whoever has called `close` does not wait for it any longer."""
+    def abandon(self) -> None:
+        """The caller of `close` no longer waits for it."""
         self._exporter.say("still being sent")
 
 
-class SaidOnce(SpanExporter):
+class LoggedOnce(SpanExporter):
     """An exporter whose failures are one line of the log: of the first, and of none for an hour after that."""
 
     def __init__(
@@ -168,6 +168,6 @@ _WHY = _Why()  # one for all: a filter that holds back is the last that is asked
 
 def _resource() -> Resource:
     """What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say of the service; else its name."""
-    found = Resource.create()
-    named = not str(found.attributes.get(SERVICE_NAME)).startswith("unknown_service")
-    return found if named else found.merge(Resource({SERVICE_NAME: NAME}))
+    detected = Resource.create()
+    named = not str(detected.attributes.get(SERVICE_NAME)).startswith("unknown_service")
+    return detected if named else detected.merge(Resource({SERVICE_NAME: NAME}))

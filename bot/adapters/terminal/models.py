@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, BinaryIO
 
 from bot import models
-from bot.config.members import model_of
+from bot.config.model_spec import model_of
 from bot.events import Sorry
 from bot.words import Words, words
 

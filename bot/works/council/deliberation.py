@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot.config.members import Member, model_of
+from bot.config.model_spec import ModelSpec, model_of
 from bot.events import Event, Notice, Run, Sorry, Stage, Status, Text
 from bot.llm.base import ModelError, Prompt
 from bot.words import Words
@@ -234,7 +234,7 @@ class Deliberation:
         return rotation.display_orders(f"{self._run.id} {whom}", readers, list(self.answers))
 
     def _member(self, seat: int, step: str, prompt: Prompt) -> Call:
-        member: Member = self.snapshot.members[seat]
+        member: ModelSpec = self.snapshot.members[seat]
         within = member.timeout or self.snapshot.timeout
         return partial(self._reply, "council", step, prompt, (member.model,), within, seat)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from bot import fence
 from bot.budget import text_tokens
-from bot.config.members import Member
+from bot.config.model_spec import ModelSpec
 from bot.llm.base import Message, Prompt, room
 from bot.works.council.rotation import label, labels
 from bot.works.council.values import Ballot, Snapshot, Standing
@@ -47,7 +47,7 @@ class CouncilPrompts:
         most = room(self._snapshot.research_words, None)
         return Prompt(system, (Message("user", user),), max_tokens=most)
 
-    def answer(self, member: Member) -> Prompt:
+    def answer(self, member: ModelSpec) -> Prompt:
         if self._snapshot.demo:  # it would go on with the instructions instead of following them
             return Prompt(
                 f"You are {member.persona or 'a helpful assistant'}. Answer in a few sentences.",
@@ -57,7 +57,7 @@ class CouncilPrompts:
             )
         return self._task("council_answer", member, persona=_persona(member))
 
-    def ballot(self, judge: Member, texts: Sequence[str], criteria: str) -> Prompt:
+    def ballot(self, judge: ModelSpec, texts: Sequence[str], criteria: str) -> Prompt:
         """`texts` as this judge sees them, in its own order."""
         letters = labels(len(texts))
         return self._task(
@@ -69,12 +69,12 @@ class CouncilPrompts:
             labels=", ".join(letters[:-1]) + f" and {letters[-1]}",
         )
 
-    def attack(self, member: Member, texts: Sequence[str]) -> Prompt:
+    def attack(self, member: ModelSpec, texts: Sequence[str]) -> Prompt:
         words = self._snapshot.attack_words
         most = room(words, member.effort)
         return self._task("council_attack", member, most=most, responses=responses(texts), words=str(words))
 
-    def revise(self, member: Member, own: str, others: Sequence[str], attack: str) -> Prompt:
+    def revise(self, member: ModelSpec, own: str, others: Sequence[str], attack: str) -> Prompt:
         return self._task(
             "council_revise",
             member,
@@ -95,14 +95,14 @@ class CouncilPrompts:
         names = None if self._snapshot.blind else [self._snapshot.names[seat] for seat in seats]
         return self._task(
             "council_chair",
-            Member(""),
+            ModelSpec(""),
             criteria=fence.data(self._snapshot.criteria),
             responses=responses([texts[seat] for seat in seats], names),
             standings=_standings(seats, standings),
             critiques=_critiques(seats, ballots),
         )
 
-    def _task(self, name: str, member: Member, *, most: int | None = None, **values: str) -> Prompt:
+    def _task(self, name: str, member: ModelSpec, *, most: int | None = None, **values: str) -> Prompt:
         snapshot = self._snapshot
         system, about = snapshot.prompts["council"].fill(
             history=fence.exchanges(
@@ -154,7 +154,7 @@ def _both_ends(verdict: str) -> str:
     return verdict[: VERDICT_CHARS - DISSENT_CHARS - len(between)] + between + verdict[-DISSENT_CHARS:]
 
 
-def _persona(member: Member) -> str:
+def _persona(member: ModelSpec) -> str:
     return _ALIKE.format(persona=fence.data(member.persona)) if member.persona else ""
 
 

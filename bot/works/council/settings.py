@@ -1,6 +1,6 @@
 """`council members|chair|criteria`: a space's own council, set from chat, in place of the config's.
 
-A space's own members are kept as they are written (see `bot.config.members`). Knows no stage of a council.
+A space's own members are kept as they are written (see `bot.config.model_spec`). Knows no stage of a council.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bot import models
-from bot.config import members
-from bot.config.members import Member, model_of
+from bot.config import model_spec
+from bot.config.model_spec import ModelSpec, model_of
 from bot.events import Event, Run, Sorry, Stage, Text, Usage
 from bot.words import Words, words
 from bot.works.council import formatting
@@ -98,9 +98,9 @@ class Settings:
             raise Sorry("council_settings.chairs", n=len(chain), limit=CHAIRS)
         return chain
 
-    def _chosen(self, typed: str) -> tuple[Member, ...]:
+    def _chosen(self, typed: str) -> tuple[ModelSpec, ...]:
         """The members that were typed, if each of the models may sit. Raises Sorry."""
-        chosen = members.parse_list(typed)
+        chosen = model_spec.parse_list(typed)
         if not chosen:
             raise Sorry("council_settings.nobody")
         for member in chosen:
@@ -126,8 +126,8 @@ class Settings:
             not self._config.section(CouncilConfig).models or model_of(model) in self._permitted()
         )
 
-    def _members(self) -> list[Member]:
-        return [members.parse(member_text) for member_text in self._config.roles.council]
+    def _members(self) -> list[ModelSpec]:
+        return [model_spec.parse(member_text) for member_text in self._config.roles.council]
 
     def _seats(self, stored: Mapping[str, SettingRow]) -> Seats:
         sitting = [member for member in _own_members(stored) if self._may_sit(member.model)]
@@ -159,7 +159,7 @@ class Settings:
             parts.append(say("council_settings.barred", models=", ".join(barred)))
         return "\n\n".join([*parts, whose])
 
-    async def _member_table(self, sitting: Sequence[Member], say: Words) -> str:
+    async def _member_table(self, sitting: Sequence[ModelSpec], say: Words) -> str:
         if not sitting:
             return say("council_settings.no_members")
         lines = [say("council_settings.members_header"), "|---:|---|---|---|---:|"]
@@ -201,9 +201,9 @@ class Settings:
         return say("council_settings.state_ready")
 
 
-def _own_members(stored: Mapping[str, SettingRow]) -> list[Member]:
+def _own_members(stored: Mapping[str, SettingRow]) -> list[ModelSpec]:
     return (
-        [members.parse(member_text) for member_text in json.loads(stored["members"].value)]
+        [model_spec.parse(member_text) for member_text in json.loads(stored["members"].value)]
         if "members" in stored
         else []
     )

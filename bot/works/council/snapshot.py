@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from bot.commands import FOLLOW_UP
-from bot.config.members import Member
+from bot.config.model_spec import ModelSpec
 from bot.events import Request, Sorry
 from bot.place_session import session_for
 from bot.words import words
@@ -138,7 +138,7 @@ class Snapshots:
         except Sorry:
             return True
 
-    def _is_demo(self, member: Member) -> bool:
+    def _is_demo(self, member: ModelSpec) -> bool:
         try:
             return self._models.capabilities_of("council", member.model).demo
         except Sorry:

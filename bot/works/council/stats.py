@@ -13,7 +13,7 @@ from datetime import datetime, tzinfo
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from bot.config.members import Member, parse
+from bot.config.model_spec import ModelSpec, parse
 from bot.events import Event, Picture, Request, Run, Sorry, Stage, Text
 from bot.words import Words, words
 from bot.works.council import chart, formatting
@@ -32,7 +32,7 @@ WINDOW = 5
 class Record:
     """One member's, oldest first. `scores`, `costs` and `seconds` are by the number of the council."""
 
-    member: Member
+    member: ModelSpec
     seats: int = 0
     failed: int = 0
     wins: int = 0
@@ -90,7 +90,7 @@ def recorded(rows: Sequence[tuple[CouncilRow, SeatRow]]) -> tuple[list[Record], 
     began = {row.run_id: row.created_at for row, _ in rows}
     order = sorted(began, key=lambda run: (began[run], run))
     number = {run: at for at, run in enumerate(order)}
-    records_by_member: dict[Member, Record] = {}
+    records_by_member: dict[ModelSpec, Record] = {}
     for row, seat in sorted(rows, key=lambda row_pair: (number[row_pair[0].run_id], row_pair[1].seat)):
         member = _member(seat)
         _count(records_by_member.setdefault(member, Record(member)), seat, number[row.run_id])
@@ -175,7 +175,7 @@ def names(records: Sequence[Record]) -> list[str]:
     return called
 
 
-def _set_apart(member: Member) -> str:
+def _set_apart(member: ModelSpec) -> str:
     persona = f"“{member.persona}”" if member.persona else ""
     rest = str(replace(member, persona="")).removeprefix(member.model).strip()
     return " ".join(filter(None, [member.short, persona, rest]))
@@ -199,12 +199,12 @@ def _count(record: Record, seat: SeatRow, at: int) -> None:
         record.unpriced += 1
 
 
-def _member(seat: SeatRow) -> Member:
+def _member(seat: SeatRow) -> ModelSpec:
     """Whom to count it for: how long a member may take or write makes it no other."""
     try:
         return replace(parse(seat.settings or seat.model), timeout=None, tokens=None)
     except Sorry:  # as another release wrote it
-        return Member(seat.model)
+        return ModelSpec(seat.model)
 
 
 def _spent(record: Record, say: Words) -> str:

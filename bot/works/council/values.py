@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from bot.config.members import Member
+from bot.config.model_spec import ModelSpec
 from bot.prompts import PromptText
 
 _MARKUP = re.compile(r"[*_`~|\\\[\]<>#]")
@@ -158,7 +158,7 @@ class Tally:
 class Seats:
     """Who sits in a space's council, and how it judges. `own` are the names of what the space itself has set."""
 
-    members: list[Member]
+    members: list[ModelSpec]
     chair: list[str]
     criteria: str
     own: list[str] = field(default_factory=list)
@@ -177,7 +177,7 @@ class Snapshot:
     question: str
     session: str | None
     level: Level
-    members: list[Member]
+    members: list[ModelSpec]
     names: list[str]
     judges: list[int]
     chair: list[str]
@@ -200,7 +200,7 @@ class Snapshot:
     attack_words: int = 150
 
 
-def names(members: Sequence[Member]) -> list[str]:
+def names(members: Sequence[ModelSpec]) -> list[str]:
     """A name for each seat that no other has: the model, its persona where there are several, a number.
 
     They stand in Markdown, so that a persona's own markup is left out.

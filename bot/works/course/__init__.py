@@ -182,13 +182,13 @@ def _watch(house: House, runs: Runs) -> Watch:
 
 def _examine(config: Config, say: Words) -> Iterator[tuple[bool | None, str]]:
     """The folder that courses are taken from."""
-    from bot.works.library.watch import look
+    from bot.works.library.watch import folder_stamps
 
     section = config.section(CourseConfig)
     if (folder := section.folder) is None:
         return
     try:
-        n = len(look(folder))
+        n = len(folder_stamps(folder))
     except OSError as error:
         yield False, say("course.folder_gone", folder=folder, reason=error.strerror)
     else:

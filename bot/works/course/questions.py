@@ -97,7 +97,7 @@ def borne_out(written: Written, passage: str, language: str) -> Made | None:
     wrong = [_line(one) for one in written.wrong][:WRONG]
     verbatim = Verbatim(passage)
     found = verbatim.find(written.quote)
-    if found is None or not found.telling or len(found.text) > QUOTE_CHARS:
+    if found is None or not found.specific or len(found.text) > QUOTE_CHARS:
         return None
     if not (text and len(text) <= TEXT_CHARS and all(len(one) <= OPTION_CHARS for one in (right, *wrong))):
         return None

@@ -1,4 +1,4 @@
-"""Books onto shelves and off them."""
+"""Library: adds books to shelves, removes and reindexes them."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ def _watch(house: House, runs: Runs) -> Watch:
 
 def _examine(config: Config, say: Words) -> Iterator[tuple[bool | None, str]]:
     """The folders that are watched."""
-    from bot.works.library.watch import look
+    from bot.works.library.watch import folder_stamps
 
     section = config.section(LibraryConfig)
     for folder in section.watch:
         try:
-            n = len(look(folder))
+            n = len(folder_stamps(folder))
         except OSError as error:
             yield False, say("doctor.watch_gone", folder=folder, reason=error.strerror)
         else:

@@ -59,7 +59,7 @@ def named_paths(request: Request) -> list[str]:
     """
     paths = request.options.get("paths")
     named = isinstance(paths, list) and request.place.platform in ("terminal", WATCH)
-    return [str(one) for one in paths] if named and isinstance(paths, list) else []
+    return [str(path) for path in paths] if named and isinstance(paths, list) else []
 
 
 async def files_of(
@@ -72,8 +72,10 @@ async def files_of(
         files, refused = await asyncio.to_thread(gather, named, max_bytes)
         if not isinstance(due, list):
             return files, refused
-        wanted = set(due)
-        return [one for one in files if one.name in wanted], [one for one in refused if one.name in wanted]
+        names_due = set(due)
+        return [file for file in files if file.name in names_due], [
+            file for file in refused if file.name in names_due
+        ]
 
     files, refused = await run.step("files", gathered, tuple[list[Candidate], list[Refused]])
     if not run.request.files:
@@ -83,7 +85,7 @@ async def files_of(
 
 
 class IntakeJob:
-    """Takes files in on one shelf. Everything it does may be repeated after a crash."""
+    """Adds files to one shelf. Every step may be repeated after a crash."""
 
     def __init__(
         self,
@@ -114,24 +116,29 @@ class IntakeJob:
         await self._jobs.create(
             self._space, self._id, self._shelf, self._run.request.verb, len(items) + len(refused)
         )
-        for one in refused:
-            await self._jobs.add_error(self._space, self._id, one.name, one.key, json.dumps(one.values))
-        taken: list[IntakeResult] = []
+        for refusal in refused:
+            await self._jobs.add_error(
+                self._space, self._id, refusal.name, refusal.key, json.dumps(refusal.values)
+            )
+        results: list[IntakeResult] = []
         state: Ended = "stopped"
         try:
-            async with aclosing(self._read(items, sizes, taken, replace=replace)) as events:
+            async with aclosing(self._read(items, sizes, results, replace=replace)) as events:
                 async for event in events:
                     yield event
-            async with aclosing(self._embed(taken)) as events:
+            async with aclosing(self._embed(results)) as events:
                 async for event in events:
                     yield event
-            taken = await self._swapped(taken)
+            results = await self._swapped(results)
             await self._intake.release_memory()
-            bad = [*refused, *(Refused(one.name, one.key, dict(one.values)) for one in taken if one.key)]
+            bad = [
+                *refused,
+                *(Refused(result.name, result.key, dict(result.values)) for result in results if result.key),
+            ]
             state = "failed" if bad else "done"
-            for event in self._outcome(self._shelf.strip(), taken, bad, self._say):
+            for event in self._outcome(self._shelf.strip(), results, bad, self._say):
                 yield event
-            if await self._mixed(taken):
+            if await self._mixed(results):
                 yield Notice(self._say("library.two_models", shelf=self._shelf.strip()))
         except (Sorry, StorageFault):
             state = "failed"
@@ -140,7 +147,7 @@ class IntakeJob:
             await self._jobs.finish(self._space, self._id, state)
 
     async def _read(
-        self, items: list[Item], sizes: list[int], taken: list[IntakeResult], *, replace: bool
+        self, items: list[Item], sizes: list[int], results: list[IntakeResult], *, replace: bool
     ) -> AsyncGenerator[Event, None]:
         run, space, shelf, say = self._run, self._space, self._shelf, self._say
         for first, past in _batches(sizes):
@@ -164,154 +171,159 @@ class IntakeJob:
 
             step = run.step(f"read:{shelf}:{first}", some, list[IntakeResult])
             async with aclosing(pump.news(step)) as news:
-                async for n, done, total in news:
-                    yield self._at(items, n, done, total)
-                    await self._note(n, sum(sizes[:n]) + sizes[n] * done // max(total, 1), sum(sizes))
-            found = pump.value
-            taken += found
-            for one in found:
-                if one.key:
+                async for n, pages_done, total in news:
+                    yield self._at(items, n, pages_done, total)
+                    await self._note(n, sum(sizes[:n]) + sizes[n] * pages_done // max(total, 1), sum(sizes))
+            read_now = pump.value
+            results += read_now
+            for result in read_now:
+                if result.key:
                     await self._jobs.add_error(
-                        self._space, self._id, one.name, one.key, json.dumps(one.values)
+                        self._space, self._id, result.name, result.key, json.dumps(result.values)
                     )
             await self._jobs.progress(
                 space, self._id, "reading", sum(sizes[:past]), sum(sizes), files_done=past
             )
         yield Status(say("library.reading", name=""), len(items), len(items))
 
-    def _at(self, items: list[Item], n: int, done: int, total: int) -> Status:
+    def _at(self, items: list[Item], n: int, pages_done: int, total: int) -> Status:
         """How far the reading of one file is: its own bar where it is the only one, else that of all files."""
         paged = suffix_of(items[n].name) == ".pdf"
         text = self._say(
             "library.reading_page" if paged else "library.reading_part",
             name=items[n].name,
-            page=done,
+            page=pages_done,
             pages=total,
-            percent=100 * done // max(total, 1),
+            percent=100 * pages_done // max(total, 1),
         )
-        return Status(text, done, total) if len(items) == 1 else Status(text, n, len(items))
+        return Status(text, pages_done, total) if len(items) == 1 else Status(text, n, len(items))
 
-    async def _note(self, files: int, done: int, total: int) -> None:
+    async def _note(self, files: int, bytes_done: int, total: int) -> None:
         """For `library jobs`, once a second; bytes. A file is not given up because this can't be written now."""
         if time.monotonic() - self._noted >= NOTE_S:
             self._noted = time.monotonic()
             with suppress(StorageFault):
-                await self._jobs.progress(self._space, self._id, "reading", done, total, files_done=files)
+                await self._jobs.progress(
+                    self._space, self._id, "reading", bytes_done, total, files_done=files
+                )
 
-    async def _embed(self, taken: list[IntakeResult]) -> AsyncGenerator[Event, None]:
+    async def _embed(self, results: list[IntakeResult]) -> AsyncGenerator[Event, None]:
         run, space, shelf, say = self._run, self._space, self._shelf, self._say
-        fresh = [one for one in taken if one.document and not one.known]
-        if not fresh:
+        new = [result for result in results if result.document and not result.known]
+        if not new:
             return
 
         async def ready() -> str:
             return await self._intake.ready_for_vectors(
-                space, [one.replaces for one in fresh if one.replaces]
+                space, [result.replaces for result in new if result.replaces]
             )
 
         async def without() -> list[str]:
-            return await self._intake.do_without_vectors(space, fresh)
+            return await self._intake.do_without_vectors(space, new)
 
         yield Status(say("library.preparing"))
         missing = await run.step(f"embedder:{shelf}", ready, str)
         if missing == "absent":
             yield Notice(say("library.words_only"))
-        wanted = set(await run.step(f"without:{shelf}", without, list[str]))
-        fresh = [one for one in fresh if one.document in wanted]
-        total = sum(one.chunks for one in fresh)
+        with_vectors = set(await run.step(f"without:{shelf}", without, list[str]))
+        new = [result for result in new if result.document in with_vectors]
+        total = sum(result.chunks for result in new)
         if not total:
             return
-        beside = sum(one.staged for one in fresh)
-        if beside < len(fresh):
+        staged_count = sum(result.staged for result in new)
+        if staged_count < len(new):
             yield Notice(say("library.searchable", shelf=shelf))
-        if beside:
-            yield Notice(say("library.beside", n=beside))
-        done = 0
-        for n, spans in enumerate(_spans(fresh)):
-            yield Status(say("library.vectors"), done, total)
+        if staged_count:
+            yield Notice(say("library.beside", n=staged_count))
+        chunks_done = 0
+        for n, spans in enumerate(_spans(new)):
+            yield Status(say("library.vectors"), chunks_done, total)
 
             async def some(spans: Sequence[Span] = spans) -> int:
                 await self._intake.embed(space, shelf, spans)
                 return sum(past - first for _, first, past in spans)
 
-            done += await run.step(f"embed:{shelf}:{n}", some, int)
-            await self._jobs.progress(space, self._id, "vectors", done, total)
+            chunks_done += await run.step(f"embed:{shelf}:{n}", some, int)
+            await self._jobs.progress(space, self._id, "vectors", chunks_done, total)
         yield Status(say("library.vectors"), total, total)
 
-    async def _swapped(self, taken: list[IntakeResult]) -> list[IntakeResult]:
+    async def _swapped(self, results: list[IntakeResult]) -> list[IntakeResult]:
         """Put what was built beside the shelf on it; what has nothing to replace any more counts as known."""
-        staged = [one for one in taken if one.staged]
+        staged = [result for result in results if result.staged]
         if not staged:
-            return taken
+            return results
 
         async def swap() -> list[str]:
             return await self._intake.swap(self._space, self._shelf, staged)
 
-        there = set(await self._run.step(f"swap:{self._shelf}", swap, list[str]))
-        return [one if not one.staged or one.document in there else changed(one, known=True) for one in taken]
+        swapped_in = set(await self._run.step(f"swap:{self._shelf}", swap, list[str]))
+        return [
+            result if not result.staged or result.document in swapped_in else changed(result, known=True)
+            for result in results
+        ]
 
-    async def _mixed(self, taken: list[IntakeResult]) -> bool:
+    async def _mixed(self, results: list[IntakeResult]) -> bool:
         async def mixed() -> bool:
             return await self._intake.mixed(self._space, self._shelf)
 
-        went_in = any(one.document and not one.known for one in taken)
+        went_in = any(result.document and not result.known for result in results)
         return went_in and await self._run.step(f"models:{self._shelf}", mixed, bool)
 
 
 def _of_file(n: int, put: Put) -> Progress:
     """Tells how far the file of that number is."""
-    return lambda done, total: put((n, done, total))
+    return lambda pages_done, total: put((n, pages_done, total))
 
 
 def _batches(sizes: list[int]) -> list[tuple[int, int]]:
     """Ranges [first, past) of files that are read in one step."""
-    found, first, size = [], 0, 0
-    for n, one in enumerate(sizes):
-        if n > first and (n - first >= READ_FILES or size + one > READ_BYTES):
-            found.append((first, n))
+    batches, first, size = [], 0, 0
+    for n, bytes_of_file in enumerate(sizes):
+        if n > first and (n - first >= READ_FILES or size + bytes_of_file > READ_BYTES):
+            batches.append((first, n))
             first, size = n, 0
-        size += one
+        size += bytes_of_file
     if sizes:
-        found.append((first, len(sizes)))
-    return found
+        batches.append((first, len(sizes)))
+    return batches
 
 
-def _spans(taken: list[IntakeResult]) -> list[list[Span]]:
+def _spans(results: list[IntakeResult]) -> list[list[Span]]:
     """Every chunk of the new documents, in steps of EMBED_CHUNKS that may cross documents."""
     steps: list[list[Span]] = []
     room = 0
-    for one in taken:
+    for result in results:
         first = 0
-        while first < one.chunks:
+        while first < result.chunks:
             if room == 0:
                 steps.append([])
                 room = EMBED_CHUNKS
-            past = min(one.chunks, first + room)
-            steps[-1].append((one.document, first, past))
+            past = min(result.chunks, first + room)
+            steps[-1].append((result.document, first, past))
             room -= past - first
             first = past
     return steps
 
 
-def _outcome(shelf: str, taken: list[IntakeResult], bad: list[Refused], say: Words) -> list[Event]:
+def _outcome(shelf: str, results: list[IntakeResult], bad: list[Refused], say: Words) -> list[Event]:
     """What the job tells at its end: what went in, what was there already, what failed and why."""
-    went_in = [one for one in taken if one.document and not one.known]
-    known = sum(1 for one in taken if one.known)
+    went_in = [result for result in results if result.document and not result.known]
+    already_there = sum(1 for result in results if result.known)
     events: list[Event] = []
     if went_in:
-        sections = sum(one.sections for one in went_in)
-        passages = sum(one.chunks for one in went_in)
+        sections = sum(result.sections for result in went_in)
+        passages = sum(result.chunks for result in went_in)
         events.append(
             Text(say("library.added", n=len(went_in), shelf=shelf, sections=sections, passages=passages))
         )
-    if known:
-        events.append(Text(("\n" if went_in else "") + say("library.known", n=known, shelf=shelf)))
-    return events + failures(bad, len(went_in) + known + len(bad), say)
+    if already_there:
+        events.append(Text(("\n" if went_in else "") + say("library.known", n=already_there, shelf=shelf)))
+    return events + failures(bad, len(went_in) + already_there + len(bad), say)
 
 
 def failures(bad: list[Refused], total: int, say: Words) -> list[Event]:
-    """What a job of `total` files tells of those that failed."""
-    events: list[Event] = [Notice(say(one.key, **one.values)) for one in islice(bad, NAMED)]
+    """The events that report the failed files of a job of `total` files."""
+    events: list[Event] = [Notice(say(refusal.key, **refusal.values)) for refusal in islice(bad, NAMED)]
     if len(bad) > NAMED:
         events.append(Notice(say("library.more_failed", n=len(bad) - NAMED)))
     if bad:
@@ -330,7 +342,7 @@ class Pump(Generic[News, Value]):
         self._stir = asyncio.Event()
 
     def put(self, news: News) -> None:
-        """It takes the place of what nobody has heard yet."""
+        """Replaces news that was not read yet."""
         self._newest[:] = [news]
         self._stir.set()
 

@@ -1,4 +1,4 @@
-"""The library's jobs as people look at them, and how one is stopped. Works on no job itself."""
+"""Shows the library's jobs, and stops one. Does no job's work."""
 
 from __future__ import annotations
 
@@ -34,8 +34,12 @@ class JobBoard:
         """The latest jobs, and those that wait for their turn."""
         space, say = run.request.place.space, words(run.request.locale)
         jobs = await self._jobs.list(space)
-        begun = {job.run for job in jobs}
-        waiting = [one for one in await self._jobs.runs(space, JOBS) if one.id not in begun]
+        runs_begun = {job.run for job in jobs}
+        waiting = [
+            waiting_run
+            for waiting_run in await self._jobs.runs(space, JOBS)
+            if waiting_run.id not in runs_begun
+        ]
         yield Stage("jobs", say("library.jobs", n=len(jobs) + len(waiting)))
         yield Text(_table(jobs, waiting, say) if jobs or waiting else say("library.no_jobs"))
 
@@ -49,51 +53,53 @@ class JobBoard:
 
         # Which one comes first and is kept: after a crash nothing may be running any more, or another one.
         async def job() -> tuple[str, bool]:
-            found = await self._meant(request)
-            return found.id, bool(_option(found, "replace"))
+            job_run = await self._find_job(request)
+            return job_run.id, bool(_option(job_run, "replace"))
 
         async def stopped() -> int:
-            return await self._stop(space, meant)
+            return await self._stop(space, run_id)
 
-        meant, replaces = await run.step("job", job, tuple[str, bool])
+        run_id, replaces = await run.step("job", job, tuple[str, bool])
         n = await run.step("cancel", stopped, int)
         yield Stage("cancel", "")
-        mine = [one for one in await self._jobs.list(space) if one.run == meant]
-        told = _stopped(meant, mine, say, replaces=replaces)
-        yield Text(told if n else say("library.job_over", job=short(meant)))
+        jobs_of_run = [job_row for job_row in await self._jobs.list(space) if job_row.run == run_id]
+        sentence = _stopped(run_id, jobs_of_run, say, replaces=replaces)
+        yield Text(sentence if n else say("library.job_over", job=short(run_id)))
 
-    async def _meant(self, request: Request) -> JobRunRow:
+    async def _find_job(self, request: Request) -> JobRunRow:
         space, author = request.place.space, request.author
         name = request.text.strip().strip("`#…").lower()
         going = await self._jobs.runs(space, JOBS)
         if name:
-            found = [one for one in going if len(name) >= LEAST_TYPED and one.id.endswith(name)]
-            if not found:
-                known = any(job.run.endswith(name) for job in await self._jobs.list(space))
-                known = known and len(name) >= LEAST_TYPED
-                raise Sorry("library.job_over" if known else "library.no_such_job", job=name)
+            matches = [running for running in going if len(name) >= LEAST_TYPED and running.id.endswith(name)]
+            if not matches:
+                is_over = any(job.run.endswith(name) for job in await self._jobs.list(space))
+                is_over = is_over and len(name) >= LEAST_TYPED
+                raise Sorry("library.job_over" if is_over else "library.no_such_job", job=name)
         else:
-            theirs = [one for one in going if author.admin or one.author_id == author.id]
-            begun = {job.run for job in await self._jobs.list(space)}
+            permitted = [running for running in going if author.admin or running.author_id == author.id]
+            runs_begun = {job.run for job in await self._jobs.list(space)}
             # One that runs is meant rather than those that wait behind it.
-            found = [one for one in theirs if one.id in begun] or theirs or list(going)
-            if not found:
+            matches = (
+                [running for running in permitted if running.id in runs_begun] or permitted or list(going)
+            )
+            if not matches:
                 raise Sorry("library.no_job_running")
-        if not all(author.admin or one.author_id == author.id for one in found):
-            raise Sorry("library.not_your_job", job=short(found[0].id))
-        if len(found) > 1:
-            raise Sorry("library.which_job", names=", ".join(f"`{short(one.id)}`" for one in found))
-        return found[0]
+        if not all(author.admin or running.author_id == author.id for running in matches):
+            raise Sorry("library.not_your_job", job=short(matches[0].id))
+        if len(matches) > 1:
+            raise Sorry("library.which_job", names=", ".join(f"`{short(running.id)}`" for running in matches))
+        return matches[0]
 
 
 async def names(jobs: Jobs, space: str, prefix: str) -> list[str]:
     """How the jobs that can be stopped are called, those that begin like `prefix`."""
-    found = [short(one.id) for one in await jobs.runs(space, JOBS)]
-    return [name for name in found if name.startswith(prefix.strip().lower())]
+    ids = [short(running.id) for running in await jobs.runs(space, JOBS)]
+    return [name for name in ids if name.startswith(prefix.strip().lower())]
 
 
 def short(run: str) -> str:
-    """What people call a job: the end of its run's id."""
+    """The short name of a job: the end of its run's id."""
     return run[-6:]
 
 
@@ -102,10 +108,10 @@ def _stopped(id: str, jobs: Sequence[JobRow], say: Words, *, replaces: bool) -> 
         return say("library.cancelled_waiting", job=short(id))
     if jobs[0].kind == "reindex":
         return say("library.cancelled_reindex", job=short(id))
-    (one,) = jobs
-    files = {"done": one.files_done, "total": one.files_total}
-    stopped = say("library.cancelled", job=short(id), shelf=one.shelf, **files)
-    return f"{stopped} {say('library.cancelled_replace')}" if replaces else stopped
+    (job,) = jobs
+    files = {"done": job.files_done, "total": job.files_total}
+    sentence = say("library.cancelled", job=short(id), shelf=job.shelf, **files)
+    return f"{sentence} {say('library.cancelled_replace')}" if replaces else sentence
 
 
 def _table(jobs: Sequence[JobRow], waiting: Sequence[JobRunRow], say: Words) -> str:
@@ -123,12 +129,12 @@ def _table(jobs: Sequence[JobRow], waiting: Sequence[JobRunRow], say: Words) -> 
         cells = (short(job.run), kind, job.shelf, _progress(job, say), files, _when(job, now, say))
         lines.append(_row(cells))
     # The same file may have failed in several jobs, as one in a watched folder does.
-    wrong = dict.fromkeys(say(one.key, **json.loads(one.values)) for job in jobs for one in job.errors)
+    wrong = dict.fromkeys(say(error.key, **json.loads(error.values)) for job in jobs for error in job.errors)
     return "\n".join([*lines, "", *(f"- {sentence}" for sentence in wrong)]).strip()
 
 
 def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(one.replace("|", "\\|") for one in cells) + " |"
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _option(run: JobRunRow, name: str) -> OptionValue:

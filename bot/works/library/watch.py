@@ -47,7 +47,7 @@ Stamp = tuple[int, int]
 _log = logging.getLogger(__name__)
 
 
-def look(folder: Path) -> dict[str, Stamp]:
+def folder_stamps(folder: Path) -> dict[str, Stamp]:
     """The files in the folder that can be read, by their path within it; blocking.
 
     Not hidden ones, empty ones, links. Raises OSError where the folder itself can't be listed.
@@ -59,13 +59,13 @@ def look(folder: Path) -> dict[str, Stamp]:
         if not within:
             raise error
 
-    found: dict[str, Stamp] = {}
+    stamps: dict[str, Stamp] = {}
     for name, entry in walk(folder, unreadable):
         with suppress(OSError):  # it has gone meanwhile
             at = entry.stat(follow_symlinks=False)
             if stat.S_ISREG(at.st_mode) and at.st_size and sayable(name):
-                found[name] = (at.st_size, at.st_mtime_ns)
-    return found
+                stamps[name] = (at.st_size, at.st_mtime_ns)
+    return stamps
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class _Folder:
     troubles: dict[str, str] = field(default_factory=dict)
 
     def tell(self, about: str, trouble: str = "") -> None:
-        """Say once what is wrong about something, and once that it is over."""
+        """Log a problem once, and once that it is over."""
         before = self.troubles.get(about, "")
         if trouble and trouble != before:
             _log.warning("watched folder %s: %s", self.path, trouble)
@@ -114,7 +114,7 @@ class Watch:
         *,
         work: str = "library",
         shelf: str = "",
-        looks: Callable[[Path], dict[str, Stamp]] = look,
+        looks: Callable[[Path], dict[str, Stamp]] = folder_stamps,
         patience_s: float = PATIENCE_S,
         round_s: float = ROUND_S,
     ) -> None:
@@ -132,9 +132,11 @@ class Watch:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self, taken_up: Iterable[Request]) -> list[Request]:
-        """Look for the first time, then again and again; what goes on now. `taken_up`: what an earlier process left."""
-        watched = [one for one in taken_up if (one.place.platform, one.work) == (WATCH, self.work)]
-        runs = {one.place.thread: one.id for one in watched}
+        """Check the folders, then again and again; returns the running requests. `taken_up` are from before."""
+        watched = [
+            request for request in taken_up if (request.place.platform, request.work) == (WATCH, self.work)
+        ]
+        runs = {request.place.thread: request.id for request in watched}
         for folder in self._folders:
             folder.run = runs.get(str(folder.path), "")
         due = await self.round()
@@ -143,17 +145,17 @@ class Watch:
         return due
 
     async def close(self) -> None:
-        """Look no more. Jobs go on."""
+        """Stop watching. Jobs go on."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})
 
     async def round(self) -> list[Request]:
-        """Look at every folder once: the jobs that began."""
+        """Check every folder once; returns the jobs that began."""
         ready = [folder for folder in self._folders if await self._ready(folder)]
-        seen = await asyncio.gather(*(self._seen(folder) for folder in ready))
-        found = [await self._visit(*one) for one in zip(ready, seen, strict=True)]
-        return [one for one in found if one is not None]
+        looks = await asyncio.gather(*(self._stamps_of(folder) for folder in ready))
+        requests = [await self._visit(*visit) for visit in zip(ready, looks, strict=True)]
+        return [request for request in requests if request is not None]
 
     async def _on(self) -> None:
         while True:
@@ -169,24 +171,24 @@ class Watch:
             return False
         if folder.run:
             try:
-                await self._look_back(folder)
+                await self._retry_failed(folder)
             except StorageFault as fault:
                 folder.tell("taken in", f"it can't be told what was taken in ({fault})")
                 return False
         folder.pause, paused = max(folder.pause - 1, 0), folder.pause
         return not paused
 
-    async def _visit(self, folder: _Folder, seen: dict[str, Stamp] | None) -> Request | None:
-        if seen is None:
+    async def _visit(self, folder: _Folder, stamps: dict[str, Stamp] | None) -> Request | None:
+        if stamps is None:
             return None
-        last, folder.last = folder.last, seen
-        if twice := sorted(seen.keys() & self._before(folder)):
-            seen = {name: stamp for name, stamp in seen.items() if name not in twice}
+        last, folder.last = folder.last, stamps
+        if twice := sorted(stamps.keys() & self._before(folder)):
+            stamps = {name: stamp for name, stamp in stamps.items() if name not in twice}
             names = ", ".join(twice[:3]) + " …" * bool(twice[3:])
             folder.tell("alone", f"an earlier one of this name has these, too, so they stay out: {names}")
         news = {
             name: stamp
-            for name, stamp in seen.items()
+            for name, stamp in stamps.items()
             if stamp != folder.settled.get(name) and (stamp == last.get(name) or self._quiet(stamp))
         }
         if not news:
@@ -207,28 +209,32 @@ class Watch:
     def _before(self, folder: _Folder) -> set[str]:
         """What folders that come before this one have on the same shelf."""
         earlier = self._folders[: self._folders.index(folder)]
-        mine = [one for one in earlier if self._shelf or one.path.name == folder.path.name]
-        return {name for one in mine for name in one.last}
+        earlier_same = [
+            other_folder
+            for other_folder in earlier
+            if self._shelf or other_folder.path.name == folder.path.name
+        ]
+        return {name for other_folder in earlier_same for name in other_folder.last}
 
-    async def _look_back(self, folder: _Folder) -> None:
-        """Offer anew what the last job has left although nothing is wrong with it, after pauses that grow."""
+    async def _retry_failed(self, folder: _Folder) -> None:
+        """Offer again the files that the last job left although nothing is wrong with them, after growing pauses."""
         refused = await self._refused(self._space, folder.run)
-        left: list[str] = []
+        due: list[str] = []
         if refused is not None:
             bad = {name for name, why in refused.items() if why not in PASSING}
             good = {name: at for name, at in folder.offered.items() if name not in bad}
-            left = await self._due(folder, good, settled=())
-            for name in left:
+            due = await self._due(folder, good, settled=())
+            for name in due:
                 folder.settled.pop(name, None)
-        folder.failures = folder.failures + 1 if left else 0
-        folder.pause = min(2 ** (folder.failures - 1), LONGEST) if left else 0
+        folder.failures = folder.failures + 1 if due else 0
+        folder.pause = min(2 ** (folder.failures - 1), LONGEST) if due else 0
         folder.run, folder.offered = "", {}
-        if left:
+        if due:
             seconds = int(folder.pause * self._round_s)
             _log.warning("watched folder %s: tried again in %d s", folder.path, seconds)
 
-    async def _seen(self, folder: _Folder) -> dict[str, Stamp] | None:
-        """None where it can't be told now."""
+    async def _stamps_of(self, folder: _Folder) -> dict[str, Stamp] | None:
+        """The folder's stamps; None where they cannot be read now."""
         if folder.looking is None:
             folder.looking = in_own_thread(lambda: self._look(folder.path))
         if not (await asyncio.wait({folder.looking}, timeout=self._patience_s))[0]:
@@ -236,15 +242,15 @@ class Watch:
             return None
         looking, folder.looking = folder.looking, None
         try:
-            seen = looking.result()
+            stamps = looking.result()
         except OSError as error:
             folder.tell("there", f"it cannot be read ({error.strerror}); its books stay")
             return None
-        if not seen and folder.last:  # a mount that is gone leaves an empty folder
+        if not stamps and folder.last:  # a mount that is gone leaves an empty folder
             folder.tell("there", "its files are gone; their books stay")
             return None
         folder.tell("there")
-        return seen
+        return stamps
 
     def _quiet(self, stamp: Stamp) -> bool:
         """Whether its own time says that nobody is writing to it; one in the future says nothing."""
@@ -255,10 +261,10 @@ class Watch:
         rows: Sequence[DocumentRow] = []
         if any(name not in settled for name in news):
             rows = await self._documents.list(self._space, self._shelf or folder.path.name)
-        known = {row.source: row for row in rows}
+        rows_by_source = {row.source: row for row in rows}
 
         def had(name: str, stamp: Stamp) -> bool:
-            row = known.get(name)
+            row = rows_by_source.get(name)
             if name in settled or row is None or row.size != stamp[0]:
                 return False
             return stamp[1] / 1e9 <= row.created_at.timestamp()

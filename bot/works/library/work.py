@@ -75,8 +75,8 @@ class LibraryWork:
             kinds = ", ".join(SUFFIXES)
             yield Failed(say("library.nothing_there", paths=", ".join(named), kinds=kinds))
             return
-        items = [Item(one.name, one.path, max_bytes=self._max_bytes) for one in files]
-        sizes = [one.size for one in files]
+        items = [Item(file.name, file.path, max_bytes=self._max_bytes) for file in files]
+        sizes = [file.size for file in files]
         job = IntakeJob(self._intake, self._jobs, run, shelf)
         async with aclosing(job.events(items, sizes, refused, replace=replace)) as events:
             async for event in events:
@@ -89,23 +89,23 @@ class LibraryWork:
         async def gathered() -> list[tuple[str, Item, int]]:
             name = str(shelf) if shelf else None
             rows = await self._library.rows(request.place.space, name, every_kind=True)
-            found = []
+            items_found = []
             for row in rows:
                 original = str(self._intake.original(row.id, row.source))
-                found.append(
+                items_found.append(
                     (row.shelf, Item(row.source, original, row.id, self._max_bytes, row.kind), row.size)
                 )
-            return found
+            return items_found
 
-        found = await run.step("books", gathered, list[tuple[str, Item, int]])
-        yield Stage("job", say("library.reindexing", n=len(found)))
-        if not found:
+        books = await run.step("books", gathered, list[tuple[str, Item, int]])
+        yield Stage("job", say("library.reindexing", n=len(books)))
+        if not books:
             yield Text(say("rules.no_books"))
             return
-        for name in dict.fromkeys(one[0] for one in found):
-            mine = [one for one in found if one[0] == name]
+        for name in dict.fromkeys(book[0] for book in books):
+            of_shelf = [book for book in books if book[0] == name]
             job = IntakeJob(self._intake, self._jobs, run, name, self._shapes)
-            items, sizes = [one[1] for one in mine], [one[2] for one in mine]
+            items, sizes = [book[1] for book in of_shelf], [book[2] for book in of_shelf]
             async with aclosing(job.events(items, sizes, [], replace=True)) as events:
                 async for event in events:
                     yield event
@@ -127,13 +127,13 @@ class LibraryWork:
 
         # Which book comes first and is kept: after a crash its name may mean no book, or another one.
         async def book() -> tuple[str, str]:
-            found = await self._library.find(space, shelf, request.text)
-            if not found:
+            documents = await self._library.find(space, shelf, request.text)
+            if not documents:
                 raise Sorry("library.no_such_book", name=request.text, shelf=shelf)
-            if len(found) > 1:
-                names = ", ".join(f"{one.source} ({one.alias})" for one in found)
+            if len(documents) > 1:
+                names = ", ".join(f"{document.source} ({document.alias})" for document in documents)
                 raise Sorry("library.which_book", name=request.text, names=names)
-            return found[0].id, found[0].source
+            return documents[0].id, documents[0].source
 
         async def removed() -> bool:
             await self._intake.remove(space, book_id)

@@ -49,14 +49,14 @@ class Answer:
         self,
         run: Run,
         snapshot: Snapshot,
-        found: SearchResult,
+        result: SearchResult,
         say: Words,
         models: Models,
         pictures: Pictures,
     ) -> None:
         self._run = run
         self._snapshot = snapshot
-        self._found = found
+        self._found = result
         self._say = say
         self._models = models
         self._pictures = pictures
@@ -113,37 +113,43 @@ class Answer:
             yield Notice(self._say("rules.unborne", count=len(gate.unborne), first=first))
 
     def _about(self, answer: Completion) -> list[Notice]:
-        """What a person should know of how the answer came about."""
-        said = []
+        """Notices about how the answer was made."""
+        notices = []
         if answer.finish in ("length", "refusal", "cut"):
-            said.append(Notice(self._say(f"rules.finish_{answer.finish}")))
+            notices.append(Notice(self._say(f"rules.finish_{answer.finish}")))
         if answer.passed_over:
             failed = ", ".join(model for model, _ in answer.passed_over)
-            said.append(Notice(self._say("rules.answered_instead", answered=answer.model, failed=failed)))
+            notices.append(Notice(self._say("rules.answered_instead", answered=answer.model, failed=failed)))
         if answer.unseen:
-            said.append(unseen(self._say, answer.model, self._pictures.names))
-        return said
+            notices.append(unseen(self._say, answer.model, self._pictures.names))
+        return notices
 
     def _why_quoted(self) -> str:
-        one = self._snapshot
-        return why_quoted(self._say, one.answerer, demo=one.demo, introduced=one.introduced, cites=one.cites)
+        snapshot = self._snapshot
+        return why_quoted(
+            self._say,
+            snapshot.answerer,
+            demo=snapshot.demo,
+            introduced=snapshot.introduced,
+            cites=snapshot.cites,
+        )
 
     def _by_quoting(self) -> list[Text]:
-        wanted = set(self._terms(self._snapshot.question))
+        question_terms = set(self._terms(self._snapshot.question))
         texts = [Text("\n\n")] if "".join(self.shown).strip() else []  # apart from the model's own words
         best = _near_the_best(self._found.passages)[:QUOTED]
         for n, passage in enumerate(self._found.passages, 1):
             if passage not in best:
                 continue
-            part = excerpt(flowing(passage.text), wanted, self._snapshot.language)
+            part = excerpt(flowing(passage.text), question_terms, self._snapshot.language)
             texts.append(Text(quoted(n, passage, part)))
             self.cited.append(_citation(n, passage, part))
-        self.shown += [one.text for one in texts]
+        self.shown += [text.text for text in texts]
         return texts
 
     def _see_also(self) -> list[Choices]:
         """The authors' own references first, then what was found close by, each heading once."""
-        offered = {self._found.passages[one.n - 1].section_title for one in self.cited}
+        offered = {self._found.passages[citation.n - 1].section_title for citation in self.cited}
         authors, close = list[str](), list[str]()
         for name in self._found.see_also:
             if name not in offered:
@@ -154,12 +160,12 @@ class Answer:
             if not (passage.attached or name in offered):
                 offered.add(name)
                 close.append(name)
-        said = [look_ups(self._say("rules.see_also"), authors)] if authors else []
-        return said + ([look_ups(self._say("rules.see_also_near"), close[:CLOSE])] if close else [])
+        choices = [look_ups(self._say("rules.see_also"), authors)] if authors else []
+        return choices + ([look_ups(self._say("rules.see_also_near"), close[:CLOSE])] if close else [])
 
 
 def look_ups(prompt: str, headings: Iterable[str]) -> Choices:
-    """Headings to be looked up by pressing one."""
+    """Buttons that look up the headings."""
     return Choices(prompt, tuple(Choice(name, f"/rules lookup {name}") for name in headings))
 
 
@@ -186,7 +192,7 @@ def rag(snapshot: Snapshot, passages: list[Passage], pictures: Pictures) -> Prom
 def _near_the_best(passages: list[Passage]) -> list[Passage]:
     """The best passages and what comes near them, in order."""
     least = NEAR * max(map(attrgetter("score"), passages))
-    return [one for one in passages if one.score >= least]
+    return [passage for passage in passages if passage.score >= least]
 
 
 def _citation(n: int, passage: Passage, quote: str) -> Citation:

@@ -1,4 +1,4 @@
-"""Files that a question brings along: texts that answer it, pictures that the model looks at which answers it.
+"""Files attached to a question: texts to answer from, and pictures for the answering model.
 
 Texts answer that question alone, instead of a shelf, or beside the one it names. Knows no platform and asks no model.
 What was fetched is removed at the run's end (`Incoming`), and nothing else is kept of it.
@@ -72,24 +72,26 @@ class Search:
         self._whole = whole
 
     async def search(self, space: str, shelf: str, question: str, *, k: int | None = None) -> SearchResult:
-        found = await self._within.search(space, "", question, k=k)
+        in_files = await self._within.search(space, "", question, k=k)
         # A look-up of its headings would find them on no shelf.
-        own = replace(found, nearest=[], see_also=[])
+        own_result = replace(in_files, nearest=[], see_also=[])
         if self._whole and (every := await self._within.whole(space, self._attached, WHOLE_CHARS)):
-            scores = {one.chunk: one.score for one in own.passages}
-            every = [replace(one, score=scores.get(one.chunk, 0.0)) for one in every]
-            own = replace(own, passages=every, confident=True)
+            scores = {passage.chunk: passage.score for passage in own_result.passages}
+            every = [replace(passage, score=scores.get(passage.chunk, 0.0)) for passage in every]
+            own_result = replace(own_result, passages=every, confident=True)
         if self._shelf is None:
-            return own
-        other = await self._shelf.search(space, shelf, question, k=k)
-        there = other.passages if other.confident or not own.confident else []
-        half = max(1, len(other.passages) // 2)
-        mine = own.passages[:half] if there and not self._whole else own.passages
+            return own_result
+        on_shelf = await self._shelf.search(space, shelf, question, k=k)
+        shelf_passages = on_shelf.passages if on_shelf.confident or not own_result.confident else []
+        half = max(1, len(on_shelf.passages) // 2)
+        own_passages = (
+            own_result.passages[:half] if shelf_passages and not self._whole else own_result.passages
+        )
         return replace(
-            other,
-            passages=[*mine, *there[:half]],
-            confident=own.confident or other.confident,
-            notices=list(dict.fromkeys([*own.notices, *other.notices])),
+            on_shelf,
+            passages=[*own_passages, *shelf_passages[:half]],
+            confident=own_result.confident or on_shelf.confident,
+            notices=list(dict.fromkeys([*own_result.notices, *on_shelf.notices])),
         )
 
 
@@ -111,14 +113,14 @@ class QuestionFiles:
         brought, refused = await self._incoming.bring(
             run, (*SUFFIXES, *PICTURES), self._max_bytes, files=files, copied=True
         )
-        other = [one for one in refused if one.key != "library.file_kind"]
-        if not brought and (other or run.request.options.get("file")):
-            raise Sorry((other or refused)[0].key, **(other or refused)[0].values)
+        refused_others = [refusal for refusal in refused if refusal.key != "library.file_kind"]
+        if not brought and (refused_others or run.request.options.get("file")):
+            raise Sorry((refused_others or refused)[0].key, **(refused_others or refused)[0].values)
         if not brought:
             return Own(self._library, left_out=tuple(refused))
-        items = [Item(one.name, one.path, max_bytes=self._max_bytes) for one in brought]
+        items = [Item(file.name, file.path, max_bytes=self._max_bytes) for file in brought]
         attached = Attached(self._intake, items)
-        return Own(self._library, attached, tuple(one.name for one in brought), tuple(refused))
+        return Own(self._library, attached, tuple(file.name for file in brought), tuple(refused))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,21 +144,21 @@ class QuestionPictures:
         brought, refused = await self._incoming.bring(
             run, PICTURES, IMAGE_BYTES, files=files[:MOST], copied=True, called="picture"
         )
-        left_out = [Sorry(_said(one.key), **one.values) for one in refused]
+        left_out = [Sorry(_message_key(refusal.key), **refusal.values) for refusal in refused]
         images: list[Image] = []
         names: list[str] = []
-        beyond = [safe(one.name) for one in files[MOST:]]
-        for one in brought:
+        beyond = [safe(file.name) for file in files[MOST:]]
+        for file in brought:
             try:
-                image = await asyncio.to_thread(_image, one)
+                image = await asyncio.to_thread(_image, file)
             except Sorry as sorry:
-                left_out.append(Sorry(_said(sorry.key), **{**sorry.values, "name": one.name}))
+                left_out.append(Sorry(_message_key(sorry.key), **{**sorry.values, "name": file.name}))
                 continue
             if sum(len(each.data) for each in (*images, image)) > IMAGES_BYTES:
-                beyond.append(one.name)
+                beyond.append(file.name)
                 continue
             images.append(image)
-            names.append(one.name)
+            names.append(file.name)
         if beyond:
             mb, names_beyond = IMAGES_BYTES // 1_000_000, ", ".join(beyond)
             left_out.append(Sorry("rules.picture_many", limit=MOST, mb=mb, files=names_beyond))
@@ -184,7 +186,7 @@ def brought_by(request: Request) -> Sequence[File]:
 
 def picture_names(request: Request) -> tuple[str, ...]:
     """What the question's pictures are called, whether or not they will do. Raises Sorry as `brought_by`."""
-    return tuple(safe(one.name) for one in brought_by(request) if is_picture(one))
+    return tuple(safe(file.name) for file in brought_by(request) if is_picture(file))
 
 
 def _image(file: Candidate) -> Image:
@@ -198,6 +200,6 @@ def _image(file: Candidate) -> Image:
     return Image(_MEDIA[picture.kind], data, picture.width, picture.height)
 
 
-def _said(key: str) -> str:
+def _message_key(key: str) -> str:
     """A book's limit is the operator's to set, and a picture's is not."""
     return "rules.picture_large" if key == "library.file_large" else key

@@ -1,4 +1,4 @@
-"""What a question's run decides once, before anything else, so that a replay decides the same."""
+"""What a question's run decides first and once, so that a replay decides the same."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Snapshot:
 
 
 class Snapshots:
-    """Takes them."""
+    """Takes the snapshot of a question."""
 
     def __init__(
         self,
@@ -122,41 +122,41 @@ class Snapshots:
         space = request.place.space
         named = _option(request, "shelf")
         shelf = "" if own.attached and not named else await self._library.shelf_for(space, named, "rules")
-        mine = await session_for(self._sessions, request, question)
-        past = await self._sessions.last_exchanges(space, mine.id, HISTORY) if mine else []
+        session = await session_for(self._sessions, request, question)
+        history = await self._sessions.last_exchanges(space, session.id, HISTORY) if session else []
         follows = bool(request.options.get(FOLLOW_UP))
-        first = follows and mine is not None and not past and await self._sessions.first_here(mine)
-        spoken = set(await self._library.languages(space, shelf)) if shelf else set()
+        first = follows and session is not None and not history and await self._sessions.first_here(session)
+        languages_read = set(await self._library.languages(space, shelf)) if shelf else set()
         if own.attached is not None:
-            spoken.update(await self._library.within(own.attached).languages(space, ""))
-        languages = sorted(spoken)
+            languages_read.update(await self._library.within(own.attached).languages(space, ""))
+        languages = sorted(languages_read)
         language = await asyncio.to_thread(detect_question, question, languages)
-        wanted = _option(request, "strategy") or self._settings.strategy
+        strategy_wanted = _option(request, "strategy") or self._settings.strategy
         roles = await self._roles(request)
         models = self._models.with_roles(roles)
         helper = _can(models, ROLE)
         helps = helper is not None and helper.cites
         answers = _can(models, "answerer")
-        chosen = wanted if helps else SINGLE
-        told = ("rag", *strategy(chosen, self._library, models).prompts)
+        chosen = strategy_wanted if helps else SINGLE
+        prompt_names = ("rag", *strategy(chosen, self._library, models).prompts)
         return Snapshot(
             shelf=shelf,
             language=language or request.locale.split("-")[0],
             question=question,
-            session=mine.id if mine else None,
+            session=session.id if session else None,
             answerer=models.describe("answerer"),
             # Whose settings cannot be read is asked all the same: the call says what is wrong with them.
             cites=answers is None or answers.cites,
             sees=answers is None or answers.sees,
             demo=answers is not None and answers.demo,
-            introduced=bool(past),
+            introduced=bool(history),
             strategy=chosen,
-            wanted=wanted,
+            wanted=strategy_wanted,
             max_hops=self._settings.max_hops,
             helper=helps,
             languages=languages,
-            prompts=await self._prompts.texts(space, told),
-            history=[(one.question, one.answer) for one in past] if follows else [],
+            prompts=await self._prompts.texts(space, prompt_names),
+            history=[(exchange.question, exchange.answer) for exchange in history] if follows else [],
             earlier=await self._earlier.of(request) if first else "",
             roles=roles,
         )

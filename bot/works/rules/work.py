@@ -59,14 +59,14 @@ class Rules:
     async def _lookup(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         shelf = request.options.get("shelf")
-        found = await run.step(
+        sections = await run.step(
             "lookup",
             lambda: self._library.sections_named(
                 request.place.space, str(shelf) if shelf else None, request.text
             ),
             list[SectionText],
         )
-        if not found:
+        if not sections:
             nearest = await run.step(
                 "nearest",
                 lambda: self._library.complete(request.place.space, "section", request.text[:3]),
@@ -77,14 +77,17 @@ class Rules:
             if nearest:
                 yield look_ups(say("rules.nearest"), nearest[:5])
             return
-        for n, section in enumerate(found[:3], 1):
+        for n, section in enumerate(sections[:3], 1):
             yield Stage(f"section-{n}", f"{section.heading} · {section.source}")
             text = flowing(section.text)
             yield Text(_shortened(text, say))
             yield Citation(n, section.source, section.heading, text[:300].strip(), section.page)
-        others = [*(one.heading for one in found[3:]), *(name for one in found[:3] for name in one.see_also)]
-        if others:
-            yield look_ups(say("rules.see_also"), dict.fromkeys(others[:8]))
+        related = [
+            *(section.heading for section in sections[3:]),
+            *(name for section in sections[:3] for name in section.see_also),
+        ]
+        if related:
+            yield look_ups(say("rules.see_also"), dict.fromkeys(related[:8]))
 
     async def _roll(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -203,58 +206,62 @@ class Asking:
             yield Notice(say(refused.key, **refused.values))
         if snapshot.strategy != snapshot.wanted:
             yield Notice(say("strategies.needs_model", strategy=snapshot.wanted))
-        found, said = None, set[Notice]()
+        result, notices = None, set[Notice]()
         # Searches that follow one another read the same editions, whatever is replaced meanwhile.
         searched = own.searched(shelf=bool(snapshot.shelf), whole=snapshot.reads)
         models = self._models.with_roles(snapshot.roles)
         chosen = strategy(snapshot.strategy, searched, models)
-        async with aclosing(chosen.search(run, snapshot.inquiry(request, say.locale))) as told:
-            async for one in told:
-                if isinstance(one, SearchResult):
-                    found = one
-                elif one not in said:  # a helper that fails twice is told of once
-                    yield one
-                if isinstance(one, Notice):
-                    said.add(one)
-        assert found is not None, "a strategy ends with what it found"
-        books = len(set(map(attrgetter("document"), found.passages)))
-        outcome = say("rules.found", n=len(found.passages), books=books)
-        yield Stage("search", outcome if found.confident else say("rules.found_none"))
-        for key in found.notices:
+        async with aclosing(chosen.search(run, snapshot.inquiry(request, say.locale))) as found_events:
+            async for found_event in found_events:
+                if isinstance(found_event, SearchResult):
+                    result = found_event
+                elif found_event not in notices:  # a helper that fails twice is told of once
+                    yield found_event
+                if isinstance(found_event, Notice):
+                    notices.add(found_event)
+        assert result is not None, "a strategy ends with what it found"
+        books = len(set(map(attrgetter("document"), result.passages)))
+        outcome = say("rules.found", n=len(result.passages), books=books)
+        yield Stage("search", outcome if result.confident else say("rules.found_none"))
+        for key in result.notices:
             yield Notice(say(key))
-        if not found.confident:
+        if not result.confident:
             yield Text(
                 say("rules.nothing_in_file", files=where) if own.attached else say("rules.nothing_found")
             )
-            if shown := picture_names(request):
-                yield Notice(say("rules.picture_search", files=", ".join(shown), n=len(shown)))
-            if found.nearest:
-                yield look_ups(say("rules.nearest"), found.nearest)
+            if picture_files := picture_names(request):
+                yield Notice(
+                    say("rules.picture_search", files=", ".join(picture_files), n=len(picture_files))
+                )
+            if result.nearest:
+                yield look_ups(say("rules.nearest"), result.nearest)
             return
-        headings = list(dict.fromkeys(map(attrgetter("section_title"), found.passages)))
+        headings = list(dict.fromkeys(map(attrgetter("section_title"), result.passages)))
         yield Text(", ".join(headings[:4]) + ("…" if len(headings) > 4 else ""))
         yield Stage("answer", say("rules.answer"))
         pictures = Pictures()
         if snapshot.reads and snapshot.sees:
             pictures = await self._pictures.of(run)
-        elif shown := picture_names(request):
-            yield unseen(say, snapshot.answerer if snapshot.reads else None, shown)
+        elif picture_files := picture_names(request):
+            yield unseen(say, snapshot.answerer if snapshot.reads else None, picture_files)
         for sorry in pictures.left_out:
             yield Notice(say(sorry.key, **sorry.values))
-        answer = Answer(run, snapshot, found, say, models, pictures)
+        answer = Answer(run, snapshot, result, say, models, pictures)
         try:
             async with aclosing(answer.events()) as events:
                 async for event in events:
                     yield event
         finally:
             # Also when stopped: what was shown is kept, and a follow-up can build on it.
-            await self._remember(run, snapshot, answer, found)
+            await self._remember(run, snapshot, answer, result)
 
-    async def _remember(self, run: Run, snapshot: Snapshot, answer: Answer, found: SearchResult) -> None:
+    async def _remember(self, run: Run, snapshot: Snapshot, answer: Answer, result: SearchResult) -> None:
         text = "".join(answer.shown)
         if snapshot.session is not None and text.strip():
             # The chunk is what `rules see n` opens.
-            sources = [{"n": one.n, "chunk": found.passages[one.n - 1].chunk} for one in answer.cited]
+            sources = [
+                {"n": citation.n, "chunk": result.passages[citation.n - 1].chunk} for citation in answer.cited
+            ]
             await self._sessions.add_exchange(
                 run.request.place.space,
                 snapshot.session,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from bot.config import members
+from bot.config import model_spec
 from bot.events import Sorry
 from bot.settings import FREE_CHAT, OFF, ON, choosable, permitted, zones
 
@@ -58,7 +58,7 @@ def free_chat(config: Config, given: str) -> str:
 
 def models(config: Config, given: str) -> str:
     """A role's models, as bot.members writes them."""
-    chosen = members.parse_list(given)
+    chosen = model_spec.parse_list(given)
     if not chosen:
         raise Sorry("settings.no_model")
     if len(chosen) > CHAIN:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.config.members import Member
+from bot.config.model_spec import ModelSpec
 from bot.events import Completion, Usage
 from bot.llm.base import Prompt, Provider
 from bot.prompts import PromptFile
@@ -22,7 +22,7 @@ NAMES = (
     *("council", "council_answer", "council_ballot", "council_attack", "council_revise", "council_chair"),
     "research_philosophical_themes",
 )
-MEMBER = Member("here:small")
+MEMBER = ModelSpec("here:small")
 
 
 def prompts(*, debate: bool) -> CouncilPrompts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.config.members import Effort, Member
+from bot.config.model_spec import Effort, ModelSpec
 from bot.events import Completion
 from bot.llm.base import ModelError, Prompt, Provider, more_room, room
 from tests.fakes.reply import Reply
@@ -27,7 +27,7 @@ async def written(asking: Provider, prompt: Prompt) -> int:
 
 @pytest.mark.parametrize("effort", THINKS)
 async def test_a_task_has_room_for_the_thoughts_of_its_effort(effort: Effort | None) -> None:
-    wire, of, member = WIRES["chat"], prompts(debate=True), Member("here:small", effort=effort)
+    wire, of, member = WIRES["chat"], prompts(debate=True), ModelSpec("here:small", effort=effort)
     tasks = [
         (150, of.attack(member, ["one", "two"])),
         (600, of.ballot(member, ["text"] * 6, "accuracy")),

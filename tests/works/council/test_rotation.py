@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.config.members import MOST
+from bot.config.model_spec import MOST
 from bot.works.council.rotation import display_orders, label, labels
 
 SEEDS = st.text(max_size=20)

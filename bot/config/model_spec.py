@@ -1,4 +1,4 @@
-"""How whoever plays a role is written: a model, then what it is to be like there.
+"""A model with its settings in a role, as text.
 
 `openai:gpt-6.1-sol effort=high`, or `local:qwen3 temperature=1.1 persona="a sceptic" timeout=60`: the same in
 config.toml and in chat. Knows no provider: whether there is such a model is not asked here.
@@ -31,8 +31,8 @@ _ONE = re.compile(rf"(?: {_QUOTED} | [^,;\n] )+", re.VERBOSE)
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """One seat. `model` is "provider:model"; None leaves a setting to the model or to the config.
+class ModelSpec:
+    """A model and its settings. `model` is "provider:model"; None leaves a setting to the model or to the config.
 
     `timeout` is the seconds one of its calls may take, `tokens` the most it may write.
     """
@@ -53,53 +53,53 @@ class Member:
         """As it is written, so that `parse(str(member)) == member`."""
         settings = {name: getattr(self, name) for name in SETTINGS[1:]}
         persona = [f'persona="{self.persona}"'] if self.persona else []
-        others = [f"{name}={_shown(value)}" for name, value in settings.items() if value is not None]
-        return " ".join([self.model, *persona, *others])
+        options = [f"{name}={_shown(value)}" for name, value in settings.items() if value is not None]
+        return " ".join([self.model, *persona, *options])
 
 
-def model_of(written: str) -> str:
+def model_of(text: str) -> str:
     """The "provider:model" of what `parse` has read before."""
-    return written.partition(" ")[0]
+    return text.partition(" ")[0]
 
 
 @functools.lru_cache(maxsize=200)
-def parse(text: str) -> Member:
+def parse(text: str) -> ModelSpec:
     """One member. Raises Sorry("members.…") with what is wrong."""
     text = text.strip()
     model = _MODEL.match(text)
     if model is None or not model[0].isprintable():
         raise Sorry("members.model", value=text[:80])
-    at, given = model.end(), dict[str, str]()
+    at, settings = model.end(), dict[str, str]()
     while at < len(text):
-        found = _SETTING.match(text, at)
-        if found is None:
+        match = _SETTING.match(text, at)
+        if match is None:
             raise Sorry("members.setting", value=text[at:].strip()[:80], names=", ".join(SETTINGS))
-        quoted = found[2][0] in "\"'“"
-        given[found[1].lower()] = (found[2][1:-1] if quoted else found[2]).strip()
-        at = found.end()
-    for name in given:
+        quoted = match[2][0] in "\"'“"
+        settings[match[1].lower()] = (match[2][1:-1] if quoted else match[2]).strip()
+        at = match.end()
+    for name in settings:
         if name not in SETTINGS:
             near = nearest(name, list(SETTINGS))
             key = "members.setting_near" if near else "members.setting"
             raise Sorry(key, value=name[:80], near=near, names=", ".join(SETTINGS))
-    return Member(
+    return ModelSpec(
         model[0],
-        _persona(given.get("persona", "")),
-        _number(given, "temperature", 0.0, 2.0),
-        _effort(given),
-        _number(given, "timeout", 1.0, 3_600.0),
-        None if (tokens := _number(given, "tokens", 50.0, 100_000.0)) is None else int(tokens),
+        _persona(settings.get("persona", "")),
+        _number(settings, "temperature", 0.0, 2.0),
+        _effort(settings),
+        _number(settings, "timeout", 1.0, 3_600.0),
+        None if (tokens := _number(settings, "tokens", 50.0, 100_000.0)) is None else int(tokens),
     )
 
 
-def parse_list(text: str) -> tuple[Member, ...]:
+def parse_list(text: str) -> tuple[ModelSpec, ...]:
     """Members, parted by commas, semicolons or lines. Raises Sorry("members.…")."""
-    return of([one for one in _ONE.findall(text) if one.strip()])
+    return of([member_text for member_text in _ONE.findall(text) if member_text.strip()])
 
 
-def of(texts: Sequence[str]) -> tuple[Member, ...]:
+def of(texts: Sequence[str]) -> tuple[ModelSpec, ...]:
     """Members, one a text. Raises Sorry("members.…")."""
-    members = tuple(parse(one) for one in texts)
+    members = tuple(parse(member_text) for member_text in texts)
     if len(members) > MOST:
         raise Sorry("members.many", n=len(members), limit=MOST)
     return members
@@ -112,29 +112,33 @@ def _shown(value: float | str) -> str:
 
 def _persona(value: str) -> str:
     """On one line, and without the quotation marks in which it is written."""
-    value = "".join(one for one in value if one.isspace() or (one.isprintable() and one != '"'))
+    value = "".join(
+        character
+        for character in value
+        if character.isspace() or (character.isprintable() and character != '"')
+    )
     value = " ".join(value.split())
     if len(value) > PERSONA_CHARS:
         raise Sorry("members.persona", length=len(value), limit=PERSONA_CHARS)
     return value
 
 
-def _effort(given: dict[str, str]) -> Effort | None:
-    if "effort" not in given:
+def _effort(settings: dict[str, str]) -> Effort | None:
+    if "effort" not in settings:
         return None
-    value = given["effort"].lower()
+    value = settings["effort"].lower()
     if value not in get_args(Effort):
         raise Sorry("members.effort", value=value[:80], choices=", ".join(get_args(Effort)))
     return cast("Effort", value)
 
 
-def _number(given: dict[str, str], name: str, low: float, high: float) -> float | None:
-    if name not in given:
+def _number(settings: dict[str, str], name: str, low: float, high: float) -> float | None:
+    if name not in settings:
         return None
     try:
-        value = float(given[name])
+        value = float(settings[name])
     except ValueError:
         value = -1.0
     if not low <= value <= high:  # NaN is in no range
-        raise Sorry("members.number", name=name, value=given[name][:80], low=f"{low:g}", high=f"{high:g}")
+        raise Sorry("members.number", name=name, value=settings[name][:80], low=f"{low:g}", high=f"{high:g}")
     return value

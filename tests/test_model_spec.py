@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.config.members import MOST, PERSONA_CHARS, Member, of, parse, parse_list
+from bot.config.model_spec import MOST, PERSONA_CHARS, ModelSpec, of, parse, parse_list
 from bot.events import Sorry
 from bot.words import words
 from bot.works.council.values import names
 
 
 def test_a_model_alone_leaves_everything_open() -> None:
-    assert parse(" openai:gpt-6.1-sol ") == Member("openai:gpt-6.1-sol")
+    assert parse(" openai:gpt-6.1-sol ") == ModelSpec("openai:gpt-6.1-sol")
     assert parse("openrouter:anthropic/claude:free").short == "anthropic/claude:free"
 
 
 def test_settings_follow_the_model_in_any_order() -> None:
     text = 'local:qwen3 timeout=60 Effort=High persona="a sceptic, and tired" tokens = 900 temperature=1.1'
-    assert parse(text) == Member("local:qwen3", "a sceptic, and tired", 1.1, "high", 60.0, 900)
+    assert parse(text) == ModelSpec("local:qwen3", "a sceptic, and tired", 1.1, "high", 60.0, 900)
 
 
 @pytest.mark.parametrize("quoted", ['"the player\'s friend"', "“the player's friend”"])
@@ -67,7 +67,7 @@ def test_what_cannot_be_read_gets_one_sentence(text: str, key: str) -> None:
 
 WRITTEN = st.characters(exclude_characters='"', exclude_categories=("C", "Z"))
 members = st.builds(
-    Member,
+    ModelSpec,
     st.sampled_from(["a:b", "openrouter:x/y-1.5:free"]),
     st.text(st.sampled_from("“”',;= a") | WRITTEN, max_size=20).map(lambda text: " ".join(text.split())),
     st.none() | st.floats(0, 2),
@@ -78,7 +78,7 @@ members = st.builds(
 
 
 @given(st.lists(members, max_size=MOST))
-def test_what_is_written_is_read_as_it_was_one_by_one_and_in_a_list(seats: list[Member]) -> None:
+def test_what_is_written_is_read_as_it_was_one_by_one_and_in_a_list(seats: list[ModelSpec]) -> None:
     assert of([str(seat) for seat in seats]) == tuple(seats)
     assert parse_list(", ".join(map(str, seats))) == tuple(seats)
 
@@ -94,7 +94,7 @@ def test_whatever_is_read_can_be_written_and_read_again(text: str) -> None:
 
 
 @given(st.lists(members, max_size=MOST))
-def test_no_two_seats_have_one_name(seats: list[Member]) -> None:
+def test_no_two_seats_have_one_name(seats: list[ModelSpec]) -> None:
     assert len(set(names(seats))) == len(seats)
 
 
@@ -105,8 +105,8 @@ def test_a_seat_is_called_by_its_model_and_told_apart_where_it_must_be() -> None
 
 def test_a_personas_markup_is_not_part_of_a_name() -> None:
     seats = [
-        Member("a:small", persona="a *bold* | `coder`"),
-        Member("a:small", persona="**"),
-        Member("a:small"),
+        ModelSpec("a:small", persona="a *bold* | `coder`"),
+        ModelSpec("a:small", persona="**"),
+        ModelSpec("a:small"),
     ]
     assert names(seats) == ["small (a bold coder)", "small #1", "small #2"]
