@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bot.config import Config
     from bot.house import House
     from bot.prompts import Wording
+    from bot.speech.clips import Clips, Post
     from bot.words import Words
 
 Acknowledge = Callable[[], Awaitable[object]]
@@ -83,6 +84,7 @@ class App:
         self._order = Order()
         self._arrivals = Arrivals(self._inbox, self._arrived)
         self._gate = AcknowledgementGate()
+        self._clips: list[Clips] = []
         self._begun: set[asyncio.Task[Ticket]] = set()
         self._telling: set[asyncio.Task[None]] = set()
         self._guard: asyncio.Task[None] | None = None
@@ -122,6 +124,17 @@ class App:
         from bot.accounts import Accounts
 
         return Accounts(self.house.ledger, self.records.feedback, self.config.budget)
+
+    def clips(self, post: Post, *, suffix: str = "mp3") -> Clips:
+        """What a platform without voice channels narrates by: files of this kind, posted by `post`."""
+        from bot.budget import Budget
+        from bot.speech.clips import Clips
+
+        house = self.house
+        budget = Budget(house.ledger, self.config.budget)
+        made = Clips(house.speech, house.settings, budget, self.config, self.ended, post, suffix=suffix)
+        self._clips.append(made)
+        return made
 
     async def free_chat(self, place: Place) -> bool:
         """Whether plain messages in the bot's threads in this place are for the bot. Raises StorageFault."""
@@ -403,6 +416,8 @@ class App:
     async def close(self) -> None:
         """Close in order. Runs that are still going continue at the next start."""
         self._execution.leaving = True
+        for clips in self._clips:
+            await clips.close()
         for service in self._services:
             await service.close()
         if self._begun:

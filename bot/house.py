@@ -19,6 +19,7 @@ from bot.retrieval.missing_vectors import MissingVectors
 from bot.retrieval.nearest import Nearest
 from bot.retrieval.rerank import Reranking
 from bot.settings import Settings
+from bot.speech.speech import Speech
 from bot.thread_history import ThreadHistory
 from bot.tracing import Tracing
 from storage import permissions
@@ -78,6 +79,7 @@ class House:
     thread_history: ThreadHistory
     whole_threads: dict[str, ReadWholeThread]
     tracing: Tracing
+    speech: Speech
 
     @classmethod
     async def open(cls, config: Config, *, busy_timeout_s: float = 30.0) -> House:
@@ -140,6 +142,7 @@ class House:
             thread_history=ThreadHistory(),
             whole_threads={},
             tracing=Tracing(config),
+            speech=Speech(config),
         )
 
     async def alone(self) -> None:
@@ -164,6 +167,7 @@ class House:
         await self.missing_vectors.close()
         await self.intake.close()
         await self.models.close()
+        await self.speech.close()
         await self.vectors.close()
         await self.records.database.close()
         if self.server_lock is not None:

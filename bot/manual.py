@@ -20,7 +20,8 @@ def help_text(
     `plain` is the key of the sentence about plain text below a list, "" for none.
     """
     path = topic.strip().lstrip("/").lower()
-    exact = [verb for verb in table if path in (verb.path, verb.name)] if path else []
+    works = {verb.work for verb in table}
+    exact = [verb for verb in table if path == verb.path or (path == verb.name and path not in works)]
     if exact:
         return "\n\n".join(_verb_help(say, verb) for verb in exact)
     shown = [verb for verb in table if verb.work == path]

@@ -61,7 +61,7 @@ class Platform:
     `read_whole_thread` all of them, one by one. `origin` gives the origin (`Request.origin`) of an answer to no message
     in a place, so that a schedule can begin a run there. `new_thread` gives the place and the origin of a new
     conversation, by its id and title, in the channel of a request; None where there can be none. `speak` says words
-    aloud in the request's place.
+    aloud in the request's place, where it `narrates`; without that one, in every place.
     """
 
     name: str
@@ -71,6 +71,7 @@ class Platform:
     origin: Callable[[Place], str] | None = None
     new_thread: Callable[[Request, str, str], tuple[Place, str] | None] | None = None
     speak: Callable[[Request, Speak], Awaitable[None]] | None = None
+    narrates: Callable[[Request], Awaitable[bool]] | None = None
     read_whole_thread: ReadWholeThread | None = None
 
 

@@ -26,10 +26,16 @@ MODEL: Final = "model."
 """The prefix of the settings that choose a role's models."""
 ROLES: Final = ("answerer", "extractor", "researcher")
 """The roles that a run asks for. A council's members and chair are settings of its own."""
+VOICE: Final = "voices"
+SPEED: Final = "speed"
+NARRATE: Final = "narrate"
+"""How it is said and whether; "voices.WORK" and "speed.WORK" go before the first two for one kind of work."""
+AS: Final = "voices.as."
+"""What the name of a setting begins with that is the voice of somebody in a thread's story."""
 ON, OFF = "on", "off"
 
-NEAREST: Final[tuple[Scope, ...]] = ("person", "channel", "space")
-LATELY: Final = (LANGUAGE, TIMEZONE, FREE_CHAT, *(MODEL + role for role in ROLES))
+NEAREST: Final[tuple[Scope, ...]] = ("person", "thread", "channel", "space")
+LATELY: Final = (LANGUAGE, TIMEZONE, FREE_CHAT, NARRATE, *(MODEL + role for role in ROLES))
 """Read for each request, so cached by space: many requests at once have to be acknowledged within three seconds, and
 a query for each would take a part of that."""
 SPACES = 1_000
@@ -87,6 +93,11 @@ class Settings:
         settings = await self.nearest(place, "", FREE_CHAT)
         return settings[0].value == ON if settings else True
 
+    async def narrated(self, request: Request) -> bool:
+        """Whether what is to be spoken is said aloud where the request comes from."""
+        found = await self.nearest(request.place, request.author.id, NARRATE)
+        return bool(found) and found[0].value == ON
+
     async def roles(self, request: Request) -> dict[str, list[str]]:
         """The models that this place has chosen, by role, each in the format of bot.config.model_spec.
 
@@ -114,7 +125,12 @@ class Settings:
 
 def of(scope: Scope, place: Place, person: str) -> str:
     """The owner of a setting of this scope that this person sets in this place."""
-    owners: Mapping[Scope, str] = {"person": person, "channel": place.channel, "space": ""}
+    owners: Mapping[Scope, str] = {
+        "person": person,
+        "thread": f"{place.channel}/{place.thread}",
+        "channel": place.channel,
+        "space": "",
+    }
     return owners[scope]
 
 

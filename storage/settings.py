@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement
 
-Scope: TypeAlias = Literal["person", "channel", "space"]
+Scope: TypeAlias = Literal["person", "thread", "channel", "space"]
 
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """`of` is the person's or the channel's id, "" for the space; `author_id` is who set it."""
+    """`of` is the person's, the thread's or the channel's id, "" for the space; `author_id` is who set it."""
 
     space: str
     scope: Scope

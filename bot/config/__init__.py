@@ -28,8 +28,8 @@ from bot.config.settings import (
     RolesFrom,
     Secrets,
     SlackConfig,
+    SpeechConfig,
     TracingConfig,
-    VoiceConfig,
 )
 
 __all__ = [
@@ -43,8 +43,8 @@ __all__ = [
     "RolesConfig",
     "Secrets",
     "SlackConfig",
+    "SpeechConfig",
     "TracingConfig",
-    "VoiceConfig",
     "load",
 ]
 

@@ -25,9 +25,9 @@ from bot.config.settings import (
     RetrievalConfig,
     RolesConfig,
     SlackConfig,
+    SpeechConfig,
     StorageConfig,
     TracingConfig,
-    VoiceConfig,
 )
 from bot.config.text import (
     VARIABLES,
@@ -50,7 +50,7 @@ TABLES: Final[Mapping[str, type]] = {
     "retrieval": RetrievalConfig,
     "storage": StorageConfig,
     "tracing": TracingConfig,
-    "voice": VoiceConfig,
+    "speech": SpeechConfig,
     "discord": DiscordConfig,
     "slack": SlackConfig,
 }

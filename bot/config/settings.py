@@ -153,7 +153,7 @@ class TracingConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class VoiceConfig:
+class SpeechConfig:
     """What is heard where nobody says otherwise: by the first of `voices` that reads the text's language.
 
     Each is "ENGINE:VOICE" or an engine's name alone (see `bot.speech.voices`). `piper` is a folder of Piper's voices.
@@ -263,7 +263,7 @@ class Config:
     retrieval: RetrievalConfig = RetrievalConfig()
     storage: StorageConfig = StorageConfig()
     tracing: TracingConfig = TracingConfig()
-    voice: VoiceConfig = VoiceConfig()
+    speech: SpeechConfig = SpeechConfig()
     discord: DiscordConfig = DiscordConfig()
     slack: SlackConfig = SlackConfig()
     sections: Mapping[type, Any] = field(default_factory=dict)

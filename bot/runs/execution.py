@@ -266,8 +266,9 @@ class Execution:
 
     async def _speak(self, request: Request, words_aloud: Speak) -> None:
         """Speak at most once: after a crash in between, not at all."""
-        speak = self._platforms[request.place.platform].speak
-        if speak is None:
+        platform = self._platforms[request.place.platform]
+        speak, narrates = platform.speak, platform.narrates
+        if speak is None or (narrates is not None and not await narrates(request)):
             return
         claimed = await self._house.records.outbox.claim(
             request.place.space, request.id, f"speak:{words_aloud.key}"

@@ -34,7 +34,7 @@ TELLING: Final = 40
 _SENTENCE: Final = re.compile(r"[.!?…]\s|[。！？]")
 _LATIN: Final = frozenset({"hibari"})
 """Engines that make noise of letters that are not Latin: they are not given any."""
-_LASTING: Final = frozenset({"crashed", "hangs", "refused", "absent", "voice"})
+_LASTING: Final = frozenset({"crashed", "hangs", "refused", "absent", "no_voice"})
 _NOTHING_WRONG: Final = frozenset({"language", "absent"})
 """With the default voices: one reads English, the other is a program that may not be there."""
 
@@ -72,7 +72,7 @@ class Speech:
         self._config = config
         self._engines: dict[str, Engine] = dict(engines or {})
         self._given = engines is not None
-        self._cache = Cache(config.voice.cache_mb * 2**20)
+        self._cache = Cache(config.speech.cache_mb * 2**20)
         self.last_fault = ""
         """For the doctor."""
 
@@ -90,7 +90,7 @@ class Speech:
             case "espeak":
                 return Espeak()
             case "piper":
-                return Piper(config.voice.piper)
+                return Piper(config.speech.piper)
         provider = config.providers.get(name)
         if provider is None or provider.kind not in ("openai", "openai-compatible"):
             return None
@@ -150,7 +150,7 @@ class Speech:
         """One sentence by one voice, as `Heard.pcm`. Raises Unspoken."""
         engine = self.engine(voice.engine)
         if engine is None:
-            raise Unspoken("voice", voice.engine)
+            raise Unspoken("no_voice", voice.engine)
         if not engine.reads(language, voice.name):
             raise Unspoken("language", voice.engine)
         key = (str(voice), round(speed, 2), language, words)

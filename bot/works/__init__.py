@@ -7,6 +7,7 @@ ALL = (
     "course",
     "schedule",
     "script",
+    "voice",
     "library",
     "prompts",
     "sessions",

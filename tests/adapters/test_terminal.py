@@ -7,6 +7,7 @@ import io
 import os
 import re
 import time
+import wave
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
 
@@ -33,6 +34,7 @@ from bot.events import (
     Choices,
     Citation,
     Elsewhere,
+    Event,
     Failed,
     Link,
     Notice,
@@ -41,6 +43,7 @@ from bot.events import (
     Request,
     Shown,
     Sorry,
+    Speak,
     Stage,
     Status,
     Text,
@@ -256,14 +259,14 @@ async def given_lines(*lines: str) -> AsyncIterator[str]:
         yield line
 
 
-async def piped(app: FakeApp, *lines: str) -> tuple[int, str]:
+async def piped(app: FakeApp, *lines: str, folder: Path = Path("unused")) -> tuple[int, str]:
     out = io.StringIO()
 
     async def opened() -> FakeApp:
         return app
 
     conversation = Conversation("pt-BR", None)
-    output = PlainOutput(PlainScreen(out, Ink(False, 10**6), None), conversation.say, Path("unused"))
+    output = PlainOutput(PlainScreen(out, Ink(False, 10**6), None), conversation.say, folder)
     return await Feed(conversation, output, overtake=False).run(opened(), given_lines(*lines)), out.getvalue()
 
 
@@ -281,6 +284,30 @@ async def test_a_pipe_gets_plain_text_line_by_line() -> None:
     assert code == 0
     assert text.splitlines() == ["pt-BR um", "pt-BR 2d6", words("pt-BR")("desk.nothing_to_stop")]
     assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("narrates", [True, False])
+async def test_what_is_narrated_is_a_file_named_behind_its_text(tmp_path: Path, narrates: bool) -> None:
+    async def play(request: Request) -> AsyncGenerator[Event, None]:
+        yield Text("The door opens.\n")
+        yield Speak("The door opens.", "scene-1", "Mira", "en")
+
+    def files() -> list[Path]:
+        return list(tmp_path.iterdir())
+
+    code, text = await piped(FakeApp(play, narrates=narrates), "um", "dois", folder=tmp_path)
+    assert code == 0
+    first, *rest = text.splitlines()
+    assert first == "The door opens."
+    if not narrates:
+        assert (rest, files()) == (["The door opens."], [])
+        return
+    label, _, file = rest[0].rpartition(": ")
+    assert label == "🔊 Mira, 0:00"
+    assert rest[1] == first
+    with wave.open(file) as sound:
+        assert (sound.getframerate(), sound.getnchannels(), sound.getnframes() > 9_600) == (48_000, 1, True)
+    assert len(files()) == 2
 
 
 async def test_a_pipe_with_a_failure_ends_with_one() -> None:

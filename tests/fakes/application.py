@@ -10,13 +10,23 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import cast
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from bot.adapters.terminal.view import Claims
 from bot.commands import plain_verb, verb
+from bot.config import Config, SpeechConfig
 from bot.events import Answered, Changed, Ended, Event, Failed, Place, Request, Sorry, Speak, View
 from bot.platforms import Platform
+from bot.speech.clips import Clips, Post
+from bot.speech.speech import Speech
 from bot.words import words
+from tests.fakes.engine import FakeEngine
+
+if TYPE_CHECKING:
+    from bot.budget import Budget
+    from bot.settings import Settings
+    from storage.settings import SettingRow
 
 Play = Callable[[Request], AsyncGenerator[Event, None]]
 
@@ -61,6 +71,19 @@ class FakeTicket:
 
 
 @dataclass
+class Everywhere:
+    """Settings where one thing is set: whether all is narrated."""
+
+    narrates: bool
+
+    async def narrated(self, request: Request) -> bool:
+        return self.narrates
+
+    async def nearest(self, place: Place, person: str, name: str) -> list[SettingRow]:
+        return []
+
+
+@dataclass
 class FakeApp:
     play: Play
     unfinished: list[Request] = field(default_factory=list)
@@ -68,6 +91,7 @@ class FakeApp:
     outbox: FakeOutbox = field(default_factory=FakeOutbox)
     requests: list[Request] = field(default_factory=list)
     closed: bool = False
+    narrates: bool = False
 
     def __post_init__(self) -> None:
         self._views: Callable[[str, Request, Claims], View] | None = None
@@ -77,7 +101,23 @@ class FakeApp:
     def attach(self, platform: Platform) -> None:
         assert platform.name in ("terminal", "watch")
         self._views = cast("Callable[[str, Request, Claims], View]", platform.views)
-        self._speak = platform.speak
+        self._speak, self._narrates = platform.speak, platform.narrates
+
+    def clips(self, post: Post, *, suffix: str = "mp3") -> Clips:
+        """With a voice that says a tone; what it narrates is set in `narrated`."""
+        nowhere = Config(Path(), Path(), speech=SpeechConfig(voices=("fake",)))
+        return Clips(
+            Speech(nowhere, {"fake": FakeEngine()}),
+            cast("Settings", Everywhere(narrates=self.narrates)),
+            cast("Budget", None),  # nobody is paid
+            nowhere,
+            self._ended,
+            post,
+            suffix=suffix,
+        )
+
+    async def _ended(self, run: str) -> Ended:
+        return cast("Ended", await self._tickets[run].wait())
 
     async def start(self) -> list[Request]:
         if self._views is None:
@@ -137,7 +177,8 @@ class FakeApp:
                 async for event in events:
                     status = "failed" if isinstance(event, Failed) else status
                     if isinstance(event, Speak):
-                        if self._speak is not None:
+                        wanted = self._narrates is None or await self._narrates(request)
+                        if self._speak is not None and wanted:
                             await self._speak(request, event)
                     else:
                         assert not isinstance(event, Changed | Answered), "only the real one can"

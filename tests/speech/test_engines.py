@@ -77,7 +77,7 @@ async def test_the_embedded_voice_says_english_in_three_pitches() -> None:
     fast = pcm(await engine.say("The door opens, and a cold wind comes in.", "heart", 2.0, "en"), "hibari")
     assert len(fast) / 2 / RATE < 0.7 * lengths["heart"]
     assert await why(engine, "日本語です。") == "silent"
-    assert await why(engine, voice="squeaky") == "voice"
+    assert await why(engine, voice="squeaky") == "no_voice"
     await engine.close()
 
 
@@ -252,8 +252,8 @@ async def test_a_program_that_misbehaves_costs_its_sentence(tmp_path: Path, code
 
 async def test_espeak_is_given_no_strange_names(tmp_path: Path) -> None:
     absent = Espeak(str(tmp_path / "nothing"))
-    assert await why(absent, voice="-w/etc/x") == "voice"
-    assert await why(absent, voice="$(id)") == "voice"
+    assert await why(absent, voice="-w/etc/x") == "no_voice"
+    assert await why(absent, voice="$(id)") == "no_voice"
     assert await why(absent) == "crashed"
     assert Espeak().reads("pt", "")
     assert Espeak().reads("pt", "f2")
@@ -308,4 +308,4 @@ def test_pipers_voices_are_files(tmp_path: Path) -> None:
 
 
 async def test_a_piper_voice_that_is_not_there_is_told(tmp_path: Path) -> None:
-    assert await why(Piper(tmp_path), voice="../../etc/passwd") == "voice"
+    assert await why(Piper(tmp_path), voice="../../etc/passwd") == "no_voice"

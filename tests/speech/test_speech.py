@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bot.config import Config, ProviderConfig, VoiceConfig
+from bot.config import Config, ProviderConfig, SpeechConfig
 from bot.config.settings import Secrets
 from bot.events import Sorry
 from bot.speech.engines.base import Sound, Unspoken
@@ -25,7 +25,7 @@ SENTENCES = ["The door opens, and a cold wind comes in.", "Mira waits.", "She ro
 
 
 def speech(*engines: FakeEngine | Service, cache_mb: int = 1) -> Speech:
-    config = Config(Path("/nowhere"), Path("/nowhere"), voice=VoiceConfig(cache_mb=cache_mb))
+    config = Config(Path("/nowhere"), Path("/nowhere"), speech=SpeechConfig(cache_mb=cache_mb))
     return Speech(config, {one.name: one for one in engines})
 
 
@@ -164,7 +164,7 @@ async def test_who_leaves_in_the_middle_leaves_nothing_behind() -> None:
 
 async def test_an_unknown_engine_is_told() -> None:
     heard = await all_of(speech(), TEXT, Manner((Voice("nobody"),)))
-    assert [one.fault.why for one in heard if one.fault] == ["voice"] * 1 + ["language"] * 2
+    assert [one.fault.why for one in heard if one.fault] == ["no_voice"] * 1 + ["language"] * 2
 
 
 async def test_a_service_is_asked_by_its_own_names_and_paid() -> None:

@@ -196,7 +196,7 @@ async def test_the_councils_own_commands_and_these_set_the_same(ask: Asker) -> N
 @pytest.mark.parametrize(
     ("given", "to", "says"),
     [
-        ("volume loud", "", "There is no setting called “volume”. There are: language, timezone, council.members"),
+        ("volume loud", "", "There is no setting called “volume”. There are: speed, language, timezone, "),
         ("language", "", "/settings show language"),
         ("language fr", "", "“fr” is not possible for `language`. Possible: en, pt-BR."),
         ("timezone Lisboa", "", "Did you mean Libya, Europe/Lisbon?"),

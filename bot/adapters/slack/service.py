@@ -29,6 +29,7 @@ from bot.adapters.slack.received import (
 from bot.adapters.slack.received.fetched import Files, ThreadReader
 from bot.adapters.slack.received.intake import Intake
 from bot.adapters.slack.received.people import People
+from bot.adapters.slack.shown import narration
 from bot.adapters.slack.shown.home import view_of
 from bot.adapters.stored_choices import VoteCounts
 from bot.adapters.surface import PlaceClosed
@@ -99,6 +100,7 @@ class Slack:
         await self.intake.sweep()
         files = Files(self.workspaces, self.settings)
         reader = ThreadReader(self.workspaces, self.people)
+        clips = self.app.clips(partial(narration.post, self.app.records, self.workspaces, self.writers))
         self.app.attach(
             Platform(
                 PLATFORM,
@@ -108,6 +110,8 @@ class Slack:
                 origin_at,
                 new_thread,
                 read_whole_thread=reader.whole,
+                speak=clips.speak,
+                narrates=clips.wanted,
             )
         )
 

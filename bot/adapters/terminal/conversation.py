@@ -32,6 +32,7 @@ from bot.words import Words, words
 
 if TYPE_CHECKING:
     from bot.platforms import Platform
+    from bot.speech.clips import Clips, Post
 
 
 class Ticket(Protocol):
@@ -56,6 +57,8 @@ class Application(Protocol):
     async def complete(
         self, space: str, kind: str, prefix: str, shelf: str | None = None, author: str = ""
     ) -> list[str]: ...
+
+    def clips(self, post: Post, *, suffix: str = "mp3") -> Clips: ...
 
     async def close(self) -> None: ...
 

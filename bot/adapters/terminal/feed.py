@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from bot.adapters.terminal.conversation import Application, Conversation, House, new_id, new_thread
 from bot.adapters.terminal.view import Claims
@@ -19,12 +19,21 @@ from bot.events import Request, Sorry, Speak, View
 from bot.platforms import Platform
 from bot.runs.requests import WATCH
 
+if TYPE_CHECKING:
+    from bot.speech.clips import Clips, Post
+
 
 class Output(Protocol):
-    """Where a feed's runs are shown; each run ends with exactly one `done`. `speak` says words aloud, if it can."""
+    """Where a feed's runs are shown; each run ends with exactly one `done`.
+
+    `speak` takes words that are said aloud, if it can do something with them; else `clip` tells of a file of them.
+    """
 
     @property
     def speak(self) -> Callable[[Request, Speak], Awaitable[None]] | None: ...
+
+    @property
+    def clip(self) -> Post | None: ...
 
     def view(self, run: str, request: Request, outbox: Claims) -> View: ...
 
@@ -87,6 +96,7 @@ class Feed:
         self._waiting: asyncio.Queue[_Line | None] = asyncio.Queue()
         self._pending: list[_Line] = []
         self._app: Application | None = None
+        self._clips: Clips | None = None
         self._failed = False
 
     async def run(self, opening: Awaitable[Application], source: AsyncIterator[str]) -> int:
@@ -98,6 +108,10 @@ class Feed:
         try:
             try:
                 self._app = await opening
+                speak, narrates = self._output.speak, None
+                if self._output.clip is not None:
+                    self._clips = self._app.clips(self._output.clip, suffix="wav")
+                    speak, narrates = self._clips.speak, self._clips.wanted
                 for platform in ("terminal", WATCH):
                     self._app.attach(
                         Platform(
@@ -105,7 +119,8 @@ class Feed:
                             self._view,
                             origin=lambda place: "",
                             new_thread=new_thread,
-                            speak=self._output.speak,
+                            speak=speak,
+                            narrates=narrates,
                         )
                     )
                 resumed = await self._app.start()
@@ -121,6 +136,8 @@ class Feed:
             if self._app is not None and closed is None:
                 for request in resumed:  # received before, so only waited for
                     await (await self._app.perform(request)).wait()
+                if self._clips is not None:
+                    await self._clips.settled()
         finally:
             reading.cancel()
             if self._app is not None:
@@ -174,6 +191,8 @@ class Feed:
         if self._overtaken(line):  # by a /stop that came while the request was on its way
             await app.stop(self._conversation.place)
         status = await ticket.wait()
+        if self._clips is not None:  # a pipe's reader finds it behind its text
+            await self._clips.settled()
         self._failed |= status == "failed"
         await self._output.done(line.run, status)
 

@@ -13,13 +13,17 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO, get_args
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, get_args
 
 from bot.adapters.markdown import clean
 from bot.adapters.terminal.markdown import BOLD, RED, Ink, MarkdownStream, coloured
+from bot.adapters.terminal.narration import kept
 from bot.adapters.terminal.view import Claims, Stages, TerminalView
 from bot.events import Changed, Ended, Event, Failed, Notice, Request, Shown, Speak, Text, View
 from bot.words import Words
+
+if TYPE_CHECKING:
+    from bot.speech.clips import Clip
 
 # JSON allows them bare inside a string, but some are line ends to who reads lines, others steer a terminal.
 _BARE = re.compile("[\x7f-\x9f\u2028\u2029]")
@@ -64,7 +68,7 @@ class PlainOutput:
     """What bot.adapters.terminal.feed shows through, for a pipe."""
 
     speak = None
-    """The words stand on the screen already."""
+    """What is said is kept as a file: see `clip`."""
 
     def __init__(self, screen: PlainScreen, say: Words, folder: Path) -> None:
         self._screen = screen
@@ -88,6 +92,17 @@ class PlainOutput:
     async def done(self, run: str, status: str) -> None:
         self._screen.status(run, "")
 
+    async def clip(self, request: Request, made: Clip, key: str) -> None:
+        """Name the file of what was narrated."""
+        for line in await clip_lines(self._folder, request, made):
+            await self.note(request.id, line)
+
+
+async def clip_lines(folder: Path, request: Request, made: Clip) -> list[str]:
+    """Keep the file; the lines that tell of it."""
+    lines = [f"{made.label}: {await kept(folder, request, made)}"] if made.data else []
+    return [*lines, made.note] if made.note else lines
+
 
 def event_fields(event: Event) -> dict[str, Any]:
     """An event's name and fields, bytes as base64."""
@@ -108,6 +123,9 @@ def _plain(value: Any) -> Any:
 
 class JsonLines:
     """Writes the events of every run to one stream of bytes, each input line ended by exactly one "done"."""
+
+    clip = None
+    """Whoever reads the lines gives the words a voice."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out

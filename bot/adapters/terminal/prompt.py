@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Awaitable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import run_in_terminal
@@ -27,11 +28,15 @@ from bot.adapters.markdown import clean
 from bot.adapters.terminal.complete import LineCompleter
 from bot.adapters.terminal.conversation import Application, Conversation, House, Line, new_id, new_thread
 from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, RED, YELLOW, Ink, MarkdownStream
+from bot.adapters.terminal.narration import Player, kept
 from bot.adapters.terminal.view import Claims, Stages, TerminalView
 from bot.commands import verb
 from bot.events import Request, Sorry, View
 from bot.platforms import Platform
 from bot.runs.requests import WATCH
+
+if TYPE_CHECKING:
+    from bot.speech.clips import Clip
 
 _SPIN = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _WIDEST = 100
@@ -63,6 +68,7 @@ class Prompt:
         self._answers: dict[str, str] = {}
         self._tasks: set[asyncio.Future[None]] = set()
         self._ticks = 0
+        self._player = Player()
         self._session: PromptSession[str] = PromptSession(
             history=_history(data),
             completer=LineCompleter(self._names, self.say),
@@ -127,8 +133,18 @@ class Prompt:
         try:
             app = await opening
             self._app = app
+            clips = app.clips(self._clip, suffix="wav")
             for platform in ("terminal", WATCH):
-                app.attach(Platform(platform, self._view, origin=lambda place: "", new_thread=new_thread))
+                app.attach(
+                    Platform(
+                        platform,
+                        self._view,
+                        origin=lambda place: "",
+                        new_thread=new_thread,
+                        speak=clips.speak,
+                        narrates=clips.wanted,
+                    )
+                )
             for request in await app.start():
                 self._note(request)
                 self._spawn(self._end(request.id, app, request))
@@ -144,6 +160,7 @@ class Prompt:
         if self._answers or self._jobs:
             await self.write([self.ink(self.say("terminal.left_running"), DIM)])
         starting.cancel()
+        self._player.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(starting, *self._tasks, return_exceptions=True)
@@ -228,6 +245,14 @@ class Prompt:
         self._tails.pop(run, None)
         self._statuses.pop(run, None)
         self._session.app.invalidate()
+
+    async def _clip(self, request: Request, made: Clip, key: str) -> None:
+        """Name the file of what was narrated, and play it beside whatever goes on."""
+        file = await kept(self._data / "files", request, made) if made.data else None
+        lines = [f"{made.label}: {file}"] if file is not None else []
+        await self.write([self.ink(clean(line), DIM) for line in (*lines, made.note) if line])
+        if file is not None:
+            self._spawn(self._player.play(file))
 
     def _view(self, run: str, request: Request, outbox: Claims) -> View:
         self.ink = Ink(self.ink.colour, min(shutil.get_terminal_size().columns, _WIDEST))

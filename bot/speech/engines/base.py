@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Why = Literal["absent", "silent", "noise", "crashed", "hangs", "refused", "language", "voice"]
+Why = Literal["absent", "silent", "noise", "crashed", "hangs", "refused", "language", "no_voice"]
 """Why nothing is heard: not installed or without a key; no samples; samples that are no sound; the engine's process
 died, or said nothing for too long; its service refused; no voice reads the language; there is no such voice."""
 

@@ -203,7 +203,7 @@ class Hibari:
 
     async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:
         if (pitch := self._PITCH.get(voice)) is None:
-            raise Unspoken("voice", self.name)
+            raise Unspoken("no_voice", self.name)
         sound = await self._process.say(text, speed / pitch)
         return Sound(sound.samples, sound.rate * pitch)
 
@@ -239,7 +239,7 @@ class Piper:
         assert self._folder is not None, "it has a voice"
         try:
             about = json.loads((self._folder / f"{voice}.onnx.json").read_text(encoding="utf-8"))
-            code = about.get("language", {}).get("code") or about["espeak"]["voice"]
+            code = about.get("language", {}).get("code") or about["espeak"]["no_voice"]
         except (OSError, ValueError, KeyError, AttributeError, TypeError):
             code = voice
         return str(code)[:2].lower()
@@ -247,13 +247,13 @@ class Piper:
     def absent(self) -> str:
         if importlib.util.find_spec("piper") is None:
             return "the package piper-tts is not installed"
-        return "" if self.voices else "its folder of voices ([voice] piper) has none"
+        return "" if self.voices else "its folder of voices ([speech] piper) has none"
 
     async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:
         voices = self.voices
         named = voice or next(iter(voices), "")
         if named not in voices:
-            raise Unspoken("voice", self.name)
+            raise Unspoken("no_voice", self.name)
         assert self._folder is not None, "it has a voice"
         if named not in self._processes:
             command = (*CHILD, self.name, str(self._folder / f"{named}.onnx"))

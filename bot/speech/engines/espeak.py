@@ -54,7 +54,7 @@ class Espeak:
         if program is None:
             raise Unspoken("absent", self.name)
         if voice and not _NAME.fullmatch(voice):
-            raise Unspoken("voice", self.name)
+            raise Unspoken("no_voice", self.name)
         own = DIALECTS.get(language, language)
         spoken = f"{own}+{voice}" if voice and _is_variant(voice) else voice or own
         arguments = ("-v", spoken, "-s", str(round(WORDS_A_MINUTE * speed)), "-b", "1", "--stdin", "--stdout")

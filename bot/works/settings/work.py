@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     from bot.kind import Setting
     from storage.settings import Scope, SettingRow
 
-SCOPES: Final[Mapping[str, Scope]] = {"me": "person", "channel": "channel", "everyone": "space"}
+SCOPES: Final[Mapping[str, Scope]] = {
+    "me": "person",
+    "thread": "thread",
+    "channel": "channel",
+    "everyone": "space",
+}
 """What people call them."""
 CALLED: Final[Mapping[Scope, str]] = {scope: name for name, scope in SCOPES.items()}
 UNSAID: Final[tuple[Scope, ...]] = ("person", "space")
@@ -220,7 +225,7 @@ def _scope(request: Request, setting: Setting) -> Scope:
     if scope not in setting.scopes:
         possible = ", ".join(_code(CALLED[one]) for one in setting.scopes)
         raise Sorry("settings.scope", name=setting.name, possible=possible)
-    if scope != "person" and not request.author.admin:
+    if scope not in ("person", "thread") and not request.author.admin:
         mine = "person" in setting.scopes
         raise Sorry("settings.admins_or_me" if mine else "settings.admins", name=setting.name)
     return scope

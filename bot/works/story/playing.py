@@ -22,6 +22,7 @@ from bot.events import (
     Request,
     Run,
     Sorry,
+    Speak,
     Stage,
     Text,
 )
@@ -418,6 +419,8 @@ class Playing:
             yield Notice(say(f"story.finish_{ended.finish}"))
         elif text in (message.text for message in asked.messages[-4:]):
             yield Notice(say("story.repeated"))
+        if text:
+            yield Speak(text, f"scene-{taken.turn}", taken.speaker.name if taken.speaker else "narrator")
         if taken.more:
             yield Choices("", (stopcard(taken.turn, say),))
             return

@@ -12,7 +12,7 @@ from bot.adapters.slack.installed.credentials import Credentials
 from bot.adapters.slack.installed.http import EVENTS
 from bot.adapters.slack.service import Slack
 from bot.app import App
-from bot.config import SlackConfig, load
+from bot.config import Config, SlackConfig, load
 from bot.events import Event, Run, Text
 from bot.words import words
 from tests.fakes import migrated
@@ -57,6 +57,7 @@ async def served(
     connections: int = 1,
     given: Credentials | None = None,
     more: Mapping[str, object] | None = None,
+    config: Config | None = None,
 ) -> AsyncIterator[Served]:
     """The bot, with whom Slack's events arrive."""
     settings = SlackConfig(
@@ -66,8 +67,8 @@ async def served(
         http_port=0,
         **(more or {}),  # type: ignore[arg-type]
     )
-    app = await open_scripted(data, scripts or {"hello": hello}, Recorder())
-    config = replace(load(data=migrated.folder(data), environ={}), slack=settings)
+    app = await open_scripted(data, scripts or {"hello": hello}, Recorder(), config)
+    config = replace(config or load(data=migrated.folder(data), environ={}), slack=settings)
     service = Slack(app, config, given or credentials(slack, mode), words("en"))
     running: asyncio.Task[None] | None = None
     try:

@@ -71,10 +71,14 @@ def _names(locale: str) -> tuple[dict[str, str], dict[str, str]]:
 def help_text(say: Words, topic: str = "") -> str:
     """Markdown: all works, the commands of one work, or one command with its options and an example."""
     path = " ".join(topic.strip().lstrip("/").lower().split())
-    exact = [row for row in TABLE if path in (row.path, row.name, path_of(say, row))] if path else []
+    works = [work for work in WORKS if path in _groups(say, work)]
+    exact = (
+        [row for row in TABLE if path in (row.path, row.name, path_of(say, row))]
+        if path and not works
+        else []
+    )
     if exact:
         return "\n\n".join(_one(say, row) for row in exact)
-    works = [work for work in WORKS if path in _groups(say, work)]
     rows = [
         (path_of(say, row), row.summary) for row in TABLE if row.work in works or (row.bare and not works)
     ]

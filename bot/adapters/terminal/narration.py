@@ -1,0 +1,56 @@
+"""What was narrated, as a WAV file beside the other files of answers, played where this machine has a player."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from asyncio.subprocess import DEVNULL, Process
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from bot.events import Request
+    from bot.speech.clips import Clip
+
+
+PLAYERS: Final = (("pw-play",), ("paplay",), ("aplay", "-q"), ("afplay",))
+"""Programs that play a WAV and end: of PipeWire, PulseAudio, ALSA, macOS."""
+
+
+async def kept(folder: Path, request: Request, clip: Clip) -> Path:
+    """Its file; the run's id keeps two of one name apart."""
+    target = folder / f"{request.id[-12:]}-{clip.name}"
+
+    def write() -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(clip.data)
+
+    await asyncio.to_thread(write)
+    return target
+
+
+class Player:
+    """Plays one file after another, as they are given to it, until it is closed."""
+
+    def __init__(self) -> None:
+        self._playing: Process | None = None
+        self._turn = asyncio.Lock()
+
+    async def play(self, file: Path) -> None:
+        """Wait for those before, and until this one was heard; nothing where there is no player."""
+        command = next((one for one in PLAYERS if shutil.which(one[0])), None)
+        if command is None:
+            return
+        async with self._turn:
+            with suppress(OSError):
+                self._playing = await asyncio.create_subprocess_exec(
+                    *command, str(file), stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL
+                )
+                await self._playing.wait()
+            self._playing = None
+
+    def close(self) -> None:
+        if self._playing is not None:
+            with suppress(ProcessLookupError):
+                self._playing.kill()

@@ -1,0 +1,196 @@
+"""What is narrated as files: made beside the run, posted once its text stands, one after another in each place.
+
+For platforms that have no voice channel: each brings how a clip is packed and how it is posted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from weakref import WeakValueDictionary
+
+from bot.budget import text_tokens
+from bot.events import Ended, Place, Request, Sorry, Speak, Usage
+from bot.llm import prices
+from bot.speech import clip
+from bot.speech.engines.base import Unspoken
+from bot.speech.manner import manner_of
+from bot.words import Words, words
+
+if TYPE_CHECKING:
+    from bot.budget import Budget
+    from bot.config import Config
+    from bot.settings import Settings
+    from bot.speech.speech import Paid, Speech
+
+LONGEST_S: Final = 600.0
+"""Of one clip: what is left of a longer text is to be read."""
+WAITING: Final = 200
+"""Clips that may wait in a process; more are not begun."""
+POST_S: Final = 120.0
+AUDIO_TOKENS_A_SECOND: Final = 1_250 / 60
+"""What OpenAI counts for a minute of speech (its pricing page: $12 per million are about $0.015 a minute)."""
+CHARACTERS_A_SECOND: Final = 10
+"""Read slowly, so that what is set aside is rather too much."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """What was said of one stage. `data` is b"" where there is nothing to hear; `note` says why, or what is missing."""
+
+    name: str
+    label: str
+    data: bytes
+    seconds: float
+    note: str = ""
+
+
+Post = Callable[[Request, Clip, str], Awaitable[None]]
+"""Shows a clip where its run's text stands; the last is its `Speak.key`."""
+
+
+class Clips:
+    def __init__(
+        self,
+        speech: Speech,
+        settings: Settings,
+        budget: Budget,
+        config: Config,
+        ended: Callable[[str], Awaitable[Ended]],
+        post: Post,
+        *,
+        suffix: str = "mp3",
+    ) -> None:
+        """`suffix` is "mp3" or "wav"."""
+        self._speech = speech
+        self._settings = settings
+        self._budget = budget
+        self._config = config
+        self._ended = ended
+        self._post = post
+        self._suffix = suffix
+        self._going: set[asyncio.Task[None]] = set()
+        self._turns: WeakValueDictionary[Place, asyncio.Lock] = WeakValueDictionary()
+
+    async def wanted(self, request: Request) -> bool:
+        """See `Platform.narrates`."""
+        return await self._settings.narrated(request)
+
+    async def speak(self, request: Request, words_aloud: Speak) -> None:
+        """Have a clip made; does not wait for it."""
+        if len(self._going) >= WAITING:
+            _log.warning(
+                "run %s: %d clips are waiting, so that one was left out", request.id, len(self._going)
+            )
+            return
+        going = asyncio.create_task(self._one(request, words_aloud))
+        self._going.add(going)
+        going.add_done_callback(self._gone)
+
+    @property
+    def waiting(self) -> int:
+        return len(self._going)
+
+    async def settled(self) -> None:
+        """Wait until all that are asked for are posted."""
+        while self._going:
+            await asyncio.wait(self._going)
+
+    async def close(self) -> None:
+        for going in self._going:
+            going.cancel()
+        if self._going:
+            await asyncio.wait(self._going)
+
+    def _gone(self, going: asyncio.Task[None]) -> None:
+        self._going.discard(going)
+        if not going.cancelled() and (fault := going.exception()) is not None:
+            _log.error("a clip was not posted", exc_info=fault)
+
+    async def _one(self, request: Request, words_aloud: Speak) -> None:
+        async with self._turns.setdefault(request.place, asyncio.Lock()):
+            try:
+                made = await self._made(request, words_aloud)
+            except Sorry as sorry:  # a cap on what may be spent
+                said = words(request.locale)
+                made = Clip("", "", b"", 0.0, said("speech.unheard", why=said(sorry.key, **sorry.values)))
+            if made is None:
+                return
+            # Its text stands before it, and is never kept waiting by it.
+            if await self._ended(request.id) != "stopped":
+                async with asyncio.timeout(POST_S):
+                    await self._post(request, made, words_aloud.key)
+
+    async def _made(self, request: Request, words_aloud: Speak) -> Clip | None:
+        """None where there is nothing to say."""
+        manner = await manner_of(self._settings, self._config.speech, request, request.work, words_aloud)
+        said, faults, seconds, cut = list[bytes](), list[Unspoken](), 0.0, False
+        async with aclosing(self._speech.say(words_aloud.text, manner, self.paid(request))) as sentences:
+            async for one in sentences:
+                if one.fault is not None:
+                    faults.append(one.fault)
+                    continue
+                said.append(one.pcm)
+                seconds += one.seconds
+                if cut := seconds >= LONGEST_S:
+                    break
+        say = words(request.locale)
+        if not said:
+            return Clip("", "", b"", 0.0, say("speech.unheard", why=why(faults[0], say))) if faults else None
+        pcm = clip.joined(said)
+        pack = clip.mp3 if self._suffix == "mp3" else clip.wav
+        data = await asyncio.to_thread(pack, pcm)
+        notes = [say("speech.cut", minutes=int(LONGEST_S / 60))] if cut else []
+        if faults:
+            notes.append(say("speech.partly", n=len(faults), why=why(faults[0], say)))
+        length = f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+        speaker = (
+            words_aloud.speaker
+            if words_aloud.speaker not in ROLES
+            else say(f"speech.role_{words_aloud.speaker}")
+        )
+        label = (
+            say("speech.clip", speaker=speaker, length=length)
+            if speaker
+            else say("speech.clip_bare", length=length)
+        )
+        return Clip(f"{_file(words_aloud.key)}.{self._suffix}", label, data, seconds, " ".join(notes))
+
+    def paid(self, request: Request) -> Paid:
+        """Sets aside what a service's sentence may cost, then keeps what it did cost."""
+
+        async def paid(model: str, characters: int, call: Callable[[], Awaitable[float]]) -> None:
+            provider, _, name = model.partition(":")
+            service = self._config.providers[provider]
+
+            def used(seconds: float) -> Usage:
+                tokens = math.ceil(seconds * AUDIO_TOKENS_A_SECOND)
+                return Usage(text_tokens("a" * characters), tokens, estimated=True)
+
+            most = used(characters / CHARACTERS_A_SECOND)
+            async with self._budget.spending(
+                request, "speech", model, most, lambda usage: prices.cost(service, name, usage)
+            ) as meter:
+                meter.usage = used(await call())
+
+        return paid
+
+
+ROLES: Final = ("narrator", "chair")
+"""Speakers who are no names: what they are called is in the catalogue."""
+
+
+def why(fault: Unspoken, say: Words) -> str:
+    """What a person reads of a fault: no engine's own words."""
+    return say(f"speech.fault_{fault.why}", engine=fault.engine or "?", language=fault.detail)
+
+
+def _file(key: str) -> str:
+    return "".join(one if one.isalnum() or one in "-_" else "-" for one in key)[:60] or "narration"

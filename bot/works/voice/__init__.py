@@ -1,0 +1,108 @@
+"""What is heard: whether scenes and verdicts are narrated, by which voices, how fast, and whether all of that works."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.kind import Kind, Runs, Setting
+from bot.settings import NARRATE, OFF, ON, SPEED, VOICE
+from bot.verb import ME, Argument, Option, Verb
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bot.config import Config
+    from bot.events import Work
+    from bot.house import House
+    from bot.words import Words
+
+FOR = Option("for", "verbs.option_voice_for", choices=(ME, "thread", "channel", "everyone"))
+WORK = Option("work", "verbs.option_voice_work")
+
+VERBS: tuple[Verb, ...] = (
+    Verb(
+        "voice",
+        "narrate",
+        "verbs.voice_narrate",
+        "/voice narrate on",
+        sets=True,
+        argument=Argument("state", "verbs.arg_narrate", required=False),
+        options=(Option("for", "verbs.option_narrate_for", choices=("thread", "channel", "everyone")),),
+    ),
+    Verb(
+        "voice",
+        "voice",
+        "verbs.voice_voice",
+        '/voice voice hibari:low --as "Mira"',
+        sets=True,
+        argument=Argument("voice", "verbs.arg_voice", required=False),
+        options=(FOR, Option("as", "verbs.option_voice_as"), WORK),
+    ),
+    Verb(
+        "voice",
+        "speed",
+        "verbs.voice_speed",
+        "/voice speed 1.2 --for me",
+        sets=True,
+        argument=Argument("speed", "verbs.arg_speed", required=False),
+        options=(FOR, WORK),
+    ),
+    Verb("voice", "doctor", "verbs.voice_doctor", "/voice doctor"),
+)
+
+
+def make(house: House, runs: Runs) -> Work:
+    from bot.works.voice.work import VoiceWork
+
+    return VoiceWork(house)
+
+
+def _voice(house: House, given: str) -> str:
+    from bot.works.voice.checks import voices
+
+    return voices(house, given, admin=True)
+
+
+def _speed(house: House, given: str) -> str:
+    from bot.works.voice.checks import speed
+
+    return speed(given)
+
+
+def _narrate(house: House, given: str) -> str:
+    from bot.works.voice.checks import on_or_off
+
+    return on_or_off(given)
+
+
+def _examine(config: Config, say: Words) -> Iterator[tuple[bool | None, str]]:
+    from bot.works.voice.checks import examined
+
+    return examined(config, say)
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        NARRATE,
+        "voice.is_narrate",
+        ("channel", "space"),
+        check=_narrate,
+        default=lambda house: OFF,
+        values=lambda house: (ON, OFF),
+    ),
+    Setting(
+        VOICE,
+        "voice.is_voice",
+        ("channel", "space"),
+        check=_voice,
+        default=lambda house: " ".join(house.config.speech.voices),
+    ),
+    Setting(
+        SPEED,
+        "voice.is_speed",
+        ("person", "channel", "space"),
+        check=_speed,
+        default=lambda house: f"{house.config.speech.speed:g}",
+    ),
+)
+KIND = Kind("voice", VERBS, make, settings=SETTINGS, examine=_examine)

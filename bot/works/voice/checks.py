@@ -1,0 +1,82 @@
+"""What may be set as a voice, a speed, or as narrated; and whether the configured voices are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bot.events import Sorry
+from bot.settings import OFF, ON, permitted
+from bot.speech.engines.service import Service
+from bot.speech.speech import Speech
+from bot.speech.voices import FASTEST, SLOWEST, parse_list
+
+if TYPE_CHECKING:
+    from bot.config import Config
+    from bot.house import House
+    from bot.words import Words
+
+MOST_VOICES = 5
+_ON = frozenset({"on", "yes", "true", "1", "sim", "ligado", "ligada"})
+_OFF = frozenset({"off", "no", "false", "0", "não", "nao", "desligado", "desligada"})
+
+
+def voices(house: House, given: str, *, admin: bool) -> str:
+    """The voices as they are kept. Raises Sorry for what is none, is not here, or costs money and is for admins."""
+    speech = house.speech
+    try:
+        chosen = parse_list(given)
+    except ValueError:
+        raise Sorry("voice.no_voice", value=given[:60], engines=", ".join(speech.names)) from None
+    for one in chosen[:MOST_VOICES]:
+        engine = speech.engine(one.engine)
+        if engine is None:
+            raise Sorry("voice.no_voice", value=str(one)[:60], engines=", ".join(speech.names))
+        if isinstance(engine, Service):
+            listed = str(one) in house.config.speech.voices
+            if not (listed or permitted(house.config, f"{one.engine}:{engine.model(one.name)}")):
+                raise Sorry("voice.not_offered", value=str(one))
+            if not (admin or listed):
+                raise Sorry("voice.admins", value=str(one))
+        elif one.name and one.engine != "espeak" and one.name not in engine.voices:
+            known = ", ".join(f"{one.engine}:{name}" for name in engine.voices) or "–"
+            raise Sorry("voice.no_such", value=str(one)[:60], voices=known)
+        if reason := engine.absent():
+            raise Sorry("voice.absent", engine=one.engine, reason=reason)
+    return " ".join(map(str, chosen[:MOST_VOICES]))
+
+
+def speed(given: str) -> str:
+    """As it is kept. Raises Sorry."""
+    try:
+        value = float(given.strip().replace(",", ".").rstrip("x×"))
+    except ValueError:
+        value = 0.0
+    if not SLOWEST <= value <= FASTEST:
+        raise Sorry("voice.no_speed", value=given[:40], slowest=SLOWEST, fastest=int(FASTEST))
+    return f"{value:g}"
+
+
+def on_or_off(given: str) -> str:
+    """As it is kept. Raises Sorry."""
+    said = given.strip().casefold()
+    if said not in _ON | _OFF:
+        raise Sorry("voice.on_or_off", value=given[:40])
+    return ON if said in _ON else OFF
+
+
+def examined(config: Config, say: Words) -> Iterator[tuple[bool | None, str]]:
+    """For the doctor: each of the configured voices, and why it is not there. Starts none."""
+    speech = Speech(config)
+    for voice in parse_list(config.speech.voices):
+        engine = speech.engine(voice.engine)
+        if engine is None:
+            yield False, say("voice.doctor_unknown", voice=str(voice))
+        elif reason := engine.absent():
+            # The default ones are a wish, not an order: the program may not be there.
+            yield (
+                (None if config.speech == type(config.speech)() else False),
+                say("voice.doctor_absent", voice=str(voice), reason=reason),
+            )
+        else:
+            yield True, say("voice.doctor_there", voice=str(voice))

@@ -1,0 +1,156 @@
+"""`voice narrate|voice|speed|doctor`: what holds here, another value, and what works. Needs no voice channel."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Final
+
+from bot.events import Event, Request, Run, Sorry, Stage, Text
+from bot.settings import NARRATE, OFF, ON, SPEED, VOICE
+from bot.speech.clips import why
+from bot.speech.engines.base import Unspoken
+from bot.speech.engines.service import Service
+from bot.speech.manner import as_name, manner_of
+from bot.speech.voices import Voice
+from bot.words import Words, words
+from bot.works.voice import checks
+
+if TYPE_CHECKING:
+    from bot.house import House
+    from storage.settings import Scope
+
+SCOPES: Final[dict[str, Scope]] = {
+    "me": "person",
+    "thread": "thread",
+    "channel": "channel",
+    "everyone": "space",
+}
+RESET: Final = "reset"
+"""Typed instead of a value: back to what holds further out."""
+TRIED: Final = "One, two, three."
+
+
+class VoiceWork:
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._settings = house.settings
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        events = self._doctor(run) if run.request.verb == "doctor" else self._set(run)
+        async with aclosing(events) as told:
+            async for event in told:
+                yield event
+
+    async def _set(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        verb, given = request.verb, request.text.strip()
+        if given:
+            name, scope = self._name(request), self._scope(request)
+
+            async def changed() -> str:
+                if given.casefold() == RESET:
+                    await self._settings.reset(request.place, request.author.id, name, scope)
+                    return ""
+                value = await asyncio.to_thread(self._checked, request, given)
+                await self._settings.set(request.place, request.author.id, name, value, scope)
+                return value
+
+            value = await run.step("set", changed, str)
+        told = await run.step("show", lambda: self._holds(request, say), str)
+        yield Stage("voice", say(f"voice.title_{verb}"))
+        if given:
+            key = f"voice.saved_{scope}" if value else f"voice.reset_{scope}"
+            yield Text(f"{say(key, name=_called(request, say), value=value)} ")
+        yield Text(told)
+
+    def _name(self, request: Request) -> str:
+        """The setting's name. Raises Sorry for a kind of work that there is not."""
+        from bot.commands import KINDS  # which imports this folder
+
+        base = {"voice": VOICE, "speed": SPEED, "narrate": NARRATE}[request.verb]
+        if speaker := str(request.options.get("as") or "").strip():
+            return as_name(speaker)
+        if work := str(request.options.get("work") or "").strip().casefold():
+            if work not in KINDS:
+                raise Sorry("voice.no_work", value=work[:40], works=", ".join(KINDS))
+            return f"{base}.{work}"
+        return base
+
+    def _scope(self, request: Request) -> Scope:
+        """Whom it is for, if this person may set it for them. Raises Sorry."""
+        own = request.verb == "narrate" or bool(request.options.get("as"))
+        scope = SCOPES[str(request.options.get("for") or ("thread" if own else "me"))]
+        if scope in ("channel", "space") and not request.author.admin:
+            raise Sorry("voice.for_admins")
+        return scope
+
+    def _checked(self, request: Request, given: str) -> str:
+        match request.verb:
+            case "voice":
+                return checks.voices(self._house, given, admin=request.author.admin)
+            case "speed":
+                return checks.speed(given)
+        return checks.on_or_off(given)
+
+    async def _holds(self, request: Request, say: Words) -> str:
+        """What holds now for whoever asks, where they ask."""
+        if request.verb == "narrate":
+            narrated = await self._settings.narrated(request)
+            return say(f"voice.narrated_{ON if narrated else OFF}")
+        manner = await manner_of(self._settings, self._house.config.speech, request, self._work(request))
+        if request.verb == "speed":
+            return say("voice.speed_is", speed=f"{manner.speed:g}")
+        return say("voice.voices_are", voices=", ".join(f"`{one}`" for one in manner.voices))
+
+    def _work(self, request: Request) -> str:
+        return str(request.options.get("work") or "").strip().casefold()
+
+    async def _doctor(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        told = await run.step("doctor", lambda: self._examined(request, say), str)
+        yield Stage("doctor", say("voice.title_doctor"))
+        yield Text(told)
+
+    async def _examined(self, request: Request, say: Words) -> str:
+        speech = self._house.speech
+        lines = [say("voice.header"), "|---|---|---|"]
+        for name in speech.names:
+            engine = speech.engine(name)
+            assert engine is not None, "it has a name"
+            if reason := engine.absent():
+                state = f"– {reason}"
+            elif isinstance(engine, Service):
+                state = say("voice.not_tried")  # it would cost money
+            else:
+                state = await self._tried(name, say)
+            lines.append(f"| `{name}` | {', '.join(engine.voices) or '–'} | {state} |")
+        manner = await manner_of(self._settings, self._house.config.speech, request, "")
+        held = say("voice.voices_are", voices=", ".join(f"`{one}`" for one in manner.voices))
+        narrated = say(f"voice.narrated_{ON if await self._settings.narrated(request) else OFF}")
+        last = (
+            say("voice.last_fault", fault=speech.last_fault) if speech.last_fault else say("voice.no_fault")
+        )
+        return "\n".join([*lines, "", f"{narrated} {held} {last}"])
+
+    async def _tried(self, name: str, say: Words) -> str:
+        """A few words said, and how long they took."""
+        speech = self._house.speech
+        began = time.perf_counter()
+        try:
+            # A thousandth of the time: said anew each time, and heard the same.
+            await speech.sentence(TRIED, Voice(name), 1.0 + (time.time_ns() % 90) / 1000, "en")
+        except Unspoken as fault:
+            return f"✗ {why(fault, say)}" if fault.why != "language" else say("voice.other_language")
+        return say("voice.took", ms=round((time.perf_counter() - began) * 1000))
+
+
+def _called(request: Request, say: Words) -> str:
+    """What is set, as a person calls it."""
+    base = say(f"voice.called_{request.verb}")
+    if speaker := str(request.options.get("as") or "").strip():
+        return say("voice.called_as", name=speaker[:80])
+    work = str(request.options.get("work") or "").strip()
+    return say("voice.called_of", what=base, work=work[:40]) if work else base

@@ -1,0 +1,162 @@
+"""/voice through the real application: what may be set for whom, what then holds, and what the doctor says."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.events import Author, Place, Speak
+from bot.speech.manner import manner_of
+from bot.speech.voices import Manner
+from tests.works.test_settings import ANA, BIA, ELSEWHERE, HERE, Asker, opened
+
+CONFIG = """
+[providers.house]
+kind = "openai-compatible"
+base_url = "http://127.0.0.1:9/v1"
+[speech]
+voices = ["hibari", "house:tts/coral"]
+speed = 1.1
+[embedding]
+model = "none"
+"""
+NEXT = replace(HERE, thread="next")
+
+
+class Voices:
+    """/voice as one person after another, in one place after another."""
+
+    def __init__(self, ask: Asker) -> None:
+        self.ask = ask
+
+    async def __call__(
+        self,
+        verb: str,
+        text: str = "",
+        *,
+        place: Place = HERE,
+        author: Author = ANA,
+        to: str = "",
+        speaker: str = "",
+        work: str = "",
+    ) -> str:
+        given = {name: value for name, value in (("for", to), ("as", speaker), ("work", work)) if value}
+        request = replace(self.ask.request("voice", verb, text, place, author), options=given)
+        return "".join(getattr(one, "text", "") for one in await self.ask.perform(request))
+
+    async def manner(
+        self,
+        speaker: str = "",
+        *,
+        place: Place = HERE,
+        author: Author = ANA,
+        work: str = "story",
+        language: str = "",
+    ) -> Manner:
+        house = self.ask.app.house
+        request = self.ask.request("voice", "voice", "", place, author)
+        said = Speak("", "", speaker, language)
+        return await manner_of(house.settings, house.config.speech, request, work, said)
+
+    async def first(self, speaker: str = "", **whose: object) -> str:
+        return str((await self.manner(speaker, **whose)).voices[0])  # type: ignore[arg-type]
+
+
+@pytest.fixture
+async def voice(tmp_path: Path) -> AsyncIterator[Voices]:
+    async with opened(tmp_path, CONFIG) as ask:
+        yield Voices(ask)
+
+
+async def test_the_nearest_that_is_set_speaks_and_the_others_stand_in(voice: Voices) -> None:
+    assert await voice.first() == "hibari"
+    await voice("voice", "hibari:low", author=BIA, to="everyone")
+    await voice("voice", "hibari:deep", author=BIA, to="channel")
+    assert (await voice.first(), await voice.first(place=ELSEWHERE)) == ("hibari:deep", "hibari:low")
+    await voice("voice", "espeak", to="thread")
+    assert (await voice.first(), await voice.first(place=NEXT)) == ("espeak", "hibari:deep")
+    told = await voice("voice", "hibari:heart")
+    assert "`hibari:heart`, `espeak`, `hibari:deep`, `hibari:low`, `hibari`, `house:tts/coral`" in told
+    assert (await voice.first(), await voice.first(author=BIA)) == ("hibari:heart", "espeak")
+    await voice("voice", "reset")
+    assert await voice.first() == "espeak"
+
+
+async def test_a_character_and_a_kind_of_work_have_voices_of_their_own(voice: Voices) -> None:
+    await voice("voice", "hibari:low", speaker="Mira Vale")
+    await voice("voice", "hibari:deep", work="council")
+    assert await voice.first("mira  vale") == "hibari:low"
+    assert await voice.first("Mira Vale", place=NEXT) == "hibari"
+    assert (await voice.first(), await voice.first(work="council")) == ("hibari", "hibari:deep")
+    assert "no kind of work" in await voice("voice", "hibari", work="opera")
+
+
+async def test_speed_is_a_number_within_bounds(voice: Voices) -> None:
+    assert (await voice.manner()).speed == 1.1
+    assert "speed 1.5" in await voice("speed", "1,5x")
+    assert ((await voice.manner()).speed, (await voice.manner(author=BIA)).speed) == (1.5, 1.1)
+    await voice("speed", "2", work="council")
+    assert ((await voice.manner()).speed, (await voice.manner(work="council")).speed) == (1.5, 2.0)
+    for wrong in ("0.1", "9", "fast", "nan"):
+        assert "no speed" in await voice("speed", wrong)
+    assert "speed 1.5" in await voice("speed")
+
+
+async def test_a_text_says_its_language_before_the_request_does(voice: Voices) -> None:
+    assert ((await voice.manner()).language, (await voice.manner(language="pt-BR")).language) == ("en", "pt")
+
+
+async def test_narration_is_set_for_a_thread_by_anybody_and_for_more_by_admins(voice: Voices) -> None:
+    settings = voice.ask.app.house.settings
+
+    async def narrated(place: Place) -> bool:
+        return await settings.narrated(voice.ask.request("voice", "narrate", "", place, ANA))
+
+    assert "Nothing is read aloud" in await voice("narrate")
+    assert "is read aloud" in await voice("narrate", "on")
+    assert (await narrated(HERE), await narrated(NEXT), await narrated(ELSEWHERE)) == (True, False, False)
+    assert "by admins" in await voice("narrate", "on", to="everyone")
+    await voice("narrate", "on", author=BIA, to="everyone")
+    await voice("narrate", "off")
+    assert (await narrated(HERE), await narrated(ELSEWHERE)) == (False, True)
+    assert "neither on nor off" in await voice("narrate", "perhaps")
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("nobody:x", "is no voice"),
+        ("$(id)", "is no voice"),
+        ("hibari:squeaky", "hibari:heart, hibari:low, hibari:deep"),
+        ("piper:joe", "There is no voice piper:joe"),
+        ("house:tts/nova", "costs money"),
+    ],
+)
+async def test_what_will_not_do_gets_a_sentence(voice: Voices, given: str, says: str) -> None:
+    assert says in await voice("voice", given)
+    assert await voice.first() == "hibari"
+
+
+async def test_a_voice_that_costs_money_is_chosen_by_admins_unless_the_config_lists_it(voice: Voices) -> None:
+    assert "`house:tts/coral`" in await voice("voice", "house:tts/coral")
+    await voice("voice", "house:tts/nova", author=BIA)
+    assert await voice.first(author=BIA) == "house:tts/nova"
+
+
+async def test_a_voice_that_is_none_any_more_is_passed_over(voice: Voices) -> None:
+    await voice.ask.app.house.settings.set(HERE, "ana", "voices", "%%%", "person")
+    await voice.ask.app.house.settings.set(HERE, "ana", "speed", "nonsense", "person")
+    assert (await voice.manner()).speed == 1.1
+    assert await voice.first() == "hibari"
+
+
+@pytest.mark.slow
+async def test_the_doctor_tries_what_costs_nothing(voice: Voices) -> None:
+    told = await voice("doctor")
+    assert "| `hibari` | heart, low, deep | ✓" in told
+    assert "| `house` | – | ready, not tried |" in told
+    assert "| `piper` |" in told
+    assert "Nothing has gone wrong so far." in told
