@@ -133,10 +133,15 @@ def counts() -> Iterator[Figure]:
             "",
             told == reach,
         )
-    files = sorted(folder.rglob("*.fdx"))
-    same = sum(_same(script(read(file))) for file in files)
-    yield Figure("Fountain out of Final Draft: files whose scenes read back the same", f"{same} of {len(files)}",
-                 f"{len(files)} of {len(files)}", "", same == len(files))  # fmt: skip
+    drafts = [script(read(file)) for file in sorted(folder.rglob("*.fdx"))]
+    texts = [file.read_text(encoding="utf-8-sig") for file in sorted(folder.rglob("*.fountain"))]
+    for source, scripts in (
+        ("Final Draft", drafts),
+        ("Fountain", [script(fountain(text)) for text in texts]),
+    ):
+        same, of = sum(map(_same, scripts)), len(scripts)
+        yield Figure(f"Fountain out of {source}: files whose scenes read back the same", f"{same} of {of}",
+                     f"{of} of {of}", "", same == of)  # fmt: skip
 
 
 def _same(before: Script) -> bool:

@@ -27,8 +27,8 @@ MOST_EIGHTHS: Final = 80_000
 LEFT: Final = 1
 RIGHT: Final = 2
 
-_MARK: Final = re.compile(r"\\[*_]|\*{1,3}|_")
-_UNSAFE: Final = re.compile(r"[*_]")
+_MARK: Final = re.compile(r"\\[*_\[]|\*{1,3}|_")
+_UNSAFE: Final = re.compile(r"[*_]|(?<=\\)\[")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,10 @@ class Screenplay:
 def plain(text: str) -> str:
     """The words without the marks of emphasis; takes time in proportion to their length.
 
-    A mark opens before a word and closes behind one, on the same line (fountain.io/syntax, "Emphasis").
+    A mark opens before a word and closes behind one, on the same line (fountain.io/syntax, "Emphasis"). Behind a
+    backslash it is a sign like others; so is a bracket, which could begin a note.
     """
-    if "*" not in text and "_" not in text:
+    if "*" not in text and "_" not in text and "\\[" not in text:
         return text
     return "\n".join(map(_plain_line, text.split("\n")))
 

@@ -1,7 +1,7 @@
 """A script in other formats: Fountain, Markdown, and its scenes as a table of comma-separated values. Pure.
 
-Fountain that is written here reads back as the same scenes (`Scene.content`), but for "[[" in a script's own words,
-and for dialogue to which no cue belongs, which Fountain has no form for.
+Fountain that is written here reads back as the same scenes (`Scene.content`), but for dialogue to which no cue
+belongs, which Fountain has no form for.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from bot.works.script.model import Script
 
 FORMATS: Final = ("markdown", "fountain", "csv")
 _TITLE_KEY: Final = re.compile(r"[^\s:：][^:：\n]{0,60}")
+_NOTE: Final = re.compile(r"\[(?=\[)")
 _SPECIAL: Final = "!@#=~>."
 """A line of action that begins so would be something else."""
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
@@ -122,7 +123,7 @@ def _action(line: str, *, first: bool) -> str:
 
 def _safe(text: str) -> str:
     """Words that hold the beginning of no note and of no boneyard."""
-    return text.replace("[[", "[ [").replace("/*", "/\\*")
+    return _NOTE.sub(r"[\\", text).replace("/*", "/\\*")
 
 
 def markdown(script: Script) -> str:

@@ -268,7 +268,7 @@ def _same(before: Script) -> None:
     assert [one.dual for one in after.scenes] == [one.dual for one in before.scenes]
 
 
-_LETTERS = st.text(alphabet="aB.!@#=~>< ():^-É1", min_size=1, max_size=24)
+_LETTERS = st.text(alphabet="aB.!@#=~>< ():^-É1[]\\/*", min_size=1, max_size=24)
 _WORDS = _LETTERS.map(lambda one: " ".join(one.split())).filter(bool)
 _NAMES = st.sampled_from(["ANNA", "Anna", "R2", "INT. BO", "O'NEIL (V.O.)", "élodie", "#1", "TO:"])
 _SAID = st.sampled_from(["Yes.", "no TO:", "EXT. here", "#5", "> a", "CUT TO:"])
