@@ -14,11 +14,12 @@ from bot.llm.base import room
 from bot.words import words
 from bot.works.story import context, state
 from bot.works.story.choices import taken_away
-from bot.works.story.logs import TakenAway, node
+from bot.works.story.logs import node
 from bot.works.story.taken import Taken, framed
 from bot.works.story.world import CHAPTERS, OPTIONS, TEXT_CHARS, TITLE_CHARS, VALUE_CHARS, shown_chapter
 
 if TYPE_CHECKING:
+    from bot.works.story.log import Story
     from bot.works.story.logs import Logs
     from bot.works.story.playing import Playing
 
@@ -61,16 +62,11 @@ class Outlining:
         wanted = request.options.get("write")
         count = min(max(wanted, 1), MOST) if isinstance(wanted, int) else 1
 
-        async def begun() -> Taken:
-            try:
-                played = await self._logs.going_on(request)
-            except TakenAway as error:
-                return Taken(away=error.away)
-            if len(state.chapters(played.story)) >= CHAPTERS:
+        def may(story: Story) -> None:
+            if len(state.chapters(story)) >= CHAPTERS:
                 raise Sorry("story.many_chapters", limit=CHAPTERS)
-            return await self._playing.taken(request, played, "", played.story.seq)
 
-        taken = await run.step("turn", begun, Taken)
+        taken = await run.step("turn", lambda: self._playing.task(request, may), Taken)
         if taken.away is not None:
             for event in taken_away(taken.away, say):
                 yield event

@@ -306,6 +306,18 @@ class Playing:
             if author != request.author.id:
                 raise Sorry("story.not_your_turn", name=name)
 
+    async def task(self, request: Request, may: Callable[[Story], None]) -> Taken:
+        """A task about the story as it stands, which is to be added to; `may` raises a Sorry where it may not be.
+
+        Raises Sorry.
+        """
+        try:
+            played = await self._logs.going_on(request)
+        except TakenAway as error:
+            return Taken(away=error.away)
+        may(played.story)
+        return await self.taken(request, played, "", played.story.seq)
+
     async def taken(self, request: Request, played: Played | None, turn: str, at: int) -> Taken:
         """`played` is None for a task that is about no story; `turn` is then ""."""
         story, limits = played.story if played is not None else Story(), self.settings

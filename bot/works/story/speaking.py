@@ -18,12 +18,13 @@ from bot.works.story.choices import taken_away
 from bot.works.story.log import SCENE
 from bot.works.story.logs import Away, TakenAway, node
 from bot.works.story.order import mode_of
+from bot.works.story.state import characters
 from bot.works.story.taken import Taken, framed
 
 if TYPE_CHECKING:
+    from bot.works.story.log import Story
     from bot.works.story.logs import Logs
     from bot.works.story.playing import Playing
-from bot.works.story.state import characters
 
 MOST = 10
 """Characters that are thought up at once."""
@@ -111,16 +112,11 @@ class Speaking:
         wanted = request.options.get("write")
         count = min(max(wanted, 1), MOST) if isinstance(wanted, int) else 1
 
-        async def begun() -> Taken:
-            try:
-                played = await self._logs.going_on(request)
-            except TakenAway as error:
-                return Taken(away=error.away)
-            if len(played.story.cast) + count > CAST:
+        def may(story: Story) -> None:
+            if len(story.cast) + count > CAST:
                 raise Sorry("story.many_characters", limit=CAST)
-            return await self._playing.taken(request, played, "", played.story.seq)
 
-        taken = await run.step("turn", begun, Taken)
+        taken = await run.step("turn", lambda: self._playing.task(request, may), Taken)
         if taken.away is not None:
             for event in taken_away(taken.away, say):
                 yield event
