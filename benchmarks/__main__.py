@@ -13,8 +13,8 @@ import sys
 from benchmarks.figures import table
 
 PARTS = (
-    "startup", "answering", "demo", "discord", "slack", "council", "story", "memory", "course", "script", "retrieval",
-    "formats", "seeds", "indexing",
+    "startup", "answering", "demo", "discord", "slack", "council", "story", "memory", "course", "script", "voice",
+    "retrieval", "formats", "seeds", "indexing",
 )  # fmt: skip
 
 

@@ -86,7 +86,8 @@ async def test_the_nearest_that_is_set_speaks_and_the_others_stand_in(voice: Voi
 
 
 async def test_a_character_and_a_kind_of_work_have_voices_of_their_own(voice: Voices) -> None:
-    await voice("voice", "hibari:low", speaker="Mira Vale")
+    told = await voice("voice", "hibari:low", speaker="Mira Vale")
+    assert "the voice of Mira Vale is `hibari:low`. Voices, in order: `hibari:low`, `hibari`" in told
     await voice("voice", "hibari:deep", work="council")
     assert await voice.first("mira  vale") == "hibari:low"
     assert await voice.first("Mira Vale", place=NEXT) == "hibari"

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Event, Request, Run, Sorry, Stage, Text
+from bot.events import Event, Request, Run, Sorry, Speak, Stage, Text
 from bot.settings import NARRATE, OFF, ON, SPEED, VOICE
 from bot.speech.clips import why
 from bot.speech.engines.base import Unspoken
@@ -100,7 +100,10 @@ class VoiceWork:
         if request.verb == "narrate":
             narrated = await self._settings.narrated(request)
             return say(f"voice.narrated_{ON if narrated else OFF}")
-        manner = await manner_of(self._settings, self._house.config.speech, request, self._work(request))
+        said = Speak("", "", str(request.options.get("as") or "").strip())
+        manner = await manner_of(
+            self._settings, self._house.config.speech, request, self._work(request), said
+        )
         if request.verb == "speed":
             return say("voice.speed_is", speed=f"{manner.speed:g}")
         return say("voice.voices_are", voices=", ".join(f"`{one}`" for one in manner.voices))

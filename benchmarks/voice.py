@@ -1,0 +1,148 @@
+"""What it costs to be heard: the embedded English voice, sentence by sentence, and a clip of a minute.
+
+Processor time is that of this process and the engine's. Opus and encryption are not in it: nobody plays frames yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import aclosing
+from pathlib import Path
+
+import psutil
+
+from benchmarks.figures import Figure
+from benchmarks.times import ms, p95, spread
+from bot.config import Config, SpeechConfig
+from bot.speech import clip
+from bot.speech.engines.embedded import Hibari
+from bot.speech.sound import PAUSE_MS, RATE
+from bot.speech.speech import Heard, Speech
+from bot.speech.voices import Manner, Voice
+
+RUNS = 40
+SENTENCES = (
+    "The lighthouse stands at the end of a long road of stones.",
+    "Nobody has lit its lamp since the storm of last winter, and the boats go by another way.",
+    "Mira climbs the stairs, {n} of them, one hand on the cold wall.",
+    "At the top there is a door, and behind the door somebody is breathing.",
+    "She waits, and counts to ten, and knocks.",
+)
+"""Sentences of a tale, 6 to 17 words long; the number keeps each saying from being a known one."""
+MANNER = Manner((Voice("hibari"),))
+
+
+def figures() -> Iterator[Figure]:
+    yield from asyncio.run(_figures())
+
+
+async def _figures() -> list[Figure]:
+    engine = Hibari()
+    speech = Speech(
+        Config(Path(), Path(), speech=SpeechConfig(voices=("hibari",), cache_mb=0)), {"hibari": engine}
+    )
+    began = time.perf_counter()
+    await _said(speech, "Ready.")
+    cold = time.perf_counter() - began
+    assert engine.pid is not None
+    child = psutil.Process(engine.pid)
+
+    def spent() -> float:
+        times = child.cpu_times()
+        return time.process_time() + times.user + times.system
+
+    first = [await _first_frame(speech, n) for n in range(RUNS)]
+    before, seconds, heard = spent(), 0.0, list[Heard]()
+    for n in range(RUNS):
+        made = await _said(speech, _tale(n), frames=True)
+        heard += made
+        seconds += sum(one.seconds + PAUSE_MS / 1000 for one in made)
+    share = (spent() - before) / seconds
+    memory = child.memory_info().rss / 1e6
+    leads = [_lead_s(one.pcm) for one in heard]
+    gaps = [
+        _tail_s(one.pcm) + PAUSE_MS / 1000 + _lead_s(other.pcm) for one, other in itertools.pairwise(heard)
+    ]
+    before, parts, minute = spent(), list[bytes](), 0.0
+    for n in range(1_000):
+        for one in await _said(speech, _tale(1_000 + n)):
+            parts.append(one.pcm)
+            minute += one.seconds + PAUSE_MS / 1000
+        if minute >= 60:
+            break
+    data = await asyncio.to_thread(clip.mp3, clip.joined(parts))
+    clip_s = spent() - before
+    await speech.close()
+    return [
+        Figure(
+            "first frame after the first full sentence",
+            spread(first),
+            "≤ 400 ms",
+            "200 ms",
+            p95(first) <= 0.4,
+        ),
+        Figure("… with the engine's start", ms(cold)),
+        Figure(
+            "processor per narrated second, frames included", f"{share:.3f}", "≤ 0.10", "0.06", share <= 0.1
+        ),
+        Figure(
+            "silence in front of a sentence, the longest", ms(max(leads)), "≤ 60 ms", "", max(leads) <= 0.06
+        ),
+        Figure(
+            "silence between two sentences",
+            f"{ms(min(gaps))} to {ms(max(gaps))} (median {ms(statistics.median(gaps))})",
+            "200–350 ms",
+            "",
+            min(gaps) >= 0.2 and max(gaps) <= 0.35,
+        ),
+        Figure(
+            f"a clip of {minute:.0f} s, MP3, {len(data) / 1e3:.0f} kB: processor",
+            f"{clip_s:.2f} s",
+            "≤ 2 s",
+            "",
+            clip_s <= 2,
+        ),
+        Figure("the engine's process: memory", f"{memory:.0f} MB"),
+    ]
+
+
+def _tale(n: int) -> str:
+    return " ".join(SENTENCES).format(n=n + 2)
+
+
+async def _said(speech: Speech, text: str, *, frames: bool = False) -> list[Heard]:
+    async with aclosing(speech.say(text, MANNER)) as sentences:
+        heard = [one async for one in sentences]
+    assert all(one.pcm for one in heard), "the voice reads English"
+    if frames:
+        for one in heard:
+            sum(map(len, one.frames()))
+    return heard
+
+
+async def _first_frame(speech: Speech, n: int) -> float:
+    began = time.perf_counter()
+    async with aclosing(speech.say(_tale(n), MANNER)) as sentences:
+        next((await anext(sentences)).frames())
+        return time.perf_counter() - began
+
+
+def _lead_s(pcm: bytes) -> float:
+    return _heard(pcm)[0]
+
+
+def _tail_s(pcm: bytes) -> float:
+    return _heard(pcm)[1]
+
+
+def _heard(pcm: bytes) -> tuple[float, float]:
+    """Seconds of silence, below a hundredth of the loudest, in front and behind."""
+    import numpy as np
+
+    samples = np.abs(np.frombuffer(pcm, "<i2").astype(float))
+    loud = np.flatnonzero(samples >= samples.max() / 100)
+    return loud[0] / RATE, (samples.size - 1 - loud[-1]) / RATE
