@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.accounts import Accounts
@@ -20,6 +21,7 @@ from bot.works.sessions.work import SessionsWork
 from bot.works.settings.work import SettingsWork
 from storage.db import Database
 from storage.outbox import Outbox
+from storage.schedules import ScheduleRow
 from storage.settings import SettingsStore
 from tests.fakes import migrated
 
@@ -126,3 +128,11 @@ def asked(
     return Request(
         id, Place("terminal", space, "terminal", thread), Author("a", "A", admin=True), work, verb, {}, text
     )
+
+
+def reminder(id: str, place: Place, author: str) -> ScheduleRow:
+    """One that comes in a hundred years."""
+    due = datetime(2126, 11, 24, 19, 0, tzinfo=UTC)
+    rule = '{"zone": "UTC", "first": "2126-11-24T19:00", "every": ""}'
+    here = (place.space, place.platform, place.channel, place.thread)
+    return ScheduleRow(id, *here, author, "en", "reminder", "bring dice", "{}", rule, "once", due, due)

@@ -13,6 +13,7 @@ import pytest
 from bot.events import Author, Event, Place, Request, Run, Text
 from bot.runs.requests import event_id
 from tests.adapters.discord.table import Table, table
+from tests.fakes.house import reminder
 
 
 async def endless(run: Run) -> AsyncGenerator[Event, None]:
@@ -120,10 +121,18 @@ async def test_a_deleted_thread_is_let_go_with_its_session_and_what_runs_there(a
         at.space, "discord", channel, "talk", "rules", author_id=str(at.ana.id), title="A talk"
     )
     run = await live(at, 1, thread="talk")
+    parent = at.client.get_channel(at.channel.id)
+    assert isinstance(parent, discord.TextChannel)
+    theirs = await parent.create_thread(name="Ana's own", type=discord.ChannelType.public_thread)
+    for name in ("talk", str(theirs.id), "another"):
+        place = Place("discord", at.space, channel, name)
+        await house.records.schedules.add(reminder(f"in {name}", place, str(at.ana.id)))
     real = at.client.get_channel(thread.id)
     assert isinstance(real, discord.Thread)
     await real.delete()
+    await theirs.delete()
     await at.env.settle()
+    assert [one.id for one in await house.records.schedules.of(at.space, str(at.ana.id))] == ["in another"]
     assert await at.app.ended(run) == "stopped"
     assert await house.records.threads.held(at.space, str(thread.id)) is None
     assert await house.records.sessions.active(at.space, "discord", channel, "talk") is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 
 import pytest
 import pytest_asyncio
@@ -12,6 +13,7 @@ from bot.adapters.slack.placing import PLATFORM, real
 from bot.events import Event, Request, Run, Text
 from bot.runs.requests import request_from_json
 from tests.adapters.slack.table import Table
+from tests.fakes.house import reminder
 from tests.fakes.slack import Message
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -137,12 +139,16 @@ async def test_where_the_root_is_deleted_its_conversation_stops(at: Table, slow:
     await house.records.sessions.open(*here, "rules", author_id=at.ana.id)
     _, first = await asked(at, SLOW, root)
     assert first.place.thread == "talk"
+    schedules = house.records.schedules
+    for place in (first.place, replace(first.place, thread="another")):
+        await schedules.add(reminder(f"in {place.thread} {root.ts}", place, at.ana.id))
     gone = {"type": "message", "subtype": "message_deleted", "hidden": True, "deleted_ts": root.ts}
     sent = await at.slack.send_raw(at.team, {**gone, "channel": at.channel.id, "ts": "9.9"})
     assert sent.acked is not None
     assert await at.app.ended(first.id) == "stopped"
     assert await house.records.threads.held(at.space, thread) is None
     assert await house.records.sessions.active(*here) is None
+    assert [one.thread for one in await schedules.of(at.space, at.ana.id)] == ["another"]
 
 
 @pytest.mark.parametrize("gone", ["channel_deleted", "channel_archive", "group_left"])
