@@ -51,7 +51,7 @@ class Shard:
     def count(self) -> int:
         return self._collection.count()
 
-    def known(self, ids: list[str]) -> set[str]:
+    def present(self, ids: list[str]) -> set[str]:
         """Those of `ids` (at least one) that it holds. Loads its graph into memory."""
         return set(self._collection.get(ids=ids, include=[])["ids"])
 

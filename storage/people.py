@@ -30,7 +30,7 @@ class People:
         from storage.tables import inbox
 
         async with self._db.read() as connection:
-            run_ids = _asked(space, person, before).order_by(inbox.c.seq)
+            run_ids = _runs_of(space, person, before).order_by(inbox.c.seq)
             return list((await connection.execute(run_ids)).scalars())
 
     async def shared_with(self, space: str, person: str, before: str) -> Sequence[str]:
@@ -40,7 +40,7 @@ class People:
         from storage.tables import exchanges, inbox, sessions
 
         i, s, e = inbox.c, sessions.c, exchanges.c
-        in_it = select(e.session_id).where(e.space == space, e.run_id.in_(_asked(space, person, before)))
+        in_it = select(e.session_id).where(e.space == space, e.run_id.in_(_runs_of(space, person, before)))
         shared = select(s.id).where(s.space == space, or_(s.author_id == person, s.id.in_(in_it)))
         sessions_with_others = select(s.id).where(
             s.id.in_(shared), *(s[name] == i[name] for name in ("space", "platform", "channel", "thread"))
@@ -98,7 +98,7 @@ class People:
             for table in tables:
                 declared = ownership(table)
                 if declared.goes_with:
-                    of_person = table.c[declared.run].in_(_asked(space, person, before))
+                    of_person = table.c[declared.run].in_(_runs_of(space, person, before))
                     await connection.execute(table.delete().where(table.c.space == space, of_person))
                 elif declared.to == "cache":
                     await connection.execute(table.delete().where(table.c.space == space))
@@ -120,7 +120,7 @@ def _tables() -> Iterator[Table]:
             yield table
 
 
-def _asked(space: str, person: str, before: str, *, later: bool = False) -> Select[str]:
+def _runs_of(space: str, person: str, before: str, *, later: bool = False) -> Select[str]:
     """The ids of the person's runs that came before, or (`later`) of that one and those after it."""
     from sqlalchemy import select
 
@@ -147,7 +147,7 @@ def _about(
     conditions = [_by(table, rule, space, person, before) for rule in rules]
     # Where a row names its person, it is theirs, though it is about another's run.
     if declared.run and not declared.people and (declared.goes_with or declared.within or not to_delete):
-        conditions.append(table.c[declared.run].in_(_asked(space, person, before)))
+        conditions.append(table.c[declared.run].in_(_runs_of(space, person, before)))
     return table.c.space == space, or_(false(), *conditions)
 
 
@@ -159,7 +159,7 @@ def _by(table: Table, rule: PersonRule, space: str, person: str, before: str) ->
     named = [table.c.space == space, table.c[rule.column] == person, table.c[rule.column] != ""]
     named += [table.c[name] == value for name, value in rule.where.items()]
     if run := ownership(table).run:
-        named.append(table.c[run].not_in(_asked(space, person, before, later=True)))
+        named.append(table.c[run].not_in(_runs_of(space, person, before, later=True)))
     return and_(*named)
 
 

@@ -214,7 +214,7 @@ class Quizzes:
         async with self._db.read() as connection:
             return [_question(row) for row in await connection.execute(query)]
 
-    async def asked(self, space: str, subject: str) -> set[str]:
+    async def quotes(self, space: str, subject: str) -> set[str]:
         """The quotes that questions about a subject were made of."""
         from sqlalchemy import select
 

@@ -209,19 +209,30 @@ class Scripts:
         from storage.tables import script_ideas as table
         from storage.tables import scripts
 
-        there = select(scripts.c.id).where(*_readable(reader), scripts.c.id == id)
-        mine = (table.c.script_id == id, table.c.run_id == run)
+        script = select(scripts.c.id).where(*_readable(reader), scripts.c.id == id)
+        of_run = (table.c.script_id == id, table.c.run_id == run)
         async with self._db.write() as connection:
-            if await connection.scalar(there) is None:
+            if await connection.scalar(script) is None:
                 return []
-            kept = (await connection.execute(select(table.c.number).where(*mine))).scalars().all()
-            if kept:
-                return sorted(kept)
+            numbers_stored = (await connection.execute(select(table.c.number).where(*of_run))).scalars().all()
+            if numbers_stored:
+                return sorted(numbers_stored)
             last = await connection.scalar(select(func.max(table.c.number)).where(table.c.script_id == id))
             numbers = list(range((last or 0) + 1, (last or 0) + 1 + len(texts)))
-            given = {"space": reader.space, "script_id": id, "author_id": reader.author_id, "run_id": run}
+            shared_values = {
+                "space": reader.space,
+                "script_id": id,
+                "author_id": reader.author_id,
+                "run_id": run,
+            }
             rows = [
-                {**given, "id": f"{run}:{n}", "number": n, "text": text, "created_at": datetime.now(UTC)}
+                {
+                    **shared_values,
+                    "id": f"{run}:{n}",
+                    "number": n,
+                    "text": text,
+                    "created_at": datetime.now(UTC),
+                }
                 for n, text in zip(numbers, texts, strict=True)
             ]
             if rows:

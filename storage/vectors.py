@@ -202,7 +202,7 @@ def _renewed(older: list[Shard], ids: list[str], vectors: NDArray[float32], docu
     """Give those of `ids` that lie in `older` shards their new vectors there; those ids."""
     renewed: set[str] = set()
     for shard in older:
-        stored = shard.known(ids)
+        stored = shard.present(ids)
         positions = [n for n, id in enumerate(ids) if id in stored]
         shard.put([ids[n] for n in positions], vectors[positions], document_id)
         renewed |= stored

@@ -85,12 +85,12 @@ class Source:
         return {sentence: frozenset(self.terms(sentence)) for sentence in sentences(self.text)}
 
     @cached_property
-    def _known(self) -> frozenset[str]:
+    def _all_terms(self) -> frozenset[str]:
         return frozenset(self.terms(self.heading)).union(*self._sentences.values())
 
     def quote(self, terms: Set[str]) -> str | None:
         """The sentence that shares most of the `wanted` terms; None where the passage has too few of them."""
-        if not terms or len(terms & self._known) < min(SHARED, len(terms)):
+        if not terms or len(terms & self._all_terms) < min(SHARED, len(terms)):
             return None
         best = (0, 0, "")
         for sentence, terms_of_sentence in self._sentences.items():

@@ -35,9 +35,9 @@ from bot.config.text import (
     line_of,
     nearest,
     password,
+    repr_of,
     secret,
     secret_setting,
-    shown,
     variable,
 )
 from bot.events import Sorry
@@ -92,9 +92,9 @@ class ConfigFile:
 
     def tables(self) -> dict[str, Any]:
         """The arguments of Config that the file sets."""
-        known = [*TABLES, "providers", "suggested"]
-        of_works = {} if set(known).issuperset(self.raw) else sections()
-        self._known((), self.raw, [*known, *of_works])
+        names_allowed = [*TABLES, "providers", "suggested"]
+        of_works = {} if set(names_allowed).issuperset(self.raw) else sections()
+        self._check_names((), self.raw, [*names_allowed, *of_works])
         providers = self._providers()
         tables_read: dict[str, Any] = {"providers": providers}
         for name, kind in TABLES.items():
@@ -122,7 +122,7 @@ class ConfigFile:
 
     def suggested(self) -> dict[str, RolesConfig]:
         """The [suggested.…] tables: which models of a service would play which part, once its key is found."""
-        self._known(("suggested",), self._table(("suggested",)), list(KEYED))
+        self._check_names(("suggested",), self._table(("suggested",)), list(KEYED))
         roles_by_name = {}
         for name in self._table(("suggested",)):
             parts = self._fill(("suggested", name), RolesConfig, {})
@@ -162,7 +162,7 @@ class ConfigFile:
         """`kind` made of the table at `where`; `given` may be overwritten, but for its "name"."""
         raw = self._table(where)
         members = {member.name: member for member in fields(kind) if member.name != "name"}
-        self._known(where, raw, list(members))
+        self._check_names(where, raw, list(members))
         values = {name: self._value((*where, name), members[name], raw[name]) for name in raw}
         return kind(**(defaults | values))
 
@@ -184,18 +184,18 @@ class ConfigFile:
             case "int" | "float" | "int | None" | "float | None":
                 number = (int, float) if member.type.startswith("float") else (int,)
                 if isinstance(value, bool) or not isinstance(value, number):
-                    raise self._sorry("config.type_number", where, value=shown(value))
+                    raise self._sorry("config.type_number", where, value=repr_of(value))
                 self._in_range(where, member, value)
                 return value
             case "tuple[int, ...]":
                 if not isinstance(value, list) or not all(type(entry) is int for entry in value):
-                    raise self._sorry("config.type_numbers", where, value=shown(value))
+                    raise self._sorry("config.type_numbers", where, value=repr_of(value))
                 for entry in value:
                     self._in_range(where, member, entry)
                 return tuple(dict.fromkeys(value))
             case "bool":
                 if not isinstance(value, bool):
-                    raise self._sorry("config.type_truth", where, value=shown(value))
+                    raise self._sorry("config.type_truth", where, value=repr_of(value))
                 return value
             case "Chain" | "Offered":
                 chain = [value] if isinstance(value, str) else value  # a model, or a list of them
@@ -206,10 +206,10 @@ class ConfigFile:
                 return self._like(where, member, self._texts(where, value, "config.type_list"))
             case "tuple[Path, ...]":
                 if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-                    raise self._sorry("config.type_list", where, value=shown(value))
+                    raise self._sorry("config.type_list", where, value=repr_of(value))
                 return tuple((self.file.parent / Path(entry).expanduser()).resolve() for entry in value)
         if not isinstance(value, str) or not (value.strip() or value == member.default):
-            raise self._sorry("config.type_text", where, value=shown(value))
+            raise self._sorry("config.type_text", where, value=repr_of(value))
         if member.type == "Path | None":
             return (self.file.parent / Path(value).expanduser()).resolve()
         self._check_text(where, member, value)
@@ -246,7 +246,7 @@ class ConfigFile:
         if not isinstance(value, list) or not all(
             isinstance(entry, str) and entry.strip() for entry in value
         ):
-            raise self._sorry(wrong, where, value=shown(value))
+            raise self._sorry(wrong, where, value=repr_of(value))
         return tuple(value)
 
     def _check_members(self, where: tuple[str, ...], seats: tuple[str, ...]) -> None:
@@ -282,7 +282,7 @@ class ConfigFile:
                 where = ("discord", "shard_ids")
                 raise self._sorry("config.shard", where, shard=shard, count=discord.shard_count)
 
-    def _known(self, where: tuple[str, ...], raw: Mapping[str, Any], right: list[str]) -> None:
+    def _check_names(self, where: tuple[str, ...], raw: Mapping[str, Any], right: list[str]) -> None:
         for name in raw:
             if name in right:
                 continue

@@ -53,7 +53,7 @@ class ModelSpec:
         """As it is written, so that `parse(str(member)) == member`."""
         settings = {name: getattr(self, name) for name in SETTINGS[1:]}
         persona = [f'persona="{self.persona}"'] if self.persona else []
-        options = [f"{name}={_shown(value)}" for name, value in settings.items() if value is not None]
+        options = [f"{name}={_formatted(value)}" for name, value in settings.items() if value is not None]
         return " ".join([self.model, *persona, *options])
 
 
@@ -105,7 +105,7 @@ def of(texts: Sequence[str]) -> tuple[ModelSpec, ...]:
     return members
 
 
-def _shown(value: float | str) -> str:
+def _formatted(value: float | str) -> str:
     """A word; or a number in as few digits as say it exactly."""
     return short if isinstance(value, float) and float(short := f"{value:g}") == value else str(value)
 

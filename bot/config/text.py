@@ -54,7 +54,7 @@ def variable(text: str) -> bool:
     return bool(_VARIABLE.match(text))
 
 
-def shown(value: object) -> str:
+def repr_of(value: object) -> str:
     """A value nearly as it was written, on one short line."""
     import json
 

@@ -15,11 +15,11 @@ class ActivityStream(AsyncByteStream):
 
     def __init__(self, stream: AsyncByteStream, on_activity: Callable[[], None]) -> None:
         self._stream = stream
-        self._heard = on_activity
+        self._on_activity = on_activity
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for chunk in self._stream:
-            self._heard()
+            self._on_activity()
             yield chunk
 
     async def aclose(self) -> None:

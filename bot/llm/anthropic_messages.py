@@ -204,7 +204,7 @@ class _Events:
 
 def _content(message: Message, *, thoughts: bool) -> list[dict[str, Any]]:
     """A turn's blocks: results of tools first, and never a text without a word, both of which are refused."""
-    if message.raw and (own_blocks := _kept(message.raw)):
+    if message.raw and (own_blocks := _own_blocks(message.raw)):
         return [block for block in own_blocks if thoughts or block["type"] not in _THOUGHTS]
     blocks: list[dict[str, Any]] = [
         {
@@ -229,7 +229,7 @@ def _content(message: Message, *, thoughts: bool) -> list[dict[str, Any]]:
     return blocks
 
 
-def _kept(raw: str) -> list[dict[str, Any]]:
+def _own_blocks(raw: str) -> list[dict[str, Any]]:
     """The blocks of a turn of this wire; none if it is another's."""
     blocks = objects_of(raw)
     if not all(_BLOCK.fullmatch(str(block.get("type"))) for block in blocks):

@@ -48,7 +48,7 @@ class Child:
         self._id = 0
         self._settled = asyncio.Event()
         self._settled.set()
-        self._gone: ProcessEnded | None = None
+        self._failure: ProcessEnded | None = None
         self._reading = asyncio.create_task(self._read())
 
     @classmethod
@@ -75,7 +75,7 @@ class Child:
 
     @property
     def alive(self) -> bool:
-        return self._gone is None and self._process.returncode is None
+        return self._failure is None and self._process.returncode is None
 
     async def settled(self) -> None:
         """Wait until the last request has ended: answered, stopped, or the process dead."""
@@ -87,8 +87,8 @@ class Child:
         self._replies = asyncio.Queue()
         self._settled.clear()
         self._write({"id": self._id, **request})
-        if self._gone is not None:
-            self._close(self._gone)
+        if self._failure is not None:
+            self._close(self._failure)
 
     async def next_reply(self, within: float) -> dict[str, Any]:
         """The next reply. Raises ProcessEnded, also for a process that was silent for that many seconds."""
@@ -100,8 +100,8 @@ class Child:
             reply = None
         if reply is not None:
             return reply
-        assert self._gone is not None
-        raise ProcessEnded(self._gone.fault, str(self._gone))
+        assert self._failure is not None
+        raise ProcessEnded(self._failure.fault, str(self._failure))
 
     def stop(self) -> None:
         """Stop the current request; after `stop_s` the process is killed. Does not wait."""
@@ -146,7 +146,7 @@ class Child:
 
     def _close(self, how: ProcessEnded) -> None:
         """No more replies; the first reason is kept."""
-        self._gone = self._gone or how
+        self._failure = self._failure or how
         self._settled.set()
         self._replies.put_nowait(None)
 

@@ -175,11 +175,11 @@ def _strict(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) 
 
 
 def _adapter(of: type[T]) -> TypeAdapter[T]:
-    return cast("TypeAdapter[T]", _made(cast("Hashable", of)))
+    return cast("TypeAdapter[T]", _cached_adapter(cast("Hashable", of)))
 
 
 @functools.cache
-def _made(of: Hashable) -> TypeAdapter[Any]:
+def _cached_adapter(of: Hashable) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(cast("type[Any]", of))

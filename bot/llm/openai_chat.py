@@ -196,7 +196,7 @@ class ChatAnswer(Answer):
     def __init__(self, model: str, prompt: Prompt, meter: Meter, unopened: set[str]) -> None:
         super().__init__(model, prompt, meter)
         self._refused = False
-        self._asked: list[_Call] = []
+        self._calls: list[_Call] = []
         self._at: dict[int, _Call] = {}
         self._own: dict[str, Any] = {}
         self._unopened = unopened
@@ -262,7 +262,7 @@ class ChatAnswer(Answer):
             self.retract_reasoning(back)
         visible = self._part(new_text, reasoning)
         opened = self._thoughts.unopened
-        if not self._thoughts.found and (end := unopened(self.text)):
+        if not self._thoughts.closed and (end := unopened(self.text)):
             self.text_was_reasoning(self.text[: end.start()], self.text[end.end() :])
             opened = True
         if opened:
@@ -280,7 +280,7 @@ class ChatAnswer(Answer):
             for name, value in self._own.items()
             if name not in _THOUGHTS or _DETAILS not in self._own
         }
-        signed = {_id(n, call): call.signed for n, call in enumerate(self._asked) if call.signed is not None}
+        signed = {_id(n, call): call.signed for n, call in enumerate(self._calls) if call.signed is not None}
         if signed:
             own["calls"] = signed
         self.raw = characters(json.dumps([own], ensure_ascii=False)) if own else ""
@@ -296,7 +296,7 @@ class ChatAnswer(Answer):
             call = self._at.get(at)
             if call is None or (id and call.id and id != call.id):
                 call = self._at[at] = _Call()
-                self._asked.append(call)
+                self._calls.append(call)
             function = getattr(part, "function", None)
             call.id = call.id or id
             call.name = call.name or text(function, "name")
@@ -306,7 +306,7 @@ class ChatAnswer(Answer):
             self.count_hidden(piece)
         self.calls = tuple(
             ToolCall(_id(n, call), call.name, call.arguments)
-            for n, call in enumerate(self._asked)
+            for n, call in enumerate(self._calls)
             if call.name
         )
 

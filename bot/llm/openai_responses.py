@@ -144,14 +144,14 @@ class Responses(Service):
         return answer.http_response.json() if whole else answer.parse(to=openai.AsyncStream[object])
 
     def _answer(self, label: str, prompt: Prompt, meter: Meter) -> ResponsesAnswer:
-        return ResponsesAnswer(label, prompt, meter, self._told)
+        return ResponsesAnswer(label, prompt, meter, self._stream_fault)
 
     def _error_report(self, error: BaseException) -> ErrorReport | None:
         report = super()._error_report(error)
         # This API says 400 where the others say 404.
         return replace(report, status=404) if report and report.code == "model_not_found" else report
 
-    def _told(self, error: Mapping[str, Any]) -> FaultError:
+    def _stream_fault(self, error: Mapping[str, Any]) -> FaultError:
         """An error that came inside of an answer, where it has no status."""
         return self._fault(ValueError(), error_report(0, error))
 
@@ -200,7 +200,7 @@ def _strict(schema: object) -> bool:
 
 def _items(message: Message, *, raw: bool) -> list[dict[str, Any]]:
     """A turn's items: results of tools before what the person says, what is said before the calls."""
-    if raw and message.raw and (own_items := _kept(message.raw)):
+    if raw and message.raw and (own_items := _own_items(message.raw)):
         return own_items
     items: list[dict[str, Any]] = [
         {"type": "function_call_output", "call_id": _id(result.call), "output": result.text}
@@ -227,7 +227,7 @@ def _marked(text: str) -> list[dict[str, Any]]:
     return [{"type": "input_text", "text": text, "prompt_cache_breakpoint": _BREAKPOINT}]
 
 
-def _kept(raw: str) -> list[dict[str, Any]]:
+def _own_items(raw: str) -> list[dict[str, Any]]:
     """The items of a turn of this wire; none if it is another's, or cannot be read again: reasoning that is
     neither stored nor encrypted."""
     items = objects_of(raw)
@@ -268,7 +268,7 @@ class ResponsesAnswer(Answer):
         self._fault = fault
         self._items: dict[int, Mapping[str, Any]] = {}
         self._refused = False
-        self._shown = False
+        self._streamed = False
 
     def read(self, event: object) -> Iterator[str]:
         if not isinstance(event, Mapping):
@@ -280,7 +280,7 @@ class ResponsesAnswer(Answer):
         elif kind.endswith(".delta"):  # reasoning, its summary, arguments of a call
             self.count_hidden(text(event, "delta"))
             if kind.startswith("response.reasoning"):
-                self._shown = True
+                self._streamed = True
                 self.add_reasoning(text(event, "delta"))
         elif kind == "response.reasoning_block.added":
             self.add_reasoning("\n\n")
@@ -314,7 +314,7 @@ class ResponsesAnswer(Answer):
             for index, item in enumerate(output if isinstance(output, list) else ()):
                 self._keep(index, item)
                 self.count_hidden(text(item, "arguments"))
-        if not self._shown:
+        if not self._streamed:
             for thought in self._thoughts():
                 self.add_reasoning(f"{thought}\n\n")
         if not self.text:

@@ -103,7 +103,7 @@ class CacheWatch:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._seen: OrderedDict[tuple[str, str], float] = OrderedDict()
+        self._sent_at: OrderedDict[tuple[str, str], float] = OrderedDict()
         """When a prefix was last sent; infinite once it was warned of, or was cached."""
         self._warned: dict[str, float] = {}
         """When a model was last warned of: a story marks another prefix with every turn."""
@@ -114,16 +114,16 @@ class CacheWatch:
         if prefix is None or usage.estimated:
             return False
         key = (model, prefix)
-        last = self._seen.pop(key, None)
+        last = self._sent_at.pop(key, None)
         now = self._clock()
         cached = usage.cache_read_tokens > 0 or usage.cache_write_tokens > 0
         # Anthropic tells of the first call already that it kept nothing; the others only tell of reads.
         due = kind == "anthropic" or (last is not None and now - last < KEPT_S)
         never_again = last == float("inf")
         warned = due and not cached and not never_again
-        self._seen[key] = float("inf") if cached or warned or never_again else now
-        while len(self._seen) > REMEMBERED:
-            self._seen.popitem(last=False)
+        self._sent_at[key] = float("inf") if cached or warned or never_again else now
+        while len(self._sent_at) > REMEMBERED:
+            self._sent_at.popitem(last=False)
         if warned and now - self._warned.get(model, float("-inf")) >= AGAIN_S:
             self._warned[model] = now
             log.warning(

@@ -35,14 +35,14 @@ class Thoughts:
     """`feed` gives (said, thought), also while it streams; then `finish` gives the rest.
 
     `expected`: answers of this model begin inside of thoughts. `unopened` becomes True when this one did, and
-    False when it was expected to and did not. `found`: there were thoughts, and they ended. `taken_back`: what
+    False when it was expected to and did not. `closed`: there was reasoning, and it ended. `taken_back`: what
     `finish` says that `feed` took for thoughts.
     """
 
     def __init__(self, *, expected: bool = False) -> None:
         self.expected = expected
         self.unopened: bool | None = None
-        self.found = False
+        self.closed = False
         self.taken_back = ""
         self._held = ""
         """What may become a tag."""
@@ -64,7 +64,7 @@ class Thoughts:
                 continue
             blanks = _BLANKS.match(text, at)
             start = blanks.end() if blanks else at
-            if self.found:  # blanks after thoughts begin no answer
+            if self.closed:  # blanks after thoughts begin no answer
                 thought.append(text[at:start])
                 at = start
             near = start - at <= LONGEST_GAP
@@ -79,10 +79,10 @@ class Thoughts:
                 if self.expected and not _is_json(rest):
                     self._closing, self._doubted = "</think>", []
                     self.expected = False
-                elif not self.found and (end := unopened(rest)):
+                elif not self.closed and (end := unopened(rest)):
                     thought.append(rest[: end.start()])
                     at += end.end()
-                    self.found = self.unopened = True
+                    self.closed = self.unopened = True
                 else:
                     self._begun = True
                     return rest, "".join(thought)
@@ -110,8 +110,8 @@ class Thoughts:
         self.expected = False
         if not closed:
             self._closing = f"</{name.lower()}>"
-        elif not self.found:  # at once closed what the template had opened
-            self.found = self.unopened = True
+        elif not self.closed:  # at once closed what the template had opened
+            self.closed = self.unopened = True
 
     def _think(self, text: str, at: int, thought: list[str]) -> int:
         """Go on inside of thoughts; gives where they end, or where the text does."""
@@ -128,7 +128,7 @@ class Thoughts:
             self._doubted.append(text[at:last])
         if end is None:
             return len(text)
-        self.found = True
+        self.closed = True
         if self._doubted is not None:
             self.unopened, self._doubted = True, None
         self._closing = ""

@@ -112,13 +112,13 @@ class ToolLoop:
         self._limits = limits or Limits()
         self._plan = plan
         self._closing = closing
-        self._asked = 0
+        self._model_calls = 0
         self._pieces: list[str] = []
         self._read_passages: set[str] = set()
         """Ids of the passages that the model has read in this turn."""
         self._last: Completion | None = None
         self.passages: list[Passage] = []
-        self.done: list[tuple[ToolCall, ToolOutput]] = []
+        self.tool_results: list[tuple[ToolCall, ToolOutput]] = []
         self.usage = Usage()
         self.usd = 0.0
         self.rounds = 0
@@ -237,8 +237,8 @@ class ToolLoop:
 
     async def _ask(self, prompt: Prompt, chain: Sequence[str]) -> AsyncGenerator[str, None]:
         """One call of a model, as a step; its Completion is `_answer` then."""
-        self._asked += 1
-        key = self._step if self._asked == 1 else f"{self._step}-call-{self._asked}"
+        self._model_calls += 1
+        key = self._step if self._model_calls == 1 else f"{self._step}-call-{self._model_calls}"
         goes_on = self._last is not None and self._last.finish == "length" and self._last.text
         first, self._last = not goes_on and bool(self._pieces), None
         async with aclosing(self._models.stream(self._run, self._role, key, prompt, chain=chain)) as pieces:
@@ -280,7 +280,7 @@ class ToolLoop:
             return "tokens"
         if limits.usd is not None:
             price = partial(self._price, model, Usage(more))
-            least = await self._run.step(f"{self._step}-call-{self._asked + 1}-least", price, float)
+            least = await self._run.step(f"{self._step}-call-{self._model_calls + 1}-least", price, float)
             return "usd" if self.usd + least > limits.usd else ""
         return ""
 
@@ -291,7 +291,9 @@ class ToolLoop:
         # The engine numbers steps as they begin, and tasks begin in the order they were made.
         tasks = [
             asyncio.ensure_future(
-                self._run.step(f"{self._step}-tool-{self._asked}-{n}", partial(self._do, call), ToolOutput)
+                self._run.step(
+                    f"{self._step}-tool-{self._model_calls}-{n}", partial(self._do, call), ToolOutput
+                )
             )
             for n, call in enumerate(calls[:calls_left], 1)
         ]
@@ -304,7 +306,7 @@ class ToolLoop:
             await asyncio.gather(*tasks, return_exceptions=True)
         refused_output = ToolOutput("Not done: too many calls. Answer from what you have.", failed=True)
         outputs += [refused_output] * len(calls[calls_left:])
-        self.done += zip(calls, outputs, strict=True)
+        self.tool_results += zip(calls, outputs, strict=True)
         return tuple(
             ToolResult(call.id, self._fenced(output, chars), output.failed)
             for call, output in zip(calls, outputs, strict=True)

@@ -69,7 +69,7 @@ class Archive:
         if unpacked > min(UNPACKED_BYTES, max(SMALL_BYTES, RATIO * len(data))):
             raise Sorry("library.file_bomb", name=name)
         self._members = {member.filename: member for member in members}
-        self._left = UNPACKED_BYTES
+        self._bytes_left = UNPACKED_BYTES
 
     def __contains__(self, member: str) -> bool:
         return member in self._members
@@ -84,8 +84,8 @@ class Archive:
         try:
             info = self._members[member]
             # Members may lie over one another, and a document may name one of them often.
-            self._left -= info.file_size
-            if info.file_size > MEMBER_BYTES or self._left < 0:
+            self._bytes_left -= info.file_size
+            if info.file_size > MEMBER_BYTES or self._bytes_left < 0:
                 raise Sorry("library.file_bomb", name=self._name)
             if info.compress_type not in _METHODS:
                 raise NotImplementedError("no method of a document's")

@@ -163,17 +163,17 @@ async def _end(process: Process, within: float) -> None:
     """Wait until it is gone; kill it after `within` seconds, or when nobody waits any more."""
     try:
         async with asyncio.timeout(within):
-            await _gone(process)
+            await _wait_end(process)
     except TimeoutError:
         pass
     finally:
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 process.kill()
-    await _gone(process)
+    await _wait_end(process)
 
 
-async def _gone(process: Process) -> int:
+async def _wait_end(process: Process) -> int:
     """How a process that ends, or was killed, ended."""
     assert process.stdout is not None
     # While there is something in its pipe that nobody reads, asyncio waits for ever.
@@ -184,7 +184,7 @@ async def _gone(process: Process) -> int:
 
 async def _died(process: Process, name: str) -> Sorry:
     """The reason why the process ended without an answer."""
-    code = await _gone(process)
+    code = await _wait_end(process)
     _note(name, f"exit code {code}")
     if code == _OUT_OF_TIME:
         return Sorry("library.file_hangs", name=name)

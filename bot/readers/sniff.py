@@ -14,10 +14,10 @@ from bot.readers.kinds import PLAIN, suffix_of
 
 
 class Kind(NamedTuple):
-    """`said` is the format's own name, the same in every language. `suffix` is what a file should be called that is of
+    """`format` is its own name, the same in every language. `suffix` is what a file should be called that is of
     this kind (`read`), or should be saved as. `key`, where there is a sentence of its own."""
 
-    said: str
+    format: str
     suffix: str
     read: bool = False
     key: str = ""
@@ -128,7 +128,7 @@ def check(name: str, data: bytes) -> None:
     if kind.key:
         raise Sorry(kind.key, name=name)
     key = "library.file_wrong_kind" if kind.read else "library.file_other_kind"
-    raise Sorry(key, name=name, kind=kind.said, suffix=kind.suffix)
+    raise Sorry(key, name=name, kind=kind.format, suffix=kind.suffix)
 
 
 def kind_of(data: bytes) -> Kind | None:

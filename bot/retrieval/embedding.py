@@ -25,7 +25,7 @@ class Embedding:
     def __init__(self, config: Config) -> None:
         self._config = config
         self.name = config.embedding.model
-        self.wanted = self.name != "none"
+        self.configured = self.name != "none"
         self._loading = asyncio.Lock()
         self._loaded = False
         self._embedder: Embedder | None = None
@@ -41,7 +41,7 @@ class Embedding:
         The configured one where nobody has made any yet. None like `get`, and where an embedder that was
         configured once can't be loaded any more.
         """
-        if name is None or not self.wanted or name == self.name:
+        if name is None or not self.configured or name == self.name:
             return await self.get()
         async with self._loading:
             if self._former is None or self._former.name != name:

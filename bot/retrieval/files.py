@@ -51,7 +51,7 @@ def gather(paths: Iterable[str], max_bytes: int) -> tuple[list[Candidate], list[
         if root.is_dir() and not root.is_symlink():
 
             def unreadable(within: str, error: OSError, root: Path = root) -> None:
-                name = _shown(f"{root.name}/{within}".rstrip("/"))
+                name = _printable(f"{root.name}/{within}".rstrip("/"))
                 refused.append(Refused(name, "library.file_unreadable", {"name": name}))
 
             for name, entry in walk(root, unreadable):
@@ -96,7 +96,7 @@ def sayable(name: str) -> bool:
     return name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
 
 
-def _shown(name: str) -> str:
+def _printable(name: str) -> str:
     return name if sayable(name) else os.fsencode(name).decode(errors="replace")
 
 
@@ -125,7 +125,7 @@ def _check_file(
         refused.append(Refused(name, f"library.{key}", {"name": name, **values}))
 
     if not sayable(str(path)):
-        name = _shown(name)
+        name = _printable(name)
         return no("file_name")
     try:
         status = path.lstat()

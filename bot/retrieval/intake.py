@@ -271,7 +271,7 @@ class Intake:
         Raises Sorry instead of "absent" if any of the documents `replaced` (ids) has vectors: without it, they are
         the better ones.
         """
-        if not self._embedding.wanted:
+        if not self._embedding.configured:
             return "none"
         await self._embedding.fetch()
         if await self._embedding.get() is not None:
@@ -282,14 +282,14 @@ class Intake:
                 raise self._embedding.missing
         return "absent"
 
-    async def do_without_vectors(self, space: str, taken: Sequence[IntakeResult]) -> list[str]:
+    async def do_without_vectors(self, space: str, documents: Sequence[IntakeResult]) -> list[str]:
         """Call those documents ready whose language the embedder does not speak; the ids of the others."""
         embedder = await self._embedding.get()
         with_vectors = []
-        for document in taken:
+        for document in documents:
             if embedder is not None and may_vote(embedder.languages, None, document.language):
                 with_vectors.append(document.document)
-            elif embedder is not None or not self._embedding.wanted:
+            elif embedder is not None or not self._embedding.configured:
                 await self._documents.mark_embedded(space, document.document, document.chunks, None)
         return with_vectors
 

@@ -177,7 +177,7 @@ class Library:
         embedder = await self._embedding.maker(opened.embedder)
         if (
             embedder is None
-            and self._embedding.wanted
+            and self._embedding.configured
             and opened.embedder not in (None, self._embedding.name)
         ):
             notices.append("rules.vectors_other")

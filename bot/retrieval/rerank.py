@@ -218,13 +218,13 @@ class Reranking:
         self._reranker: Reranker | None = None
 
     @property
-    def _wanted(self) -> bool:
+    def _configured(self) -> bool:
         return self._config.retrieval.rerank != "none"
 
     async def get(self) -> Reranker | None:
         """The reranker, or None where none is configured. Raises Sorry where its files are not to be had."""
         async with self._loading:
-            if self._reranker is None and self._wanted:
+            if self._reranker is None and self._configured:
                 self._reranker = await asyncio.to_thread(self._load, self._config)
         return self._reranker
 
@@ -237,7 +237,7 @@ class Reranking:
         section: it gets no second look, and neither does what its title brought.
         """
         hits = [hit for hit in ranked.hits if hit.chunk_id in texts]
-        if not self._wanted or ranked.evidence.title:
+        if not self._configured or ranked.evidence.title:
             return hits
         try:
             model = await self.get()

@@ -132,13 +132,14 @@ class Shelf:
         """
         *outer, name = (part.strip() for part in query.split(SEPARATOR.strip()))
         matches = [
-            self._found(match) for match in self._titles.lookup(name, len(self._sections) if outer else limit)
+            self._title_match(match)
+            for match in self._titles.lookup(name, len(self._sections) if outer else limit)
         ]
         path = (*outer, name)
         exact = [match for match in matches if match.path[-len(path) :] == path] if outer else []
         return (exact or matches)[:limit]
 
-    def _found(self, match: Match) -> TitleMatch:
+    def _title_match(self, match: Match) -> TitleMatch:
         if match.entry < 0:
             return TitleMatch(
                 self._documents[-1 - match.entry][0], None, match.title, (), match.kind, match.score
@@ -245,7 +246,7 @@ class Shelf:
         for match in titles:
             if match.kind == "fuzzy" and match.score < _NEAR:
                 continue
-            document = self._found(match).document_id
+            document = self._title_match(match).document_id
             words = set(terms(match.title, language := self.language_of(document) or ""))
             if words.difference(heading_terms(language)):
                 bearers[document, match.title.casefold()] += 1

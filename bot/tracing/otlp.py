@@ -37,14 +37,14 @@ class _Ids(RandomIdGenerator):
     """Random ones, but for a run's span."""
 
     def __init__(self) -> None:
-        self.given: ContextVar[tuple[int, int] | None] = ContextVar("sutradhar_span_ids", default=None)
+        self.fixed: ContextVar[tuple[int, int] | None] = ContextVar("sutradhar_span_ids", default=None)
 
     def generate_trace_id(self) -> int:
-        ids = self.given.get()
+        ids = self.fixed.get()
         return ids[0] if ids is not None else super().generate_trace_id()
 
     def generate_span_id(self) -> int:
-        ids = self.given.get()
+        ids = self.fixed.get()
         return ids[1] if ids is not None else super().generate_span_id()
 
 
@@ -77,14 +77,14 @@ class Spans:
         digest = sha256(f"{run} {since.isoformat()}".encode()).digest()
         # Neither may be zero, by the specification of W3C Trace Context.
         ids = (int.from_bytes(digest[:16]) or 1, int.from_bytes(digest[16:24]) or 1)
-        token = self._ids.given.set(ids)
+        token = self._ids.fixed.set(ids)
         try:
             start = min(int(since.timestamp() * 1e9), time.time_ns())  # the clock may have been put back
             return self._tracer.start_span(
                 name, Context(), SpanKind.SERVER, attributes=about, start_time=start
             )
         finally:
-            self._ids.given.reset(token)
+            self._ids.fixed.reset(token)
 
     def begin(self, name: str, about: Mapping[str, AttributeValue], parent: Span, *, client: bool) -> Span:
         above = set_span_in_context(parent, Context())
@@ -114,7 +114,7 @@ class LoggedOnce(SpanExporter):
         self._host = host
         self._clock = clock
         self._failing = False
-        self._said: float | None = None
+        self._logged_at: float | None = None
         # It has a line for each try, and one for each batch.
         logging.getLogger(OTLPSpanExporter.__module__).addFilter(_WHY)
         # It would say so of each span that finds the queue full.
@@ -133,8 +133,8 @@ class LoggedOnce(SpanExporter):
 
     def say(self, why: str) -> None:
         now = self._clock()
-        if self._said is None or now - self._said > SAY_AGAIN_S:
-            self._said = now
+        if self._logged_at is None or now - self._logged_at > SAY_AGAIN_S:
+            self._logged_at = now
             _log.warning("traces do not get to %s (%s); all else goes on", self._host, why)
 
     def shutdown(self) -> None:

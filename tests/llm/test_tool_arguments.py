@@ -118,7 +118,7 @@ async def test_a_service_that_goes_on_for_ever_is_not_read_to_its_end(
     loop = course.loop(at.models, at.run)
     await events_of(loop)
     assert (course.asked, at.calls, loop.ended, loop.text) == ([], [2], "answer", "Good. ")
-    assert all(len(call.arguments) < 2 * ARGUMENTS_CHARS for call, _ in loop.done)
+    assert all(len(call.arguments) < 2 * ARGUMENTS_CHARS for call, _ in loop.tool_results)
 
 
 async def test_what_people_read_of_the_arguments_is_short_and_on_one_line(table: Set) -> None:

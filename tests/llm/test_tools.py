@@ -84,7 +84,7 @@ async def test_what_is_asked_for_at_once_is_done_at_once_and_is_one_round(servic
     outline, passages = results(at.services[0].requests[-1])
     assert outline.startswith("RAG, by Ana")
     assert "reads question and passage" in passages
-    assert [call.name for call, _ in loop.done] == [OUTLINE[0], SEARCH[0]]
+    assert [call.name for call, _ in loop.tool_results] == [OUTLINE[0], SEARCH[0]]
 
 
 async def test_a_model_that_needs_no_tool_is_asked_once(seat: Seat) -> None:
@@ -156,7 +156,7 @@ async def test_a_tools_error_is_its_result_and_the_turn_goes_on(
     assert "secret" not in failed
     assert "<passage" in found
     assert (loop.ended, loop.text) == ("answer", "From the search [1]. ")
-    assert [output.failed for _, output in loop.done] == [True, False]
+    assert [output.failed for _, output in loop.tool_results] == [True, False]
 
 
 async def test_a_tool_has_so_many_seconds(table: Set) -> None:
@@ -486,4 +486,4 @@ async def test_closing_the_turn_half_way_leaves_what_it_has(table: Set) -> None:
 
 def test_the_loop_can_be_asked_before_it_has_begun(table: Set) -> None:
     loop = ToolLoop(None, None, QUESTION)  # type: ignore[arg-type]
-    assert (loop.text, loop.passages, loop.ended, json.dumps(loop.done)) == ("", [], "failed", "[]")
+    assert (loop.text, loop.passages, loop.ended, json.dumps(loop.tool_results)) == ("", [], "failed", "[]")

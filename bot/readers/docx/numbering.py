@@ -64,7 +64,7 @@ class Numbering:
             if which is None:
                 continue
             definition = lists[which] = _List(
-                {at: _level(one) for one in children(element, "lvl") for at in _at(one)}
+                {at: _level(level) for level in children(element, "lvl") for at in _at(level)}
             )
             if link := value(child(element, "styleLink")):
                 named[link] = definition

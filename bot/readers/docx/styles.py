@@ -51,7 +51,7 @@ class Styles:
 
     def __init__(self, root: Element | None) -> None:
         self._elements: dict[str, Element] = {}
-        self._made: dict[str, Style] = {}
+        self._resolved_styles: dict[str, Style] = {}
         self._default = ""
         for element in children(root, "style"):
             name = value(element, "styleId") or ""
@@ -67,9 +67,9 @@ class Styles:
 
     def of(self, name: str) -> Style:
         """A style with all that it is based on; one that is not there says only what its id says."""
-        if name not in self._made:
-            self._made[name] = self._resolved(name)
-        return self._made[name]
+        if name not in self._resolved_styles:
+            self._resolved_styles[name] = self._resolved(name)
+        return self._resolved_styles[name]
 
     def _resolved(self, name: str) -> Style:
         chain: list[tuple[str, Element | None]] = []

@@ -82,7 +82,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
         lines, headings(lines, outline, [page_read.height for page_read in pages_read]), writer
     )
     composer.write()
-    composer.turn_to(pages)
+    composer.turn(pages - 1)
     screenplay = guessed(scripted)
     if screenplay is not None and screenplay.title:
         title = screenplay.title

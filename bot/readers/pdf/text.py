@@ -104,7 +104,7 @@ class Composer:
         closed = titled | tables_by_line.keys()
         at = 0
         while at < len(self._lines):
-            self._turn(self._lines[at].page)
+            self.turn(self._lines[at].page)
             if heading := self._headings.get(at):
                 self._writer.heading(heading.level, self._text(at, heading.last))
                 at = heading.last
@@ -115,13 +115,10 @@ class Composer:
             else:
                 at = self._prose(at, len(self._lines), closed)
             self._page = self._lines[at - 1].page
-        self._turn(self._page)
+        self.turn(self._page)
 
-    def turn_to(self, pages: int) -> None:
-        """The pages after the last one with words."""
-        self._turn(pages - 1)
-
-    def _turn(self, page: int) -> None:
+    def turn(self, page: int) -> None:
+        """Write page marks up to `page` (from 0)."""
         for _ in range(page - self._page):
             self._writer.page()
         self._page = max(page, self._page)

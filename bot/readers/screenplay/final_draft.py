@@ -112,11 +112,11 @@ def _paragraph(node: Node, side: list[int]) -> Iterator[Element]:
         if kind == "cue" and side[0]:
             side[0] = RIGHT
     for part in node:
-        if _tag(part) == "ScriptNote" and (note := _said(part)):
+        if _tag(part) == "ScriptNote" and (note := _own_text(part)):
             yield Element("note", note)
         elif _tag(part) == "SceneProperties":
             for summary in part:
-                if _tag(summary) == "Summary" and (summary_text := _said(summary)):
+                if _tag(summary) == "Summary" and (summary_text := _own_text(summary)):
                     yield Element("synopsis", " ".join(summary_text.split()))
 
 
@@ -148,7 +148,7 @@ def _styled(node: Node) -> str:
     return f"{words[:start]}{marks}{bare}{marks[::-1]}{words[start + len(bare) :]}"
 
 
-def _said(node: Node) -> str:
+def _own_text(node: Node) -> str:
     """The words of all paragraphs in a node."""
     return lines("\n".join("".join(text.itertext()) for text in node.iter() if _tag(text) == "Text"))
 
@@ -162,7 +162,7 @@ def _title_page(root: Node) -> Iterator[tuple[str, str]]:
         for content in page
         if _tag(content) == "Content"
         for paragraph in content
-        if _tag(paragraph) == "Paragraph" and (text := " ".join(_said(paragraph).split()))
+        if _tag(paragraph) == "Paragraph" and (text := " ".join(_own_text(paragraph).split()))
     ]
     if texts:
         yield "Title", literal(texts.pop(0))

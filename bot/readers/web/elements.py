@@ -44,7 +44,7 @@ class Inline(Visible):
         super().__init__(label, progress)
         self._frames: list[list[str]] = [[]]
         self._to = see
-        self._svg = self._told = 0
+        self._svg = self._descriptions = 0
         self._rubies: list[list[str]] = []
         self._alternative = ""
         self._inline: dict[str, Opener] = {
@@ -54,7 +54,7 @@ class Inline(Visible):
             "br": self._end_line,
             "img": self._picture,
             "math": self._formula,
-            "q": self._said,
+            "q": self._quotation,
             "rt": self._reading,
             "ruby": self._ruby,
             "sup": self._raised,
@@ -62,7 +62,7 @@ class Inline(Visible):
         }
 
     def words(self, text: str) -> None:
-        if not self._svg or self._told:
+        if not self._svg or self._descriptions:
             self._frames[-1].append(text)
 
     def turned(self, page: str) -> None:
@@ -81,7 +81,7 @@ class Inline(Visible):
     def _end_line(self, attributes: Attributes, kinds: frozenset[str]) -> None:
         self._add(BREAK)
 
-    def _said(self, attributes: Attributes, kinds: frozenset[str]) -> Closer:
+    def _quotation(self, attributes: Attributes, kinds: frozenset[str]) -> Closer:
         self._add("“")
         return partial(self._add, "”")
 
@@ -164,12 +164,12 @@ class Inline(Visible):
         if not self._svg:
             self._instead()
             return None
-        self._told += 1
+        self._descriptions += 1
         self._add(" ")
-        return self._end_told
+        return self._end_description
 
-    def _end_told(self) -> None:
-        self._told -= 1
+    def _end_description(self) -> None:
+        self._descriptions -= 1
         self._add(" ")
 
     def _instead(self) -> None:

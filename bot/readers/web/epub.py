@@ -176,7 +176,7 @@ def _package(archive: Archive) -> Package:
         opf = _damaged(sorry)
     opf = opf if opf in archive else next((member for member in archive.names if member.endswith(".opf")), "")
     try:
-        package = _said(archive, opf)
+        package = _parsed_package(archive, opf)
     except Sorry as sorry:
         _damaged(sorry)
         package = Package()
@@ -184,7 +184,7 @@ def _package(archive: Archive) -> Package:
     return package
 
 
-def _said(archive: Archive, opf: str) -> Package:
+def _parsed_package(archive: Archive, opf: str) -> Package:
     package = archive.xml(opf)
     parsed = Package()
     parsed.title = next(filter(None, _metadata(package, "title")), "")

@@ -64,7 +64,7 @@ class Walker(Listed):
         self._furniture = furniture and survey.main
         self._boxed = survey.boxed
         self._shift = shift
-        self._given = title
+        self._given_title = title
         self._named = dict(named or {})
         self._closers: list[Closer | None] = []
         self._main = self._quotes = self._pre = 0
@@ -87,7 +87,7 @@ class Walker(Listed):
             if heading := self._named.pop(name, None):
                 self._flush()
                 self._writer.heading(*heading)
-                self._given = heading[1]
+                self._given_title = heading[1]
         main = is_main(tag, kinds)
         self._main += main
         closer = self._opened(tag, attributes, kinds)
@@ -143,7 +143,7 @@ class Walker(Listed):
             for _ in range(text.count(PAGE)):
                 self._writer.page()
             return
-        title, self._given = self._given, ""
+        title, self._given_title = self._given_title, ""
         if code:
             self._write_code(words)
         elif level:

@@ -175,7 +175,7 @@ def read_json(text: str, n: int) -> Reading:
     """
     paper = _object(text)
     letters = labels(n)
-    groups = _shown(_groups(_ranking_value(paper), n), letters)
+    groups = _visible(_groups(_ranking_value(paper), n), letters)
     if len(groups) < 2:
         raise UnreadableError("`ranking` tells no two of the responses apart")
     order = [letter for group in groups for letter in group]
@@ -286,7 +286,7 @@ def _entry(value: object, n: int) -> list[str]:
     raise UnreadableError(f"`ranking` names something that is none of {', '.join(labels(n))}")
 
 
-def _shown(groups: Groups, letters: list[str]) -> Groups:
+def _visible(groups: Groups, letters: list[str]) -> Groups:
     """The groups without letters that were not shown; each letter once."""
     order = [letter for group in groups for letter in group if letter in letters]
     missing = set(letters) - set(order)

@@ -41,7 +41,7 @@ class Display:
         what, seat = ("export", None) if request.verb == "export" else _what(request.text)
         # Which one comes first and is kept: after a crash another one may be the newest. What was said in it is
         # kept in one place only, so that taking it back leaves nothing.
-        run_id = await run.step("council", lambda: self._found(request), str)
+        run_id = await run.step("council", lambda: self._find_run(request), str)
         council = await self._councils.get(request.place.space, run_id)
         if council is None:
             raise Sorry("council_show.gone")
@@ -58,7 +58,7 @@ class Display:
         else:
             yield Text(text)
 
-    async def _found(self, request: Request) -> str:
+    async def _find_run(self, request: Request) -> str:
         """The run id of the requested council. Raises Sorry."""
         place = request.place
         alias = str(request.options.get("run") or "").strip()

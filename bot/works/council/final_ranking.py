@@ -173,7 +173,7 @@ def _before_slip(items: Sequence[Item], letters: Sequence[str]) -> list[Item]:
 
 def _labelled(item: Item, word: re.Pattern[str]) -> bool:
     """Whether the few words beside a response are this one."""
-    return len(item.said.split()) <= _SHORT and word.search(item.said) is not None
+    return len(item.remark.split()) <= _SHORT and word.search(item.remark) is not None
 
 
 def listed(lines: Sequence[str], at: int, tail: str) -> tuple[list[Item], int, int]:
@@ -279,7 +279,7 @@ def by_number(items: Sequence[Item]) -> list[Item]:
         return first
     places: dict[int, Item] = {}
     for item in sorted(first, key=lambda item: item.numbers[0]):
-        place = places.setdefault(item.numbers[0], Item([], item.numbers, item.said))
+        place = places.setdefault(item.numbers[0], Item([], item.numbers, item.remark))
         place.letters += item.letters
     return list(places.values())
 
@@ -376,7 +376,7 @@ def _inline(text: str) -> list[Item]:
         elif match["n"]:
             number, link = int(match["n"]), link or "n"
         elif match["aside"] and items and not link:
-            items[-1].said = match["aside"]
+            items[-1].remark = match["aside"]
         elif not match["aside"] and not items:
             break
         elif not match["aside"] and link != "tie":

@@ -40,11 +40,11 @@ class Item:
 
     letters: list[str]
     numbers: list[int] = field(default_factory=list)
-    said: str = ""
+    remark: str = ""
 
     @property
     def tied(self) -> bool:
-        return bool(_TIE.search(self.said))
+        return bool(_TIE.search(self.remark))
 
 
 def ordered(items: Sequence[Item]) -> Groups:
@@ -57,8 +57,12 @@ def ordered(items: Sequence[Item]) -> Groups:
     items = _once(items)
     letters = [letter for item in items for letter in item.letters]
     alphabetical = letters == sorted(letters) and len(letters) > 1
-    figures = _figures([item.said for item in items])
-    if figures is None and alphabetical and all(item.said.strip(" .") and not item.numbers for item in items):
+    figures = _figures([item.remark for item in items])
+    if (
+        figures is None
+        and alphabetical
+        and all(item.remark.strip(" .") and not item.numbers for item in items)
+    ):
         return []  # verdicts, one by one
     if figures is None:
         return [list(item.letters) for item in items]
@@ -123,6 +127,6 @@ def _once(items: Sequence[Item]) -> list[Item]:
         if new_letters and before is not None and before.tied and item.tied:
             items_made[-1].letters += new_letters
         elif new_letters:
-            items_made.append(Item(new_letters, item.numbers, item.said))
+            items_made.append(Item(new_letters, item.numbers, item.remark))
         before = item
     return items_made

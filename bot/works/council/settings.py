@@ -64,7 +64,7 @@ class Settings:
             if not request.author.admin:
                 raise Sorry("council_settings.admins", name=name)
             changed = await run.step("set", lambda: self._set(run, name, value), str)
-        text = await run.step("show", lambda: self._shown(request.place.space, name, say), str)
+        text = await run.step("show", lambda: self._overview(request.place.space, name, say), str)
         yield Stage("council", say(f"council_settings.{name}"))
         if value:
             yield Text(f"{say(f'council_settings.{changed}')}\n\n")
@@ -141,7 +141,7 @@ class Settings:
             [name for name, is_set in own.items() if is_set],
         )
 
-    async def _shown(self, space: str, name: str, say: Words) -> str:
+    async def _overview(self, space: str, name: str, say: Words) -> str:
         stored = await self._store.under(space, OWN)
         seats = self._seats(stored)
         whose = say(f"council_settings.{'own' if name in seats.own else 'default'}", name=name)

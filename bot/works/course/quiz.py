@@ -247,7 +247,7 @@ class Quiz:
         due = await self._quizzes.due(space, request.author.id, course.title, self._clock(), 4 * wanted)
         # Of a lesson that was changed since, what it no longer says is not asked again.
         back = [one for one in due if any(one.quote in excerpt.text for excerpt in excerpts)][:wanted]
-        asked, seed = await self._quizzes.asked(space, course.title), secrets.token_hex(16)
+        asked, seed = await self._quizzes.quotes(space, course.title), secrets.token_hex(16)
         chance = random.Random(seed)
         chance.shuffle(excerpts)
         tried = excerpts[: 2 * TRIED * wanted]

@@ -56,7 +56,7 @@ class Answer:
     ) -> None:
         self._run = run
         self._snapshot = snapshot
-        self._found = result
+        self._result = result
         self._say = say
         self._models = models
         self._pictures = pictures
@@ -80,7 +80,7 @@ class Answer:
             yield choices
 
     async def _by_model(self) -> AsyncGenerator[Event, None]:
-        passages = self._found.passages
+        passages = self._result.passages
         gate = CitationGate(
             [flowing(passage.text) for passage in passages],
             self._terms,
@@ -137,8 +137,8 @@ class Answer:
     def _by_quoting(self) -> list[Text]:
         question_terms = set(self._terms(self._snapshot.question))
         texts = [Text("\n\n")] if "".join(self.shown).strip() else []  # apart from the model's own words
-        best = _near_the_best(self._found.passages)[:QUOTED]
-        for n, passage in enumerate(self._found.passages, 1):
+        best = _near_the_best(self._result.passages)[:QUOTED]
+        for n, passage in enumerate(self._result.passages, 1):
             if passage not in best:
                 continue
             part = excerpt(flowing(passage.text), question_terms, self._snapshot.language)
@@ -149,13 +149,13 @@ class Answer:
 
     def _see_also(self) -> list[Choices]:
         """The authors' own references first, then what was found close by, each heading once."""
-        offered = {self._found.passages[citation.n - 1].section_title for citation in self.cited}
+        offered = {self._result.passages[citation.n - 1].section_title for citation in self.cited}
         authors, close = list[str](), list[str]()
-        for name in self._found.see_also:
+        for name in self._result.see_also:
             if name not in offered:
                 offered.add(name)
                 authors.append(name)
-        for passage in _near_the_best(self._found.passages):
+        for passage in _near_the_best(self._result.passages):
             name = passage.section_title
             if not (passage.attached or name in offered):
                 offered.add(name)

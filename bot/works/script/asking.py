@@ -315,9 +315,9 @@ class Answer:
                         yield piece
                     else:
                         said.append(piece)
-            if not loop.done and loop.error is not None:
+            if not loop.tool_results and loop.error is not None:
                 raise loop.error
-            if not loop.done:  # it knew enough: all that it said is the answer
+            if not loop.tool_results:  # it knew enough: all that it said is the answer
                 yield Text(self._checked("".join(said)))
                 return
             if loop.error is not None:
@@ -385,7 +385,7 @@ class Answer:
 
     def _synthesis(self, intent: Intent, loop: ToolLoop) -> Prompt:
         one = self._snapshot
-        items = ranked(loop.done, one.question, self._search, self._config)
+        items = ranked(loop.tool_results, one.question, self._search, self._config)
         told = "\n\n".join(f"{fence.data(item.name)}\n{fence.data(item.text)}" for item in items)
         system, user = one.prompts["script_evidence"].fill(
             language=LANGUAGES.get(one.language, "the language of the question"),

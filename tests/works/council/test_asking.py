@@ -176,7 +176,7 @@ async def test_half_a_synthesis_is_never_called_one(four: Table) -> None:
     assert told.titles == [
         "Answers",
         "Ballots",
-        "PendingForm: the chair broke off",
+        "Unfinished: the chair broke off",
         "The best answer as it stands, by m2",
     ]
     assert ANSWERS["m2"] in told.text("best")
