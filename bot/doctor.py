@@ -249,7 +249,7 @@ def _slack(settings: Config, say: Words) -> Iterator[Finding]:
 
     from bot.adapters.slack.installed.doctor import examine
 
-    for well, text in asyncio.run(examine(settings, credentials.given(settings), say)):
+    for well, text in asyncio.run(examine(settings, credentials.configured(settings), say)):
         yield Finding(well, text)
     yield _running(settings, say, "slack_doctor.running", "slack_doctor.not_running")
 

@@ -1,1 +1,1 @@
-"""Slack: listeners for what people do, and how a run's events look there."""
+"""The adapter of Slack: listeners for its events, and the display of a run's events."""

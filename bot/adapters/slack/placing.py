@@ -1,7 +1,7 @@
-"""Where something happens on Slack, as its payloads say, which conversation that is, and where the answer goes.
+"""The location of an event on Slack, its conversation, and the place of its answer.
 
-Decides by plain values alone: asks neither the network nor the storage. The payloads' shapes are in Slack's
-documentation, "Events API", "Slash commands" and "Interaction payloads".
+Decides by plain values alone, without the network or the storage. The payloads' shapes are in Slack's documentation,
+"Events API", "Slash commands" and "Interaction payloads".
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ RESPONSE_SECONDS = 30 * 60
 """How long a response_url lives, for five messages (Slack's documentation, "Handling user interaction")."""
 
 AnswerPlace = Literal["thread", "here", "channel", "alone", "direct", "there"]
-"""Where a run's messages stand.
+"""The place of a run's messages.
 
-"thread": in the thread under a message that is posted for it, and says who asked what. "here": in the thread
-`thread`. "channel": in the channel itself, below everything. "alone": shown to the asker alone, once it has
-ended. "direct": in the asker's direct conversation with the bot, under a message that is posted for it there.
-"there": in the thread that the request's place is, for nobody has written: a schedule, say, has begun the run.
+"thread": the thread under a root message that is posted for it and says who asked what. "here": the thread `thread`.
+"channel": the channel itself. "alone": shown to the asker alone, after the run's end. "direct": the asker's direct
+conversation with the bot, under a root message. "there": the thread of the request's place, where no person has
+written, as for a schedule.
 """
 Kind = Literal["message", "command", "action", "view", "shortcut"]
 Body = Mapping[str, Any]
@@ -34,10 +34,10 @@ Body = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a person is.
+    """The location of a person.
 
     `thread` is the ts of the thread's root, "" at the channel's root. `team` is the workspace, "" where only the
-    `enterprise` is known. `message`: the ts of what they wrote there, "" if they did not write.
+    `enterprise` is known. `message` is the ts of the message that they wrote, "" if they did not write.
     """
 
     user: str
@@ -59,27 +59,25 @@ class Location:
 
     @property
     def real(self) -> str:
-        """What `storage.threads` calls the thread, "" where there is none: a message may only begin one."""
+        """The thread's id in `storage.threads`, "" where there is none."""
         return real(self.channel, self.thread) if self.thread else ""
 
     @property
     def root(self) -> str:
-        """The ts of the thread in which an answer to what was written here stands, "" if nothing was."""
+        """The ts of the thread of an answer to the message here, "" without a message."""
         return self.thread or self.message
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a request came from, and so where its answer goes: kept with the request, as JSON.
+    """Where a request came from, stored with the request as JSON.
 
-    Deliberately plain values, so that a run which a crash cut off finds its messages again after a restart.
+    Deliberately plain values, so that an interrupted run finds its messages after a restart.
 
-    `channel` is where the person was, `message` the ts of what they wrote, "" for a command or a press.
-
-    `team` is the workspace whose installation was used, "" for one of a whole `enterprise`. `response_url` can
-    only answer this one action; it dies at `until` (seconds since the epoch). `earlier`: the thread was there
-    before the bot was called into it. `title` is what the conversation is called; `asked` is what the person
-    asked, to be shown.
+    `channel` is where the person was, `message` the ts of what they wrote, "" for a command or a press. `team` is the
+    workspace whose installation was used, "" for that of a whole `enterprise`. `response_url` can only answer this one
+    action; it expires at `until` (seconds since the epoch). `earlier`: the thread existed before the bot was called
+    into it. `title` is the conversation's title; `asked` is the question as it is shown.
     """
 
     home: AnswerPlace
@@ -104,16 +102,16 @@ class Origin:
         return json.dumps(asdict(self) | more, ensure_ascii=False, separators=(",", ":"))
 
 
-def origin_of(kept: str) -> Origin:
-    """The origin that `kept` wrote. Raises ValueError, KeyError or TypeError for anything else."""
-    return Origin(**json.loads(kept))
+def origin_of(stored: str) -> Origin:
+    """Reads `Origin.to_json`. Raises ValueError, KeyError or TypeError for anything else."""
+    return Origin(**json.loads(stored))
 
 
 def origin_at(place: Place) -> str:
-    """The origin of an answer in a place where nobody has written: the bot posts it there by itself.
+    """The origin of an answer to no message: the bot posts it in the place by itself.
 
-    Of a workspace of an organisation that has installed the app as a whole, the place does not say which: there nothing
-    can be posted.
+    Where an organisation has installed the app as a whole, the place does not name the workspace, so nothing can be
+    posted.
     """
     user = place.channel.removeprefix("@") if place.channel.startswith("@") else ""
     organisation = place.space.startswith("E")
@@ -128,10 +126,10 @@ def origin_at(place: Place) -> str:
 
 
 def new_thread(request: Request, id: str, title: str) -> tuple[Place, str]:
-    """Where a thread of its own stands in the request's channel, and the origin of what begins it."""
+    """The place and the origin of a new thread in the request's channel."""
     origin, place = origin_of(request.origin), request.place
     private = place.channel.startswith("@")
-    there = replace(
+    thread_origin = replace(
         origin,
         home="direct" if private else "thread",
         channel=origin.channel if private else place.channel,
@@ -141,51 +139,48 @@ def new_thread(request: Request, id: str, title: str) -> tuple[Place, str]:
         until=0.0,
         earlier=False,
     )
-    return replace(place, thread=id), there.to_json(title=title)
+    return replace(place, thread=id), thread_origin.to_json(title=title)
 
 
-def for_one(kept: str) -> bool:
-    """Whether the answer is for whoever asked alone: in private, or in their direct conversation with the bot."""
-    origin = origin_of(kept)
+def for_one(stored: str) -> bool:
+    """Whether only the asker sees the answer: in private, or in their direct conversation with the bot."""
+    origin = origin_of(stored)
     return origin.private or origin.channel.startswith("D")
 
 
-def home(here: Location, *, ordered: bool, private: bool = False) -> AnswerPlace:
-    """Where the answer stands. What is private and quickly done is shown on the spot, to the asker alone."""
-    if private and not here.direct:
+def home(location: Location, *, ordered: bool, private: bool = False) -> AnswerPlace:
+    """The place of the answer. A private answer of an unordered verb is shown in place, to the asker alone."""
+    if private and not location.direct:
         return "direct" if ordered else "alone"
-    if here.root:
+    if location.root:
         return "here"
     return "thread" if ordered else "channel"
 
 
-def place(here: Location, *, event: str, goes: AnswerPlace, held: ThreadRow | None = None) -> Place:
-    """The conversation. `event` names one whose thread is still to be made.
-
-    `held` says what a thread of the bot's own is called.
-    """
+def place(location: Location, *, event: str, goes: AnswerPlace, held: ThreadRow | None = None) -> Place:
+    """The conversation. `event` names one whose thread does not exist yet; `held` is the row of the bot's thread."""
     if goes == "direct":
-        return Place(PLATFORM, here.space, f"@{here.user}", event)
+        return Place(PLATFORM, location.space, f"@{location.user}", event)
     if goes == "thread":
-        return Place(PLATFORM, here.space, here.channel, event)
+        return Place(PLATFORM, location.space, location.channel, event)
     if held is not None:
-        return Place(PLATFORM, here.space, held.channel, held.thread)
-    return Place(PLATFORM, here.space, here.channel, here.root)
+        return Place(PLATFORM, location.space, held.channel, held.thread)
+    return Place(PLATFORM, location.space, location.channel, location.root)
 
 
 def real(channel: str, thread: str) -> str:
-    """What `storage.threads` calls a thread of Slack's: a ts is unique only in its channel."""
+    """The id of a thread in `storage.threads`: a ts is unique only in its channel."""
     return f"{channel}:{thread}"
 
 
 def parted(real: str) -> tuple[str, str]:
-    """The channel and the ts of the thread that `real` named."""
+    """The channel and the ts of the thread out of `real`."""
     channel, _, thread = real.partition(":")
     return channel, thread
 
 
 def event_of(kind: Kind, *parts: str) -> str:
-    """The event's own id: the same however often, and as however many events, Slack tells of it.
+    """The event's own id, the same for each delivery, also where Slack sends two events for one message.
 
     A message's are its channel and ts, under which a mention arrives twice; a command's its trigger_id; an
     action's channel, message, action_ts and user; a window's its view id.
@@ -193,8 +188,8 @@ def event_of(kind: Kind, *parts: str) -> str:
     return ":".join((kind, *parts))
 
 
-def spot_of_event(body: Body, team: str | None, enterprise: str | None) -> Location:
-    """Where a message stands, or whatever else names a channel; `team` and `enterprise` are Bolt's.
+def location_of_event(body: Body, team: str | None, enterprise: str | None) -> Location:
+    """The location of a message or another event in a channel; `team` and `enterprise` are Bolt's.
 
     For an app that a whole organisation has installed, Slack's authorizations name no workspace.
     """
@@ -210,16 +205,16 @@ def spot_of_event(body: Body, team: str | None, enterprise: str | None) -> Locat
     )
 
 
-def spot_of_command(body: Body, team: str | None, enterprise: str | None) -> Location:
-    """Where a command was typed, which is never in a thread."""
+def location_of_command(body: Body, team: str | None, enterprise: str | None) -> Location:
+    """The location of a command, which is never in a thread."""
     return Location(text_of(body, "user_id"), team or "", text_of(body, "channel_id"), enterprise or "")
 
 
-def spot_of_interaction(body: Body, team: str | None, enterprise: str | None) -> Location:
-    """Where the person is; `team` and `enterprise` are Bolt's, who reads them from each kind of payload.
+def location_of_interaction(body: Body, team: str | None, enterprise: str | None) -> Location:
+    """The location of an interaction; `team` and `enterprise` are Bolt's, read from each kind of payload.
 
-    Nowhere (no channel) for what was pressed in the Home tab or in a window. Where a whole organisation has installed
-    the app, a window's workspace may be called by the organisation's id: then it is the person's own.
+    It has no channel for a press in the Home tab or in a window. Where a whole organisation has installed the app, a
+    window's team may be the organisation's id: then the person's own team is used.
     """
     return Location(
         user=text_of(body, "user", "id"),
@@ -230,15 +225,15 @@ def spot_of_interaction(body: Body, team: str | None, enterprise: str | None) ->
     )
 
 
-def event_of_press(body: Body, here: Location) -> str:
+def event_of_press(body: Body, location: Location) -> str:
     """The event id of a press: that of this action on this message, by this person."""
     action = action_of(body)
-    where = here.channel or text_of(body, "container", "view_id")
-    return event_of("action", where, message_of(body), str(action.get("action_ts", "")), here.user)
+    where = location.channel or text_of(body, "container", "view_id")
+    return event_of("action", where, message_of(body), str(action.get("action_ts", "")), location.user)
 
 
 def action_of(body: Body) -> Mapping[str, Any]:
-    """What was pressed; {} where the payload does not say."""
+    """The pressed action; {} where the payload has none."""
     actions = body.get("actions")
     first = actions[0] if isinstance(actions, list) and actions else {}
     return first if isinstance(first, dict) else {}
@@ -250,7 +245,7 @@ def message_of(body: Body) -> str:
 
 
 def alone(body: Body) -> bool:
-    """Whether the message is shown to the presser alone. Slack does not send its text along then."""
+    """Whether the message is shown to the presser alone. Slack does not send its text then."""
     container = body.get("container")
     return isinstance(container, dict) and bool(container.get("is_ephemeral"))
 
@@ -261,14 +256,14 @@ def response_url(body: Body) -> str:
 
 
 def text_of(body: Body, *path: str) -> str:
-    """What stands there in the payload; "" if no text does."""
-    found: Any = body
+    """The text at this path of the payload; "" if there is none."""
+    value: Any = body
     for name in path:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found if isinstance(found, str) else ""
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value if isinstance(value, str) else ""
 
 
 def _workspace(body: Body, enterprise: str | None) -> str:
-    if found := text_of(body, "context_team_id"):
-        return found
+    if team := text_of(body, "context_team_id"):
+        return team
     return text_of(body, "team_id") if enterprise and body.get("enterprise_id") == enterprise else ""

@@ -1,6 +1,6 @@
-"""Slack as a whole: who is who, what is listened to, how a run finds its view. One per process.
+"""The adapter of Slack for `run`: wires clients, workspaces, listeners and views. One per process.
 
-Knows no event and no block: those are the listeners' and the view's.
+Knows no event and no block: those belong to the listeners and the view.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Slack:
         self._say = say
         self._credentials = credentials
         self.clients = Clients(settings)
-        # Of use in "socket" mode, too: installed over HTTP earlier, a workspace's events come to every socket.
+        # In "socket" mode, too: events of workspaces that installed over HTTP earlier come to every socket.
         self.store = Store(app.records.database, credentials.client_id) if credentials.client_id else None
         self.workspaces = Workspaces(self.clients, credentials.bot, self.store)
         self.people = People(self.workspaces, settings.admins)
@@ -73,7 +73,7 @@ class Slack:
             uninstalled=say("slack_run.uninstalled"),
         )
         self._source: Sockets | Http = self._listening()
-        self._told = False
+        self._announced = False
 
     @property
     def http(self) -> Http | None:
@@ -116,14 +116,14 @@ class Slack:
         )
 
     async def run(self) -> None:
-        """Take in what people do until `quiet`. Raises Sorry when it cannot go on."""
+        """Receive events until `stop_receiving`. Raises Sorry when it cannot go on."""
         if isinstance(self._source, Http):
             await self._source.start()
             self._ready()
         await self._source.run()
 
     async def stop_receiving(self) -> None:
-        """Nothing new comes in, while messages can still be sent."""
+        """Receive nothing more; messages can still be sent."""
         await self._source.stop_receiving()
         await self.intake.close()
 
@@ -140,10 +140,10 @@ class Slack:
             await setup.install(await self.workspaces.client(team, enterprise), user)
 
     def _ready(self) -> None:
-        """Tell whoever started it that it is there, once."""
-        if self._told:
+        """Print once that the bot is connected."""
+        if self._announced:
             return
-        self._told = True
+        self._announced = True
         own, lines = self.workspaces.own, []
         if self.http is not None:
             host, port = self.settings.http_host, self.http.port
@@ -157,7 +157,7 @@ class Slack:
 
 
 def register(bolt: AsyncApp, intake: Intake, store: Store | None) -> None:
-    """Everybody who listens, and those who acknowledge what nobody listens to: else it would come again."""
+    """Register all listeners, and last those that acknowledge everything else, which Slack would send again."""
     setup.listen(bolt, intake, store)
     for module in (messages, commands, presses, windows, home_tab):
         module.listen(bolt, intake)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.slack.installed.credentials import given
+from bot.adapters.slack.installed.credentials import configured
 from bot.adapters.slack.installed.doctor import examine
 from bot.adapters.slack.installed.manifest import BOT_SCOPES
 from bot.config import Config, Secrets, SlackConfig, load
@@ -34,7 +34,7 @@ def config(slack: FakeSlack, secrets: dict[str, str] | None = None, **settings: 
 
 async def told(asked: Config, locale: str = "en") -> dict[str, bool | None]:
     """Every sentence without its first word, and whether it is well."""
-    found = await examine(asked, given(asked), words(locale))
+    found = await examine(asked, configured(asked), words(locale))
     return {text.removeprefix("Slack: "): well for well, text in found}
 
 

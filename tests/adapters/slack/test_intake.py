@@ -66,7 +66,7 @@ async def test_the_same_event_is_one_run_however_often_it_comes(at: Table) -> No
 async def test_what_an_earlier_process_has_kept_is_acknowledged_and_not_done_again(at: Table) -> None:
     said = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
     await at.ended()
-    at.bot.intake._became.clear()
+    at.bot.intake._runs_of_events.clear()
     at.slack.redeliver(said)
     await at.slack.until(lambda: all(len(one.tries) == 2 and one.tries[1].acked for one in said.sent))
     assert at.asked.text == "Who?"

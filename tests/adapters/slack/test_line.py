@@ -7,7 +7,7 @@ import time
 import pytest
 
 from bot.adapters.intake import reads_files
-from bot.adapters.slack.received.line import calls_others, heard, mentions
+from bot.adapters.slack.received.line import calls_others, mentions, text_without_mention
 from bot.adapters.slack.text.help import as_typed
 
 ME = "U0BOT"
@@ -41,7 +41,7 @@ async def name(user: str) -> str:
     ],
 )
 async def test_words_are_as_the_person_sees_them(text: str, said: str) -> None:
-    assert await heard(text, ME, name) == said
+    assert await text_without_mention(text, ME, name) == said
 
 
 def test_the_bot_is_named_anywhere_or_not_at_all() -> None:
@@ -69,7 +69,10 @@ def test_commands_are_shown_as_they_can_be_typed_there() -> None:
 
 async def test_many_blanks_before_a_mention_take_no_time() -> None:
     began = time.process_time()
-    assert await heard(f"a{' ' * 40_000}b <@U0BOT>  <@U0BOT> c", ME, name) == f"a{' ' * 40_000}b  c"
+    assert (
+        await text_without_mention(f"a{' ' * 40_000}b <@U0BOT>  <@U0BOT> c", ME, name)
+        == f"a{' ' * 40_000}b  c"
+    )
     assert time.process_time() - began < 1
 
 

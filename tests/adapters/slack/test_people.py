@@ -14,7 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.adapters.slack.installed.workspaces import Workspaces
 from bot.adapters.slack.placing import Location
 from bot.adapters.slack.received import people
-from bot.adapters.slack.received.people import KEPT_S, People, Person
+from bot.adapters.slack.received.people import CACHED_S, People, Person
 from bot.adapters.surface import PlaceClosed
 from bot.events import Sorry
 from storage.faults import StorageFault
@@ -68,7 +68,7 @@ async def test_a_crowd_asks_about_one_person_once(town: Town) -> None:
 async def test_what_is_old_is_good_for_now_and_asked_for_again(town: Town) -> None:
     ana, known = town.team.user("Ana"), town.people()
     await known.of(town.spot(ana))
-    ana.name, town.now = "Ana Maria", KEPT_S
+    ana.name, town.now = "Ana Maria", CACHED_S
     assert (await known.of(town.spot(ana))).name == "Ana"
     await town.slack.until(lambda: town.asked == 2)
     assert (await known.of(town.spot(ana), fresh=True)).name == "Ana Maria"
@@ -190,14 +190,14 @@ async def test_two_workspaces_know_their_own(town: Town) -> None:
 async def test_who_was_in_charge_long_ago_is_so_only_if_slack_says_so_now(town: Town) -> None:
     bia, known = town.team.user("Bia", admin=True), town.people()
     assert (await known.of(town.spot(bia))).admin
-    town.now = KEPT_S
+    town.now = CACHED_S
     assert (await known.of(town.spot(bia))).admin
-    bia.admin, town.now = False, 2 * KEPT_S
+    bia.admin, town.now = False, 2 * CACHED_S
     assert not (await known.of(town.spot(bia))).admin
-    bia.admin, town.now = True, 3 * KEPT_S
+    bia.admin, town.now = True, 3 * CACHED_S
     await known.of(town.spot(bia))
     await town.slack.until(lambda: town.asked == 4)
     assert (await known.of(town.spot(bia), fresh=True)).admin
-    town.now = 4 * KEPT_S
+    town.now = 4 * CACHED_S
     town.slack.fail("users.info", error="internal_error")
     assert await known.of(town.spot(bia)) == Person("Bia")

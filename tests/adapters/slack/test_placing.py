@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.slack.placing import Location, spot_of_command, spot_of_event
+from bot.adapters.slack.placing import Location, location_of_command, location_of_event
 
 SAID = {"type": "message", "user": "U1", "channel": "C1", "ts": "5.5"}
 
 
 def test_a_reply_names_its_thread_and_a_root_is_in_none() -> None:
-    assert spot_of_event({"event": SAID}, "T1", None) == Location("U1", "T1", "C1", message="5.5")
-    assert spot_of_event({"event": SAID | {"thread_ts": "5.5"}}, "T1", None).thread == ""
-    assert spot_of_event({"event": SAID | {"thread_ts": "1.1"}}, "T1", "E1") == Location(
+    assert location_of_event({"event": SAID}, "T1", None) == Location("U1", "T1", "C1", message="5.5")
+    assert location_of_event({"event": SAID | {"thread_ts": "5.5"}}, "T1", None).thread == ""
+    assert location_of_event({"event": SAID | {"thread_ts": "1.1"}}, "T1", "E1") == Location(
         "U1", "T1", "C1", "E1", "1.1", "5.5"
     )
 
@@ -32,15 +32,15 @@ def test_a_reply_names_its_thread_and_a_root_is_in_none() -> None:
 def test_where_the_installation_is_a_whole_organisations_the_event_names_the_workspace(
     body: dict[str, Any], enterprise: str | None, space: str
 ) -> None:
-    assert spot_of_event(body | {"event": SAID}, None, enterprise).space == space
+    assert location_of_event(body | {"event": SAID}, None, enterprise).space == space
 
 
 def test_a_command_is_typed_in_no_thread() -> None:
     body = {"user_id": "U1", "channel_id": "C1", "team_id": "T1", "text": "ask Who?"}
-    assert spot_of_command(body, "T1", None) == Location("U1", "T1", "C1")
+    assert location_of_command(body, "T1", None) == Location("U1", "T1", "C1")
 
 
 @pytest.mark.parametrize("odd", [None, 7, [], {}])
 def test_what_is_no_text_is_nothing(odd: Any) -> None:
     event = dict.fromkeys(SAID | {"thread_ts": ""}, odd)
-    assert spot_of_event({"event": event}, "T1", None) == Location("", "T1", "")
+    assert location_of_event({"event": event}, "T1", None) == Location("", "T1", "")

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from bot.adapters.buttons_row import custom_id
-from bot.adapters.slack.placing import PLATFORM, AnswerPlace, event_of_press, spot_of_interaction
+from bot.adapters.slack.placing import PLATFORM, AnswerPlace, event_of_press, location_of_interaction
 from bot.events import Choice, Citation, Event, Request, Run, Text
 from bot.runs.requests import event_id
 from tests.adapters.slack.pressing import FEEDBACK, done, live, press, shown, told
@@ -221,7 +221,7 @@ async def test_a_stale_or_malformed_press_gets_a_polite_answer_that_nobody_else_
 )
 async def test_whose_a_press_is(team: str | None, enterprise: str | None, space: str) -> None:
     body = {"user": {"id": "U1", "team_id": "T2"}, "container": {"channel_id": "C1", "thread_ts": "1.0"}}
-    here = spot_of_interaction(body, team, enterprise)
+    here = location_of_interaction(body, team, enterprise)
     assert (here.space, here.user, here.channel, here.thread) == (space, "U1", "C1", "1.0")
 
 
@@ -238,7 +238,10 @@ async def test_a_press_is_another_one_by_where_when_and_whose_it_is() -> None:
     ]
     assert (
         len(
-            {event_of_press(one, spot_of_interaction(one, "T1", None)) for one in [body, dict(body), *others]}
+            {
+                event_of_press(one, location_of_interaction(one, "T1", None))
+                for one in [body, dict(body), *others]
+            }
         )
         == 7
     )

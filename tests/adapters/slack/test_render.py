@@ -66,7 +66,7 @@ def test_any_text_fits_and_calls_nobody(text: str, growing: bool) -> None:
         assert called(page) == []
         assert cost(page.body) <= BODY
         assert not page.file or not texts.pings(page.file[0], parsed=True)
-    asked = render.asked(text, text[:60], SAY, tasks=[Task("a", text[:400], "complete")], title=text)
+    asked = render.root_page(text, text[:60], SAY, tasks=[Task("a", text[:400], "complete")], title=text)
     assert fits(asked)
     assert called(asked) == []
 
@@ -191,22 +191,22 @@ def test_a_stage_that_has_nothing_yet_says_so() -> None:
 
 
 def test_who_asked_is_named_and_what_they_asked_is_quoted_harmlessly() -> None:
-    page = render.asked("Can *it*?\n\n# @everyone [x](https://a.example)", "Ana_*B <@U1>", SAY)
+    page = render.root_page("Can *it*?\n\n# @everyone [x](https://a.example)", "Ana_*B <@U1>", SAY)
     assert page.body.split("\n") == [
         "**Ana\\_\\*B <\u200b@U1>** asked:",
         "> Can \\*it\\*?",
         "> \\# @\u200beveryone [x]\u200b(https://a.example)",
     ]
     assert page.plain.replace("\u200b", "").startswith("*Ana_*B &lt;@U1&gt;* asked:\n> Can *it*?\n> # @every")
-    assert render.asked("", "Bia", words("pt-BR")).body == "**Bia** perguntou:"
-    assert fits(render.asked("a_b &" * 2_000, "Ana", SAY))
+    assert render.root_page("", "Bia", words("pt-BR")).body == "**Bia** perguntou:"
+    assert fits(render.root_page("a_b &" * 2_000, "Ana", SAY))
 
 
 def test_what_is_asked_of_a_council_has_its_plan_below() -> None:
     tasks = [Task(f"stage-{n}", f"Stage {n}", "complete") for n in range(60)] + [
         Task("last", "", "in_progress")
     ]
-    page = render.asked("Which?", "Ana", SAY, tasks=tasks)
+    page = render.root_page("Which?", "Ana", SAY, tasks=tasks)
     assert fits(page)
     (plan,) = page.closing
     assert (plan["title"], len(plan["tasks"])) == (SAY("slack_page.plan"), 50)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.slack.installed.credentials import Credentials, given, needed
+from bot.adapters.slack.installed.credentials import Credentials, configured, needed
 from bot.adapters.slack.installed.manifest import BOT_SCOPES, COMMANDS, EVENTS
 from bot.commands import WORKS
 from bot.config import Config, Secrets, SlackConfig
@@ -208,7 +208,7 @@ def test_nothing_there_is_no_fault() -> None:
     assert needed(config("socket")) is None
     assert needed(config("http")) is None
     assert needed(config("socket", sign="s", id="1.2", secret="t")) is None, "those are for the other mode"
-    assert given(config("socket")).secrets == ()
+    assert configured(config("socket")).secrets == ()
 
 
 async def test_what_the_app_asks_for_is_what_the_loopback_slack_gives(slack: FakeSlack) -> None:

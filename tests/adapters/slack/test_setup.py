@@ -84,7 +84,7 @@ async def test_who_installed_the_app_is_greeted_in_their_direct_conversation(at:
 @pytest.mark.parametrize("locale", LOCALES)
 @pytest.mark.parametrize("whom", ["channel", "installer"])
 async def test_slack_takes_the_welcome_in_every_language(locale: str, whom: str) -> None:
-    assert wrong(setup.said(whom, "sutradhar", words(locale))["blocks"], MESSAGE) == []
+    assert wrong(setup.greeting(whom, "sutradhar", words(locale))["blocks"], MESSAGE) == []
 
 
 def here(at: Table, who: str) -> Location:

@@ -173,13 +173,13 @@ async def test_a_message_that_a_crash_cut_off_is_put_out(bench: Desk, root: Mess
     streamed = await thread.post(replace(PAGE, growing=True), MessageRef(RUN, "more"), MessageStyle.LAYOUT)
     again = Thread(bench.workspace, bench.channel.id, root.ts)
     for one in (posted, streamed):
-        await again.end_messages(one, RUN, "⏹ Stopped.")
+        await again.end_message(one, RUN, "⏹ Stopped.")
     for message in root.thread:
         assert message.shown == f"{PAGE.body}\n⏹ Stopped."
         assert not message.streaming
         assert message.buttons == []
     with pytest.raises(Gone):
-        await again.end_messages("1.1", RUN, "⏹ Stopped.")
+        await again.end_message("1.1", RUN, "⏹ Stopped.")
 
 
 async def test_a_fault_of_the_network_shows_no_address(bench: Desk, thread: Thread) -> None:

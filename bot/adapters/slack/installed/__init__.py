@@ -1,1 +1,1 @@
-"""The app as it is installed: tokens, clients and their limits, how events reach it, what its operator asks."""
+"""The installed app: tokens, clients and their limits, how events arrive, and the operator's checks."""

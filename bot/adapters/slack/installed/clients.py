@@ -1,6 +1,6 @@
-"""Clients of Slack's Web API: one session for all, within the limits, and what is tried again.
+"""Clients of Slack's Web API: one session for all, rate limits and retries.
 
-What a workspace does not offer is asked of it once a day. Knows no workspace by itself: the token is given.
+A method that a workspace does not offer is tried once a day. Knows no workspaces: the caller gives the token.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 TIMEOUT: Final = aiohttp.ClientTimeout(total=30.0, sock_connect=10.0)
 LONGEST_S: Final = 60.0
-"""A call that Slack puts off for longer fails; whoever made it knows whether it is still worth making."""
-KEPT: Final = 1_000
-"""Clients kept."""
+"""A call that Slack delays longer fails; the caller decides whether to make it again."""
+MOST_CACHED: Final = 1_000
+"""The most clients in the cache."""
 
 PASSING_S: Final = 0.5
-"""How long a state that only goes on waits for its turn: meanwhile it grows old, and holds up the message's end."""
+"""How long a passing state waits for its turn: meanwhile it becomes old, and delays the message's end."""
 
 REPEATABLE: Final = frozenset(
     (
@@ -64,11 +64,11 @@ REPEATABLE: Final = frozenset(
         "views.publish",
     )
 )
-"""What comes to the same if it is done twice: these are tried again when the connection breaks."""
+"""Idempotent methods: they are tried again when the connection breaks."""
 AT_ONCE: Final = frozenset(("chat.startStream", "chat.appendStream"))
-"""What is not waited for: there is another way to show the same. Nor is an edit that will be old by then."""
+"""Methods that are not tried again after a 429, because the same can be shown another way; nor are passing edits."""
 BY_CHANNEL: Final = frozenset(("chat.postMessage", "chat.postEphemeral"))
-"""A 429 for these may be of one channel alone, and is no reason to stop all others."""
+"""A 429 for these may concern one channel alone, and does not stop calls for others."""
 
 OPTIONAL: Final = frozenset(
     {
@@ -79,19 +79,19 @@ OPTIONAL: Final = frozenset(
         "chat.startStream",
     }
 )
-"""What not every workspace offers, for want of a plan, a setting or a scope. Every answer can do without."""
+"""Methods that a workspace may not offer, because of its plan, settings or scopes. No answer depends on them."""
 REFUSED_S: Final = 86_400.0
-"""How long what a workspace has refused is not asked of it again: plans, settings and scopes seldom change."""
+"""How long a refused method is not tried in the workspace: plans, settings and scopes seldom change."""
 _OF_THE_CALL: Final = re.compile(
     r"invalid_\w+|missing_(?!scope\b)\w+|no_text|no_permission|access_denied|not_authorized|not_in_channel|cannot_\w+"
     r"|restricted_action\w*|(?:channel|is|message|session|thread|user)_\w+"
     r"|\w+_(?:channel_type|not_found|too_long|too_many)"
 )
-"""Refusals for what was asked, or where: the workspace as a whole may yet offer the method."""
+"""Refusals because of the arguments or the place: the workspace may still offer the method."""
 
 
 class Unhurried(AsyncRateLimitErrorRetryHandler):
-    """Waits as long as Slack says after a 429, and lets no other call of the kind through until then."""
+    """Waits as long as Slack says after a 429, and delays other calls of the method until then."""
 
     def __init__(self, limits: Limits | None = None, space: str = "") -> None:
         super().__init__(max_retry_count=3)
@@ -128,7 +128,7 @@ class Unhurried(AsyncRateLimitErrorRetryHandler):
 
 
 class Again(AsyncRetryHandler):
-    """Once more after a broken connection or a fault of Slack's own, if nothing is done twice by it."""
+    """Tries again after a broken connection or a fault of Slack, if the method is idempotent or nothing was sent."""
 
     async def _can_retry_async(
         self,
@@ -139,26 +139,25 @@ class Again(AsyncRetryHandler):
         error: Exception | None = None,
     ) -> bool:
         if isinstance(error, aiohttp.ClientConnectorError):
-            return True  # it never got there
+            return True  # nothing was sent
         broken = isinstance(error, (aiohttp.ServerConnectionError, aiohttp.ClientOSError))
         failing = response is not None and response.status_code in (500, 502, 503)
         return (broken or failing) and _method(request) in REPEATABLE
 
 
 class Client(AsyncWebClient):
-    """A workspace's; each call waits for its turn."""
+    """The client of a workspace; each call waits for its turn."""
 
     def __init__(self, limits: Limits, space: str, **more: Any) -> None:
         super().__init__(**more)
         self.limits = limits
         self.space = space
         self.refused: dict[str, float] = {}
-        """Methods that the workspace does not offer, and since when that is known."""
+        """Methods that the workspace does not offer, and when it refused them."""
 
     async def api_call(self, api_method: str, **more: Any) -> AsyncSlackResponse:
-        """As slack_sdk's. Raises NotSent for what only goes on, where there is no room for it soon.
-
-        And Refused without a call, where the workspace has refused the method as a whole.
+        """As slack_sdk's. Raises NotSent for a passing state without room soon, and Refused without a call for a method
+        that the workspace does not offer.
         """
         if self.lacks(api_method):
             raise Refused("not offered here")
@@ -184,7 +183,7 @@ class Client(AsyncWebClient):
 
 
 def _of_the_workspace(fault: SlackApiError) -> bool:
-    """Whether the same method will be refused everywhere in the workspace, with any arguments."""
+    """Whether the method will be refused in the whole workspace, with any arguments."""
     code = code_of(fault)
     if not code or _OF_THE_CALL.fullmatch(code) or (final(fault) and code != "missing_scope"):
         return False
@@ -209,35 +208,35 @@ class Clients:
         self.limits = Limits() if limits is None else limits
         self.session = aiohttp.ClientSession(timeout=TIMEOUT)
         self.logger = logging.getLogger("slack_sdk")
-        # At its usual level it would write every call's content down for a log that nobody keeps.
+        # At its default level it would format every call's content for a log that is not written.
         self.logger.setLevel(logging.INFO)
         self._common: dict[str, Any] = {
             "base_url": settings.api_base,
             "session": self.session,
             "logger": self.logger,
         }
-        self._kept: dict[tuple[str, str], Client] = {}
+        self._cached: dict[tuple[str, str], Client] = {}
 
     def bare(self, token: str | None = None) -> AsyncWebClient:
-        """For calls that are about no workspace's conversations."""
+        """A client without limits, for calls that concern no workspace's conversations."""
         return AsyncWebClient(token=token, retry_handlers=[Unhurried(), Again()], **self._common)
 
     def of(self, space: str, token: str, team: str = "") -> Client:
-        """A workspace's. `team` says which one is meant, for a token that is good in several."""
-        client = self._kept.get((space, token))
+        """The client of a workspace. `team` names the workspace for a token that is valid in several."""
+        client = self._cached.get((space, token))
         if client is None:
             handlers = [Unhurried(self.limits, space), Again()]
-            known = {"token": token, "team_id": team or None, "retry_handlers": handlers}
-            client = Client(self.limits, space, **known, **self._common)
-            self._kept[space, token] = client
-            if len(self._kept) > KEPT:
-                del self._kept[next(iter(self._kept))]
+            arguments = {"token": token, "team_id": team or None, "retry_handlers": handlers}
+            client = Client(self.limits, space, **arguments, **self._common)
+            self._cached[space, token] = client
+            if len(self._cached) > MOST_CACHED:
+                del self._cached[next(iter(self._cached))]
         return client
 
     def forget(self, space: str) -> None:
-        """Another installation: what its workspace has refused before says nothing any more."""
-        for key in [one for one in self._kept if one[0] == space]:
-            del self._kept[key]
+        """Drop a workspace's clients after another installation, with the methods that it has refused."""
+        for key in [key_cached for key_cached in self._cached if key_cached[0] == space]:
+            del self._cached[key]
 
     async def close(self) -> None:
         await self.session.close()

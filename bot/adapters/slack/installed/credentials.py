@@ -1,4 +1,4 @@
-"""What the operator has given the bot for Slack, and what is lacking. Asks nobody; imports nothing of Slack's."""
+"""The operator's credentials for Slack, and what is missing. Makes no call; imports nothing of Slack's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Of one app; "" for what is not there. Without a bot token it is only where others have installed it."""
+    """The credentials of one app; "" for a missing one. Without a bot token only OAuth installations are served."""
 
     bot: str = field(default="", repr=False)
     app: str = field(default="", repr=False)
@@ -23,8 +23,8 @@ class Credentials:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no log may hold."""
-        return tuple(one for one in (self.bot, self.app, self.signing, self.client_secret) if one)
+        """The values that must not appear in any log."""
+        return tuple(secret for secret in (self.bot, self.app, self.signing, self.client_secret) if secret)
 
     @property
     def installs(self) -> bool:
@@ -32,8 +32,8 @@ class Credentials:
         return bool(self.client_id and self.client_secret)
 
 
-def given(config: Config) -> Credentials:
-    """All that is there. Raises Sorry for one that cannot be right."""
+def configured(config: Config) -> Credentials:
+    """The configured credentials. Raises Sorry for one that cannot be right."""
     slack = config.slack
     variables = (
         slack.bot_token_env,
@@ -42,41 +42,41 @@ def given(config: Config) -> Credentials:
         slack.client_id_env,
         slack.client_secret_env,
     )
-    found = [(config.secret(name) or "").strip() for name in variables]
-    for variable, value in zip(variables, found, strict=True):
+    values = [(config.secret(name) or "").strip() for name in variables]
+    for variable, value in zip(variables, values, strict=True):
         if any(character.isspace() for character in value):
             raise Sorry("slack_run.token_refused", variable=variable)
-    # Each is often put where the other belongs.
-    for variable, value, others in ((variables[0], found[0], "xapp-"), (variables[1], found[1], "xox")):
+    # These two are often swapped.
+    for variable, value, others in ((variables[0], values[0], "xapp-"), (variables[1], values[1], "xox")):
         if value.startswith(others):
             raise Sorry(
                 "slack_run.swapped_bot" if others == "xapp-" else "slack_run.swapped_app", variable=variable
             )
-    return Credentials(*found)
+    return Credentials(*values)
 
 
 def needed(config: Config) -> Credentials | None:
-    """What its mode needs, None if nothing of it is there. Raises Sorry ("slack_run.…") where a part is lacking."""
-    slack, found = config.slack, given(config)
+    """The credentials that the mode needs, None if none are set. Raises Sorry ("slack_run.…") for missing ones."""
+    slack, credentials = config.slack, configured(config)
     if slack.mode == "socket":
-        if not found.bot and not found.app:
+        if not credentials.bot and not credentials.app:
             return None
-        if not found.app:
+        if not credentials.app:
             raise Sorry("slack_run.no_app_token", variable=slack.app_token_env)
-        if not found.bot:
+        if not credentials.bot:
             raise Sorry("slack_run.no_bot_token", variable=slack.bot_token_env)
-        return found
-    if not (found.bot or found.client_id or found.client_secret or found.signing):
+        return credentials
+    if not (credentials.bot or credentials.client_id or credentials.client_secret or credentials.signing):
         return None
-    if not found.signing:
+    if not credentials.signing:
         raise Sorry("slack_run.no_signing_secret", variable=slack.signing_secret_env)
-    if not found.bot and not found.installs:
+    if not credentials.bot and not credentials.installs:
         raise Sorry(
             "slack_run.no_workspace",
             variable=slack.bot_token_env,
             id=slack.client_id_env,
             secret=slack.client_secret_env,
         )
-    if bool(found.client_id) != bool(found.client_secret):
+    if bool(credentials.client_id) != bool(credentials.client_secret):
         raise Sorry("slack_run.half_client", id=slack.client_id_env, secret=slack.client_secret_env)
-    return found
+    return credentials

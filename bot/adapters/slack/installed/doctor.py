@@ -1,6 +1,6 @@
-"""The Slack part of `doctor`: asks Slack what it thinks of us, and says what to click for each fault.
+"""The Slack part of `doctor`: checks the app on Slack, and says what to click for each fault.
 
-Changes nothing there, and opens no socket: the bot may be running.
+Changes nothing there, and opens no socket, because the bot may be running.
 """
 
 from __future__ import annotations
@@ -34,34 +34,34 @@ HEALTH_S: Final = 2.0
 _NOBODY: Final = "slack_run.unreachable"
 
 
-async def examine(config: Config, given: Credentials, say: Words) -> list[Found]:
-    """Look at everything that can be asked with what is there."""
+async def examine(config: Config, credentials: Credentials, say: Words) -> list[Found]:
+    """Do all checks that these credentials permit."""
     clients = Clients(config.slack)
-    found: list[Found] = []
+    findings: list[Found] = []
     try:
         for look in (_bot, _way_in, _installs):
             try:
                 async with asyncio.timeout(LONGEST_S):
-                    async for one in look(clients, given, say):
-                        found.append(one)  # noqa: PERF401  (what came before a fault is shown, too)
+                    async for finding in look(clients, credentials, say):
+                        findings.append(finding)  # noqa: PERF401  (what came before a fault is shown, too)
             except Sorry as sorry:
-                found.append((False, say(sorry.key, **sorry.values)))
+                findings.append((False, say(sorry.key, **sorry.values)))
                 if sorry.key == _NOBODY:
                     break
             except TimeoutError:
-                found.append((False, say(_NOBODY, url=config.slack.api_base)))
+                findings.append((False, say(_NOBODY, url=config.slack.api_base)))
                 break
     finally:
         await clients.close()
-    return found
+    return findings
 
 
-async def _bot(clients: Clients, given: Credentials, say: Words) -> AsyncGenerator[Found, None]:
-    """The bot's token, what it may do, and how fast Slack answers."""
+async def _bot(clients: Clients, credentials: Credentials, say: Words) -> AsyncGenerator[Found, None]:
+    """The bot's token, its scopes, and Slack's latency."""
     settings = clients.settings
-    if not given.bot:
+    if not credentials.bot:
         return
-    client = clients.bare(given.bot)
+    client = clients.bare(credentials.bot)
     with as_sorry(settings):
         answer: Any = await client.auth_test()
     if not answer.get("bot_id"):
@@ -75,8 +75,8 @@ async def _bot(clients: Clients, given: Credentials, say: Words) -> AsyncGenerat
             where=answer.get("team"),
         ),
     )
-    for one in _scopes(answer.headers.get("x-oauth-scopes") or "", say):
-        yield one
+    for finding in _scopes(answer.headers.get("x-oauth-scopes") or "", say):
+        yield finding
     with as_sorry(settings):
         took = []
         for _ in range(CALLS):
@@ -89,41 +89,41 @@ async def _bot(clients: Clients, given: Credentials, say: Words) -> AsyncGenerat
 
 
 def _scopes(granted: str, say: Words) -> list[Found]:
-    """`granted` is what Slack writes into the head of every answer."""
-    held = {one.strip() for one in granted.split(",")}
-    if lacking := [one for one in BOT_SCOPES if one not in held]:
+    """`granted` is the header with the scopes of any response."""
+    granted_scopes = {name.strip() for name in granted.split(",")}
+    if lacking := [name for name in BOT_SCOPES if name not in granted_scopes]:
         return [(False, say("slack_doctor.scopes_lack", scopes=", ".join(lacking)))]
-    found: list[Found] = [(True, say("slack_doctor.scopes", n=len(BOT_SCOPES)))]
+    findings: list[Found] = [(True, say("slack_doctor.scopes", n=len(BOT_SCOPES)))]
     for key, scope in (("scope_public", PUBLIC), ("scope_customize", CUSTOMIZE)):
-        if scope not in held:
-            found.append((None, say(f"slack_doctor.{key}", scope=scope)))
-    return found
+        if scope not in granted_scopes:
+            findings.append((None, say(f"slack_doctor.{key}", scope=scope)))
+    return findings
 
 
-async def _way_in(clients: Clients, given: Credentials, say: Words) -> AsyncGenerator[Found, None]:
-    """How events come."""
+async def _way_in(clients: Clients, credentials: Credentials, say: Words) -> AsyncGenerator[Found, None]:
+    """How events arrive."""
     settings = clients.settings
     if settings.mode == "http":
-        yield _signed(settings, given, say)
+        yield _signed(settings, credentials, say)
         yield await _health(clients, say)
         return
-    if not given.app:
+    if not credentials.app:
         yield False, say("slack_run.no_app_token", variable=settings.app_token_env)
         return
     with as_sorry(settings, settings.app_token_env):
-        await clients.bare(given.app).apps_connections_open(app_token=given.app)
+        await clients.bare(credentials.app).apps_connections_open(app_token=credentials.app)
     yield True, say("slack_doctor.socket", variable=settings.app_token_env, n=settings.connections)
 
 
-def _signed(settings: SlackConfig, given: Credentials, say: Words) -> Found:
-    if not given.signing:
+def _signed(settings: SlackConfig, credentials: Credentials, say: Words) -> Found:
+    if not credentials.signing:
         return False, say("slack_run.no_signing_secret", variable=settings.signing_secret_env)
     host, port = settings.http_host, settings.http_port
     return True, say("slack_doctor.signed", variable=settings.signing_secret_env, host=host, port=port)
 
 
 async def _health(clients: Clients, say: Words) -> Found:
-    """Whether a bot is there, seen from this machine."""
+    """Whether a bot's server answers on this machine."""
     settings = clients.settings
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.http_host, settings.http_host)
     url = f"http://{host}:{settings.http_port}{HEALTH}"
@@ -140,11 +140,11 @@ async def _health(clients: Clients, say: Words) -> Found:
     )
 
 
-async def _installs(clients: Clients, given: Credentials, say: Words) -> AsyncGenerator[Found, None]:
-    """Whether workspaces can install the app; Slack lets nobody ask whether these two are right."""
+async def _installs(clients: Clients, credentials: Credentials, say: Words) -> AsyncGenerator[Found, None]:
+    """Whether workspaces can install the app; Slack has no call to verify these two."""
     settings = clients.settings
     names = {"id": settings.client_id_env, "secret": settings.client_secret_env}
-    if bool(given.client_id) != bool(given.client_secret):
+    if bool(credentials.client_id) != bool(credentials.client_secret):
         yield False, say("slack_run.half_client", **names)
-    elif given.installs and settings.mode == "http":
+    elif credentials.installs and settings.mode == "http":
         yield None, say("slack_doctor.installs", **names)

@@ -1,6 +1,6 @@
-"""What goes wrong between us and Slack: a sentence for the operator, or a fault in the words of `bot.adapters.surface`.
+"""Slack's faults as a sentence for the operator, or as a fault of `bot.adapters.surface`.
 
-Slack's names for it are those on each method's page of its documentation. Knows no run and no message.
+Slack's error codes are on each method's page of its documentation. Knows no run and no message.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bot.events import Sorry
 if TYPE_CHECKING:
     from bot.config import SlackConfig
 
-# Slack's documentation, "auth.test" and "apps.connections.open", errors: with these no later try succeeds, either.
+# Slack's documentation, "auth.test" and "apps.connections.open", errors: permanent ones.
 _SENTENCES: Final = {
     "invalid_auth": "slack_run.token_refused",
     "not_authed": "slack_run.token_refused",
@@ -35,11 +35,11 @@ _SENTENCES: Final = {
     "user_removed_from_team": "slack_run.removed",
 }
 NOT_IN_CHANNEL = frozenset({"not_in_channel", "channel_not_found"})
-"""Somebody may invite the bot; of a private channel where it is not, Slack says that there is none."""
+"""The bot has to be invited; of a private channel without the bot, Slack says that there is none."""
 NOWHERE = frozenset(
     {"account_inactive", "invalid_auth", "not_authed", "not_installed", "token_expired", "token_revoked"}
 )
-"""The bot can write nothing in the whole workspace."""
+"""The bot cannot write anywhere in the workspace."""
 NO_SCOPE = "missing_scope"
 _SHUT = (
     NOT_IN_CHANNEL
@@ -75,15 +75,15 @@ _PERHAPS_DONE = frozenset({"fatal_error", "internal_error", "request_timeout", "
 
 
 class Unsure(Unavailable):
-    """Nobody knows whether it was done."""
+    """Whether the call has succeeded is unknown."""
 
 
 class Conflict(NotEditable):
-    """The message is still being streamed, or no longer."""
+    """The message is still being streamed, or is not any more."""
 
 
 def code_of(fault: SlackApiError) -> str:
-    """Slack's word for what is wrong; "" if the answer was none of Slack's."""
+    """Slack's error code; "" if the response was none of Slack's."""
     response = fault.response
     data = response if isinstance(response, dict) else getattr(response, "data", None)
     code = data.get("error") if isinstance(data, dict) else ""
@@ -91,13 +91,13 @@ def code_of(fault: SlackApiError) -> str:
 
 
 def final(fault: SlackApiError) -> bool:
-    """Whether trying again with the same token is useless."""
+    """Whether no later try with the same token can succeed."""
     return code_of(fault) in _SENTENCES
 
 
 @contextmanager
 def as_sorry(settings: SlackConfig, variable: str = "") -> Generator[None]:
-    """Turn what slack_sdk and the network raise into a Sorry; `variable` names where the token stands."""
+    """Turn faults of slack_sdk and the network into Sorry; `variable` is the token's environment variable."""
     try:
         yield
     except SlackApiError as fault:
@@ -116,9 +116,9 @@ def as_sorry(settings: SlackConfig, variable: str = "") -> Generator[None]:
 
 @contextmanager
 def as_surface_faults() -> Iterator[None]:
-    """Turn what slack_sdk and the network raise into a surface's faults, and Unavailable.
+    """Turn faults of slack_sdk and the network into a surface's faults.
 
-    Without the cause: it may hold an address, and a response_url is a secret.
+    Without the cause: it may contain an address, and a response_url is a secret.
     """
     try:
         yield
@@ -126,14 +126,14 @@ def as_surface_faults() -> Iterator[None]:
         raise fault_of(getattr(fault.response, "status_code", 0) or 0, code_of(fault)) from None
     except SlackClientError as fault:
         raise Refused(type(fault).__name__) from None
-    except aiohttp.ClientConnectorError as fault:  # it was never sent
+    except aiohttp.ClientConnectorError as fault:  # nothing was sent
         raise Unavailable(type(fault).__name__) from None
     except (aiohttp.ClientError, OSError, TimeoutError) as fault:
         raise Unsure(type(fault).__name__) from None
 
 
 def fault_of(status: int, error: str) -> Exception:
-    """`error` is Slack's name for it, "" where it gave none."""
+    """The surface's fault for a response; `error` is Slack's code, "" where it gave none."""
     if error in _LATER or status == 429:
         return Unavailable(error or f"HTTP {status}")
     if error in _PERHAPS_DONE or status >= 500 or (not error and status == 200):

@@ -1,7 +1,6 @@
-"""Mode "http": where Slack posts signed requests, the pages on which workspaces install the app, and whether the bot is
-up.
+"""Mode "http": a server for Slack's signed requests, the pages for installing the app, and a health check.
 
-Knows no event. Meant to stand behind something that ends TLS: a proxy, or a load balancer that asks /health.
+Knows no event. It is meant to run behind a proxy or load balancer that terminates TLS.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _SIGNED: Final = ("Request-Timestamp", "Signature")
 MOST_BYTES: Final = 4 * 1024 * 1024
 """Of a request; Slack's own are far smaller."""
 LEAVE_S: Final = 3.0
-"""How long leaving waits for requests that are being answered; Slack gives up after as long."""
+"""How long `stop_receiving` waits for requests being answered; Slack gives up after as long."""
 
 TELL_S: Final = 60.0
 
@@ -59,7 +58,7 @@ _log = logging.getLogger(__name__)
 
 
 class Http:
-    """One server. `port` is the one that it got."""
+    """The server. `port` is the actual port."""
 
     def __init__(self, bolt: AsyncApp, settings: SlackConfig, oauth: AsyncOAuthFlow | None = None) -> None:
         self._bolt = bolt
@@ -68,10 +67,10 @@ class Http:
         self._runner: web.AppRunner | None = None
         self._leaving = asyncio.Event()
         self.port = 0
-        self._told = -TELL_S
+        self._logged_at = -TELL_S
 
     async def start(self) -> None:
-        """Raises Sorry where the address is taken or is none of this machine's."""
+        """Start listening. Raises Sorry where the address is in use or not this machine's."""
         app = web.Application(client_max_size=MOST_BYTES)
         app.router.add_post(EVENTS, self._event)
         app.router.add_get(HEALTH, self._health)
@@ -92,11 +91,11 @@ class Http:
         self.port = self._runner.addresses[0][1]
 
     async def run(self) -> None:
-        """Until `quiet`."""
+        """Wait until `stop_receiving`."""
         await self._leaving.wait()
 
     async def stop_receiving(self) -> None:
-        """Take nothing new in; what has come is still answered."""
+        """Receive nothing more; requests that have come are still answered."""
         self._leaving.set()
         if self._runner is not None:
             runner, self._runner = self._runner, None
@@ -105,22 +104,22 @@ class Http:
     async def _event(self, request: web.Request) -> web.StreamResponse:
         sent, signature = (request.headers.get(f"X-Slack-{name}", "0") for name in _SIGNED)
         if not (sent.isascii() and sent.isdecimal() and len(sent) < 16 and signature.isascii()):
-            return self._refused()  # the library's check fails over what is none
+            return self._refused()  # the library's check would raise
         try:
             asked = await to_bolt_request(request)
         except (ValueError, LookupError, AttributeError, TypeError):
             return web.Response(status=400)
         answer = await self._bolt.async_dispatch(asked)
         if answer.status == 404:
-            return web.Response()  # for nobody here, and not to come again
+            return web.Response()  # no listener; acknowledged, so that it does not come again
         if answer.status == 401:
             return self._refused()
         return await to_aiohttp_response(answer)
 
     def _refused(self) -> web.Response:
-        """Not signed by Slack, or too long ago. Told to the log now and then: anybody can call here."""
-        if time.monotonic() - self._told > TELL_S:
-            self._told = time.monotonic()
+        """The response to a request without a valid signature. Logged only now and then: anybody can call here."""
+        if time.monotonic() - self._logged_at > TELL_S:
+            self._logged_at = time.monotonic()
             _log.warning("a request was refused: it was not signed with our secret, or its time is not ours")
         return web.Response(status=401)
 
@@ -193,7 +192,7 @@ async def _failed(args: AsyncFailureArgs) -> BoltResponse:
     _log.info("an installation failed: %s", args.reason[:80])
     response: BoltResponse = await args.default.failure(args)
     say = _say(_language(args.request))
-    text = say("slack_run.page_failed", reason=args.reason[:80])  # anybody's words: they stand in the address
+    text = say("slack_run.page_failed", reason=args.reason[:80])  # untrusted: from the address
     response.body = _page(say, text, INSTALL, say("slack_run.page_again"))
     return response
 
@@ -211,8 +210,8 @@ def _page(say: Words, text: str, href: str, label: str) -> str:
 
 
 def _say(language: str) -> Words:
-    wanted = [one.partition(";")[0].strip().lower() for one in language.split(",")]
-    first = next((one for one in wanted if one[:2] in ("en", "pt")), "en")
+    wanted = [language_tag.partition(";")[0].strip().lower() for language_tag in language.split(",")]
+    first = next((language_tag for language_tag in wanted if language_tag[:2] in ("en", "pt")), "en")
     return words("pt-BR" if first.startswith("pt") else "en")
 
 

@@ -1,7 +1,6 @@
-"""What Slack lets an app ask: how fast in one channel, and how often of each method in one workspace.
+"""Slack's rate limits: of messages in one channel, and of each method in one workspace.
 
-Knows no message: whoever makes a call says in `bot.adapters.writer.urgency` how much somebody waits for it, and what
-somebody waits for goes first.
+Knows no message: callers set the urgency of a call in `bot.adapters.writer.urgency`; the most urgent goes first.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from typing import Final
 from bot.adapters.writer import Pace, Rank, urgency
 
 PACE: Final = Pace(edit_every_s=1.0, posts=4, posts_in_s=4.0)
-"""Of one channel. New messages: Slack lets one a second pass, and short bursts (its documentation, "Rate limits").
+"""Of one channel. New messages: Slack allows one a second, and short bursts (its documentation, "Rate limits").
 
 Edits: chat.update is counted per workspace only, 50 a minute, and chat.appendStream 100.
 """
 SPECIAL: Final = 300
-"""Calls a minute of what Slack gives no tier: "several hundred" for chat.postMessage, which each channel's writer holds
+"""Calls a minute of methods without a tier: "several hundred" for chat.postMessage, which each channel's writer limits
 to one a second.
 """
 # Calls a minute (Slack's documentation, "Rate limits"): tiers 2, 3 and 4.
@@ -33,13 +32,13 @@ _TIERS: Final = {
 PER_MINUTE: Final = {method: figure for figure, methods in _TIERS.items() for method in methods.split()}
 
 KEPT_BACK: Final = 0.25
-"""Of a full bucket, for messages that end: those which only go on leave it alone."""
+"""The share of a bucket that is reserved for the ends of messages; passing states do not use it."""
 MOST: Final = 5_000
-"""Buckets kept."""
+"""The most buckets in memory."""
 
 
 class Bucket:
-    """One method in one workspace. It holds half a minute's calls, and fills again evenly."""
+    """The bucket of one method in one workspace. It holds the calls of half a minute, and refills evenly."""
 
     def __init__(self, per_minute: float) -> None:
         self._a_second = per_minute / 60
@@ -54,11 +53,11 @@ class Bucket:
 
     @property
     def idle(self) -> bool:
-        """Nobody waits, and it is full: a new one would be the same."""
+        """Whether nothing waits and it is full, like a new one."""
         return not self._waiting and not self._promised and self._filled() >= self._holds
 
     def try_take(self) -> bool:
-        """Take room for one call if there is any at once; the next call made has it."""
+        """Reserve room for the next call, if there is any at once."""
         if self._waiting or self._free_in(Rank.FINAL) > 0:
             return False
         self._level -= 1
@@ -82,11 +81,11 @@ class Bucket:
             await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled():
-                self._level += 1  # its turn had come, and is not taken
+                self._level += 1  # its turn had come, and is not used
             raise
 
     def pause(self, seconds: float) -> None:
-        """Slack says that it was too much: nothing for so long."""
+        """After a 429: no calls for so long."""
         self._level, self._at = 0.0, max(self._at, self._now() + seconds)
         self._set_alarm()
 
@@ -123,7 +122,7 @@ class Bucket:
 
 
 class Limits:
-    """Every workspace's buckets, a method each. `per_minute` replaces the documented figures."""
+    """The buckets of all workspaces and methods. `per_minute` replaces the documented figures."""
 
     def __init__(self, per_minute: dict[str, float] | None = None) -> None:
         self._per_minute = {**PER_MINUTE, **(per_minute or {})}
@@ -133,9 +132,9 @@ class Limits:
         return len(self._buckets)
 
     def at(self, space: str, method: str) -> Bucket:
-        found = self._buckets.get((space, method))
-        if found is None:
+        bucket = self._buckets.get((space, method))
+        if bucket is None:
             if len(self._buckets) >= MOST:
-                self._buckets = {key: one for key, one in self._buckets.items() if not one.idle}
-            found = self._buckets[space, method] = Bucket(self._per_minute.get(method, SPECIAL))
-        return found
+                self._buckets = {key: old for key, old in self._buckets.items() if not old.idle}
+            bucket = self._buckets[space, method] = Bucket(self._per_minute.get(method, SPECIAL))
+        return bucket

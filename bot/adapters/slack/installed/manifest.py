@@ -1,4 +1,4 @@
-"""What the app asks of a workspace: scopes, events, commands and shortcuts, as docs/slack-manifest.yaml has them."""
+"""The app's scopes, events, commands and shortcuts, as in docs/slack-manifest.yaml."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ BOT_SCOPES: Final = (
     "im:write",
     "users:read",
 )
-"""Without any one of these something does not work."""
+"""The scopes that are all needed."""
 
 CUSTOMIZE: Final = "chat:write.customize"
-"""With it characters speak under their own names, where that is switched on."""
+"""Optional: characters speak under their own names, where that is switched on."""
 PUBLIC: Final = "chat:write.public"
-"""With it the bot answers also in channels that it was not invited to."""
+"""Optional: the bot also answers in channels that it was not invited to."""
 OPTIONAL_SCOPES: Final = (PUBLIC, CUSTOMIZE)
 ASKED_SCOPES: Final = tuple(sorted((*BOT_SCOPES, CUSTOMIZE)))
-"""Those that a workspace is asked for."""
+"""The scopes that an installation requests."""
 
 EVENTS: Final = (
     "agent_session_stopped",

@@ -1,8 +1,8 @@
-"""Socket Mode: several connections at once, each renewed when Slack says so, and what comes on them handed to Bolt.
+"""Socket Mode: several connections at once, each renewed when Slack says so; their envelopes go to Bolt.
 
-Knows no event: an envelope goes in, and what Bolt says of it goes back on the connection that it came on. Not
-slack_sdk's own loop, which tries a refused token and a used-up address for ever, closes a connection before there is
-another, and leaves tasks behind.
+Knows no event: Bolt's response to an envelope goes back on the same connection. It replaces slack_sdk's loop, which
+retries a refused token and a used address for ever, closes a connection before there is another, and leaves tasks
+behind.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from bot.config import SlackConfig
 
 HEARTBEAT_S: Final = 10.0
-"""A connection that answers no ping in half of it is dead."""
+"""The interval of pings; a connection that does not answer one within half of it is dead."""
 BACKOFF_S: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 LIVED_S: Final = 5.0
-"""A connection that held so long was a good one."""
+"""A connection that lasted so long resets the backoff."""
 FRESH_S: Final = 20.0
-"""How long an address may lie before it is used; it is good once, and soon no more (apps.connections.open)."""
+"""How long an unused address stays valid; it can be used once (apps.connections.open)."""
 LINGER_S: Final = 30.0
-"""How long a connection that is being renewed is still listened to: Slack closes it after some ten seconds."""
+"""How long a replaced connection is still read: Slack closes it after some ten seconds."""
 LEAVE_S: Final = 3.0
-"""How long leaving waits for what has just come."""
+"""How long `stop_receiving` waits for envelopes that have just come."""
 
 _ENVELOPE: Final = "envelope"
 _log = logging.getLogger(__name__)
@@ -67,12 +67,12 @@ class Sockets:
         self._leaving = asyncio.Event()
 
     async def admit(self) -> None:
-        """Ask whether the app token is good. Raises Sorry; the address that Slack gives is used by `run`."""
+        """Verify the app token. Raises Sorry; `run` uses the address that Slack returns."""
         with as_sorry(self._settings, self._settings.app_token_env):
             self._address = (await self._open(), time.monotonic())
 
     async def run(self) -> None:
-        """Hold the connections until `quiet`. Raises Sorry when Slack will have none any more."""
+        """Hold the connections until `stop_receiving`. Raises Sorry when Slack refuses them for good."""
         self._lines = [asyncio.create_task(self._line()) for _ in range(self._settings.connections)]
         try:
             await asyncio.gather(*self._lines)
@@ -80,10 +80,10 @@ class Sockets:
             await _cancelled(self._lines)
 
     async def stop_receiving(self) -> None:
-        """Take nothing new in; what has come is still acknowledged."""
+        """Receive nothing more; envelopes that have come are still acknowledged."""
         self._leaving.set()
         await _cancelled(self._lines)
-        if come := [one for one in self._tasks if one.get_name() == _ENVELOPE]:
+        if come := [task for task in self._tasks if task.get_name() == _ENVELOPE]:
             await asyncio.wait(come, timeout=LEAVE_S)
         with suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_S):
@@ -121,7 +121,7 @@ class Sockets:
             failed += 1
 
     async def _connection(self) -> bool:
-        """Listen on a new one until it ends; whether Slack wants it replaced, so that the next may follow at once."""
+        """Read a new connection until it ends; whether Slack wants it replaced, so that the next may follow at once."""
         assert self._client.session is not None
         socket = await self._client.session.ws_connect(
             await self._next_address(),
@@ -133,21 +133,21 @@ class Sockets:
         self._live.add(socket)
         greeted = False
         async for frame in socket:
-            if frame.type is not aiohttp.WSMsgType.TEXT or (said := _read(frame.data)) is None:
+            if frame.type is not aiohttp.WSMsgType.TEXT or (envelope := _read(frame.data)) is None:
                 continue
-            match said.get("type"):
+            match envelope.get("type"):
                 case "hello":
                     greeted = True
                     self._on_hello()
                 case "disconnect":
-                    return self._renewed(socket, str(said.get("reason")), greeted)
+                    return self._renewed(socket, str(envelope.get("reason")), greeted)
                 case _:
-                    self._begin(self._handle(socket, said), _ENVELOPE)
+                    self._begin(self._handle(socket, envelope), _ENVELOPE)
         self._live.discard(socket)
         return False
 
     def _renewed(self, socket: Socket, reason: str, greeted: bool) -> bool:
-        """Slack wants the connection back; until it takes it, it may still send."""
+        """Handle Slack's request for another connection; until it closes the old one, it may still send on it."""
         _log.info("Slack renews a socket (%s)", reason)
         self._begin(self._linger(socket), "lingering")
         if reason == "link_disabled":
@@ -158,8 +158,8 @@ class Sockets:
         try:
             async with asyncio.timeout(LINGER_S):
                 async for frame in socket:
-                    if frame.type is aiohttp.WSMsgType.TEXT and (said := _read(frame.data)) is not None:
-                        self._begin(self._handle(socket, said), _ENVELOPE)
+                    if frame.type is aiohttp.WSMsgType.TEXT and (envelope := _read(frame.data)) is not None:
+                        self._begin(self._handle(socket, envelope), _ENVELOPE)
         except TimeoutError:
             pass
         finally:
@@ -167,18 +167,18 @@ class Sockets:
             await socket.close()
 
     def _begin(self, doing: Any, name: str) -> None:
-        """Side by side: one slow envelope holds up no other."""
+        """Handle it in a task, so that a slow envelope does not delay others."""
         task = asyncio.create_task(doing, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _handle(self, socket: Socket, said: dict[str, Any]) -> None:
+    async def _handle(self, socket: Socket, envelope: dict[str, Any]) -> None:
         try:
-            request = SocketModeRequest.from_dict(said)
+            request = SocketModeRequest.from_dict(envelope)
             if request is None or not isinstance(request.payload, dict):
                 return
             response: BoltResponse = await run_async_bolt_app(self._bolt, request)
-        except Exception as fault:  # nothing that Slack sends may end the connection
+        except Exception as fault:  # no envelope may end the connection
             _log.error("an envelope could not be read: %s", type_and_trace(fault))
             return
         if response.status not in (200, 404):
@@ -193,21 +193,21 @@ class Sockets:
 
 
 def _payload(response: BoltResponse) -> dict[str, Any]:
-    """What goes back with an acknowledgement."""
+    """The payload of an acknowledgement."""
     if not response.body:
         return {}
     if response.headers.get("content-type", [""])[0].startswith("application/json"):
-        given: Any = json.loads(response.body)
-        return given if isinstance(given, dict) else {}
+        payload: Any = json.loads(response.body)
+        return payload if isinstance(payload, dict) else {}
     return {"text": response.body}
 
 
 def _read(text: str) -> dict[str, Any] | None:
     try:
-        given: Any = json.loads(text)
+        message: Any = json.loads(text)
     except ValueError:
-        given = None
-    return given if isinstance(given, dict) else None
+        message = None
+    return message if isinstance(message, dict) else None
 
 
 async def _cancelled(tasks: list[asyncio.Task[Any]]) -> None:

@@ -1,8 +1,7 @@
-"""Which token is good in which workspace, who the bot is there, whose requests are let in, and the workspace as one run
-reaches it.
+"""The workspaces of the app: their tokens, the bot's identity, the authorization of events, and calls of one run.
 
-Knows no event and no listener. One workspace is that of the configured token, all others are the installation store's,
-which is in our own database: slack_sdk's stores do the work; their transactions are ours, so that they wait their turn.
+Knows no event and no listener. The configured token has one workspace; all others are in the installation store, which
+is slack_sdk's on our own database, with our transactions, so that they wait for their turn.
 """
 
 from __future__ import annotations
@@ -33,28 +32,26 @@ if TYPE_CHECKING:
     from bot.adapters.slack.installed.clients import Clients
     from storage.db import Database
 
-KEPT_S: Final = 60.0
-"""How long a workspace's installation is taken for granted before the store is asked again."""
+CACHED_S: Final = 60.0
+"""How long a workspace's installation is cached."""
 MOST: Final = 1_000
-"""Installations kept in memory."""
+"""The most installations in memory."""
 NAME: Final = "Sutradhar"
-"""What the bot is called where only its ids are known."""
+"""The bot's name where only its ids are known."""
 STATE_S: Final = 600
-"""How long somebody may take to agree to an installation."""
+"""How long a person may take to agree to an installation."""
 NAMELESS_S: Final = 600.0
-"""So long no other name is tried in a workspace that has refused one."""
+"""How long no speaker's name is used in a workspace that has refused one."""
 LIBRARY: Final = logging.getLogger("slack_sdk.oauth")
 PREFIX: Final = "SLACK_"
-"""Of variables that Bolt reads by itself; by a client's id and secret it would begin to keep installations in files."""
+"""The prefix of variables that Bolt reads itself; with a client id and secret it would store installations in files."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Me:
-    """The bot in one workspace: its user id, its bot id, the workspace's id ("" where it is an organisation's),
-    and what it is called.
-    """
+    """The bot in one workspace: its user id, its bot id, the workspace's id ("" for an organisation), and its name."""
 
     user: str
     bot: str
@@ -64,7 +61,7 @@ class Me:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What the app was given. `org`: in every workspace of the enterprise. `place` is what people call it."""
+    """An installation of the app. `org`: in every workspace of the enterprise. `place` is the workspace's name."""
 
     token: str
     user: str
@@ -76,7 +73,7 @@ class Installed:
     place: str = ""
 
     def covers(self, team: str, enterprise: str) -> bool:
-        """Whether this token is good there."""
+        """Whether the token is valid there."""
         if self.org:
             return bool(enterprise) and enterprise == self.enterprise
         return bool(team) and team == self.team
@@ -86,7 +83,7 @@ class Installed:
 
 
 class Installations(Protocol):
-    """What was installed by OAuth."""
+    """The installations by OAuth."""
 
     async def find(self, team: str, enterprise: str) -> Installed | None: ...
 
@@ -99,103 +96,105 @@ class Workspaces:
         self._token = token
         self._own: Installed | None = None
         self._installations = installations
-        self._found: dict[tuple[str, str], tuple[float, Installed]] = {}
+        self._cached: dict[tuple[str, str], tuple[float, Installed]] = {}
         self._users: dict[tuple[str, str], str] = {}
         self._nameless: dict[str, float] = {}
 
     @property
     def own(self) -> Installed | None:
-        """Where the configured token is good, once `learn` has asked."""
+        """The installation of the configured token, once `learn` has asked for it."""
         return self._own
 
     async def learn(self) -> Installed:
-        """Ask Slack whose the configured token is. Raises Sorry ("slack_run.…") if it is nobody's."""
+        """Ask Slack for the installation of the configured token. Raises Sorry ("slack_run.…") if it is invalid."""
         with as_sorry(self._clients.settings):
-            said: Any = await self._clients.bare(self._token).auth_test()
-        if not said.get("bot_id"):
+            answer: Any = await self._clients.bare(self._token).auth_test()
+        if not answer.get("bot_id"):
             raise Sorry("slack_run.no_bot", variable=self._clients.settings.bot_token_env)
-        org = bool(said.get("is_enterprise_install"))
+        org = bool(answer.get("is_enterprise_install"))
         self._own = Installed(
             self._token,
-            user=said["user_id"],
-            bot=said["bot_id"],
-            team="" if org else said["team_id"],
-            enterprise=said.get("enterprise_id") or "",
+            user=answer["user_id"],
+            bot=answer["bot_id"],
+            team="" if org else answer["team_id"],
+            enterprise=answer.get("enterprise_id") or "",
             org=org,
-            name=said.get("user") or NAME,
-            place=said.get("team") or "",
+            name=answer.get("user") or NAME,
+            place=answer.get("team") or "",
         )
         return self._own
 
     async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
-        """Who speaks to Slack for this workspace, within its limits. Raises PlaceClosed where it is not installed."""
-        found = await self.installed(team, enterprise)
-        if found is None:
+        """The client of this workspace, within its limits. Raises PlaceClosed where the app is not installed."""
+        installation = await self.installed(team, enterprise)
+        if installation is None:
             raise PlaceClosed("not_installed")
-        return self._clients.of(team or enterprise, found.token, team if found.org else "")
+        return self._clients.of(team or enterprise, installation.token, team if installation.org else "")
 
     @asynccontextmanager
     async def calling(self, team: str, enterprise: str = "") -> AsyncIterator[AsyncWebClient]:
-        """Its client. What goes wrong inside is raised as a fault of a surface, or Unavailable."""
+        """The workspace's client. Faults inside are raised as those of a surface."""
         client = await self.client(team, enterprise)
         with as_surface_faults():
             yield client
 
     async def me(self, team: str, enterprise: str = "") -> Me:
-        """Who the bot is there. Raises PlaceClosed where the app is not installed."""
-        found = await self.installed(team, enterprise)
-        if found is None:
+        """The bot's identity there. Raises PlaceClosed where the app is not installed."""
+        installation = await self.installed(team, enterprise)
+        if installation is None:
             raise PlaceClosed("not_installed")
-        user = self._users.get((team, enterprise), found.user) if found.org else found.user
-        return Me(user, found.bot, team, found.name)
+        user = (
+            self._users.get((team, enterprise), installation.user) if installation.org else installation.user
+        )
+        return Me(user, installation.bot, team, installation.name)
 
     def names(self, space: str) -> bool:
-        """Whether messages may be posted there under other names, as far as is known."""
+        """Whether messages may be posted there under speakers' names, as far as is known."""
         return time.monotonic() >= self._nameless.get(space, 0.0)
 
     def nameless(self, space: str) -> bool:
-        """Note that they may not: for a while none is tried. Whether that is news since the start."""
+        """Take note that they may not: for a while none is tried. Whether this is the first time since the start."""
         new = space not in self._nameless
         self._nameless[space] = time.monotonic() + NAMELESS_S
         return new
 
     def note(self, team: str, enterprise: str, user: str) -> None:
-        """An event says what the bot of an organisation's installation is called in this workspace."""
+        """Store the bot's user id in a workspace of an organisation's installation, as an event names it."""
         self._users.pop((team, enterprise), None)
         self._users[team, enterprise] = user
         if len(self._users) > MOST:
             del self._users[next(iter(self._users))]
 
     async def installed(self, team: str, enterprise: str = "") -> Installed | None:
-        """Raises StorageFault if the store cannot be asked."""
+        """The installation for a workspace, None if there is none. Raises StorageFault."""
         if self._own is not None and self._own.covers(team, enterprise):
             return self._own
         if self._installations is None:
             return None
         key, now = (team, enterprise), time.monotonic()
-        kept = self._found.get(key)
-        if kept is not None and now - kept[0] < KEPT_S:
-            return kept[1]
-        found = await self._installations.find(team, enterprise)
-        self._found.pop(key, None)
-        if found is not None:
-            self._found[key] = now, found
-            if len(self._found) > MOST:
-                del self._found[next(iter(self._found))]
-        return found
+        cached = self._cached.get(key)
+        if cached is not None and now - cached[0] < CACHED_S:
+            return cached[1]
+        installation = await self._installations.find(team, enterprise)
+        self._cached.pop(key, None)
+        if installation is not None:
+            self._cached[key] = now, installation
+            if len(self._cached) > MOST:
+                del self._cached[next(iter(self._cached))]
+        return installation
 
     def forget(self, team: str, enterprise: str = "") -> None:
-        """The app was removed or installed anew: what is known is no good. No team: all of the enterprise."""
-        for known in (self._found, self._users):
-            for key in list(known):
+        """Drop the cache of a workspace after a removal or a new installation; without team that of the enterprise."""
+        for cache in (self._cached, self._users):
+            for key in list(cache):
                 if (key[0] == team and team) or (not team and key[1] == enterprise):
-                    del known[key]
+                    del cache[key]
         self._clients.forget(team or enterprise)
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """One, as its runs reach it: the client is asked for at every call, for tokens change while runs go on.
+    """A workspace for one run: the client is looked up at each call, because tokens may change during the run.
 
     `team` is "" where only the enterprise is known.
     """
@@ -216,7 +215,7 @@ class Workspace:
         return await self.workspaces.me(self.team, self.enterprise)
 
     async def permalink(self, channel: str, ts: str) -> str:
-        """A message's address; "" where Slack tells none, as of a message that is gone."""
+        """A message's address; "" if there is none, as for a deleted message."""
         try:
             async with self.calling() as client:
                 answer = await client.chat_getPermalink(channel=channel, message_ts=ts)
@@ -227,7 +226,7 @@ class Workspace:
 
 
 class States(AsyncSQLAlchemyOAuthStateStore):
-    """Forgets those that nobody came back with."""
+    """OAuth states; expired ones are deleted."""
 
     async def async_issue(self, *args: Any, **kwargs: Any) -> str:
         async with self.engine.begin() as connection:
@@ -237,13 +236,13 @@ class States(AsyncSQLAlchemyOAuthStateStore):
 
 
 class Store:
-    """What was installed by OAuth. Raises StorageFault where the database cannot be used."""
+    """The store of installations by OAuth. Raises StorageFault where the database cannot be used."""
 
     def __init__(self, database: Database, client_id: str) -> None:
-        # What slack_sdk's stores use of an engine. On SQLite a transaction of an engine of their own would poll for the
-        # write lock, even to read.
+        # The part of an engine that slack_sdk's stores use. With an engine of their own, transactions on SQLite would
+        # poll for the write lock, even to read.
         turns: Any = SimpleNamespace(begin=database.write, connect=database.read)
-        LIBRARY.setLevel(logging.INFO)  # at its usual level it would make lines of tokens that nobody writes
+        LIBRARY.setLevel(logging.INFO)  # at its default level it would format lines with tokens
         self.installations = AsyncSQLAlchemyInstallationStore(client_id, turns, logger=LIBRARY)
         self.states = States(STATE_S, turns, logger=LIBRARY)
 
@@ -251,22 +250,22 @@ class Store:
         """The workspace's own installation, else that of its organisation."""
         places = [(team, False)] if team else []
         for workspace, org in [*places, ("", True)] if enterprise else places:
-            found = await self.installations.async_find_bot(
+            installation = await self.installations.async_find_bot(
                 enterprise_id=enterprise or None, team_id=workspace or None, is_enterprise_install=org
             )
-            if found is not None:
+            if installation is not None:
                 return Installed(
-                    found.bot_token,
-                    user=found.bot_user_id or "",
-                    bot=found.bot_id or "",
-                    team=found.team_id or "",
-                    enterprise=found.enterprise_id or "",
-                    org=bool(found.is_enterprise_install),
+                    installation.bot_token,
+                    user=installation.bot_user_id or "",
+                    bot=installation.bot_id or "",
+                    team=installation.team_id or "",
+                    enterprise=installation.enterprise_id or "",
+                    org=bool(installation.is_enterprise_install),
                 )
         return None
 
     async def remove(self, team: str, enterprise: str, *, users: tuple[str, ...] = ()) -> None:
-        """Forget the installation, or only what `users` were given by it."""
+        """Delete the installation, or only the tokens of `users`."""
         where: dict[str, Any] = {"enterprise_id": enterprise or None, "team_id": team or None}
         for user in users:
             await self.installations.async_delete_installation(**where, user_id=user)
@@ -278,21 +277,23 @@ class Store:
 def bolt_app(
     workspaces: Workspaces, client: AsyncWebClient, signing_secret: str, *, uninstalled: str = ""
 ) -> AsyncApp:
-    """An app that listens to nothing yet. `client` gives the requests' own their address and session.
+    """An app without listeners. `client` provides address and session for the clients of requests.
 
-    `uninstalled` is said where a command comes from a workspace that nobody has installed it in.
+    `uninstalled` is the answer to commands from a workspace without an installation.
     """
     logger = logging.getLogger("slack_bolt")
-    # At a lower level it would write down the content of what it refuses, and what every listener decides.
+    # At a lower level it would log the content of refused requests, and the decision of every listener.
     logger.setLevel(logging.WARNING)
 
     async def note(body: dict[str, Any], next: Callable[[], Awaitable[None]]) -> None:
-        """Events say as whom the app hears of them; an organisation's installation has one user for each workspace."""
+        """Take note of the bot's user id, which in an organisation's installation is another in each workspace."""
         match body:
-            case {"authorizations": [{"is_enterprise_install": True, "user_id": str(user)} as one, *_]}:
+            case {
+                "authorizations": [{"is_enterprise_install": True, "user_id": str(user)} as authorization, *_]
+            }:
                 team, enterprise = (
                     body.get("context_team_id") or body.get("team_id"),
-                    one.get("enterprise_id"),
+                    authorization.get("enterprise_id"),
                 )
                 workspaces.note(str(team or ""), str(enterprise or ""), user)
         await next()
@@ -305,9 +306,9 @@ def bolt_app(
             before_authorize=note,
             authorize=cast(Any, _Installed(workspaces)),
             signing_secret=signing_secret,
-            # What a listener does until the request is kept comes before the acknowledgement.
+            # The acknowledgement comes after the listener, that is once the request is stored.
             process_before_response=True,
-            # Its own message that somebody deletes is the bot's business; the listeners leave out what it says.
+            # The deletion of its own messages concerns the bot; the listeners ignore its own words.
             ignoring_self_events_enabled=False,
             user_facing_authorize_error_message=uninstalled or None,
             attaching_function_token_enabled=False,
@@ -316,7 +317,7 @@ def bolt_app(
 
 
 class _Installed(AsyncAuthorize):
-    """Lets in what comes from a workspace that has the app; asks Slack nothing, for each event waits for this."""
+    """Authorizes events of workspaces with an installation; makes no call, because each event waits for this."""
 
     def __init__(self, workspaces: Workspaces) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -331,22 +332,22 @@ class _Installed(AsyncAuthorize):
         **_: object,
     ) -> AuthorizeResult | None:
         team, enterprise = team_id or "", enterprise_id or ""
-        found = await self._workspaces.installed(team, enterprise)
-        if found is None:
+        installation = await self._workspaces.installed(team, enterprise)
+        if installation is None:
             return None
         return AuthorizeResult(
             enterprise_id=enterprise_id,
             team_id=team_id,
             bot_user_id=(await self._workspaces.me(team, enterprise)).user,
-            bot_id=found.bot,
-            bot_token=found.token,
+            bot_id=installation.bot,
+            bot_token=installation.token,
             user_id=user_id,
         )
 
 
 @contextmanager
 def _unread(prefix: str) -> Generator[None]:
-    """Without these variables meanwhile. Nothing else runs in between: nothing is awaited."""
+    """Hide these environment variables meanwhile. Nothing else runs in between, because nothing is awaited."""
     taken = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith(prefix)}
     try:
         yield

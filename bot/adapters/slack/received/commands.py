@@ -1,9 +1,8 @@
-"""How people call the bot other than by a message: slash commands and shortcuts.
+"""Slash commands and shortcuts of Slack.
 
-/sutradhar is a command with any verb after it, and there is one for each work. Slack shows a command no options and
-completes no names: what follows it is a line as in the terminal. The shortcuts: "Ask about this message", whose text
-becomes part of the question, and one for a question from anywhere, which is answered in the asker's direct conversation
-with the bot.
+/sutradhar is a command for any verb, and there is one for each work. Slack has no options and no completions for
+commands: the text is a line as in the terminal. The shortcuts: "Ask about this message", whose text becomes part of the
+question, and one for a question from anywhere, which is answered in the asker's direct conversation with the bot.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from bot.adapters.slack.placing import (
     Body,
     Location,
     event_of,
+    location_of_command,
+    location_of_interaction,
     response_url,
-    spot_of_command,
-    spot_of_interaction,
     text_of,
 )
 from bot.adapters.slack.received import setup, windows
 from bot.adapters.slack.received.intake import Ack
-from bot.adapters.slack.received.line import heard
+from bot.adapters.slack.received.line import text_without_mention
 from bot.adapters.slack.text.help import COMMAND, SETUP
 from bot.adapters.surface import OWN, PlaceClosed
 from bot.command_line import Parsed, parse
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
     from bot.adapters.slack.text.page import Block
 
 ACK_S: Final = 2.5
-"""Slack waits half a second longer for us, and then tells the person that the command has failed."""
+"""Slack waits half a second longer, and then tells the person that the command has failed."""
 _HELP: Final = "help"
 
 WORK, SHELF = "work", "shelf"
@@ -58,38 +57,38 @@ WORK, SHELF = "work", "shelf"
 OPTIONS, VALUE_CHARS = 100, 150
 """Of a menu, and the characters of an option's value (Slack's documentation, "Select menu element")."""
 WAIT_S = 1.5
-"""How long is waited for Slack, which itself waits three seconds for us."""
+"""How long to wait for Slack, which itself waits three seconds for an acknowledgement."""
 MOST = 8_192
-"""Conversations that are remembered."""
+"""The most direct conversations in memory."""
 
 _log = logging.getLogger(__name__)
 
 
 def listen(bolt: AsyncApp, intake: Intake) -> None:
-    # One listener: Bolt asks them one after another, and that is most of what it takes.
+    # One listener for all: Bolt tries listeners one after another, which takes most of the time.
     bolt.command(re.compile(rf"\A({'|'.join(COMMANDS)})\Z"))(Invoked(intake).on_command)
     doing = Shortcuts(intake)
 
-    def _here(body: Body, context: AsyncBoltContext) -> Location:
-        return spot_of_interaction(body, context.team_id, context.enterprise_id)
+    def location_in(body: Body, context: AsyncBoltContext) -> Location:
+        return location_of_interaction(body, context.team_id, context.enterprise_id)
 
     async def about(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
         await ack()
-        intake.later(doing.about(body, _here(body, context)))
+        intake.later(doing.about(body, location_in(body, context)))
 
     async def ask(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
         await ack()
-        intake.later(doing.ask(body, _here(body, context)))
+        intake.later(doing.ask(body, location_in(body, context)))
 
     def on_message(row: Verb) -> Callable[..., Awaitable[None]]:
         async def called(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
-            await doing.on_message(row, body, _here(body, context), ack)
+            await doing.on_message(row, body, location_in(body, context), ack)
 
         return called
 
     async def asked(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
-        here = _here(body, context)
-        await windows.taken(intake, here, ack, doing.asked(body, here, ack))
+        location = location_in(body, context)
+        await windows.taken(intake, location, ack, doing.asked(body, location, ack))
 
     bolt.shortcut({"type": "message_action", "callback_id": ASK_ABOUT})(about)
     bolt.shortcut({"type": "shortcut", "callback_id": ASK})(ask)
@@ -99,53 +98,53 @@ def listen(bolt: AsyncApp, intake: Intake) -> None:
 
 
 class Invoked:
-    """One per process. A command comes once only, so it is acknowledged in time even if it is not kept by then."""
+    """Handles commands; one per process. Slack sends a command once, so it is acknowledged in time, stored or not."""
 
     def __init__(self, intake: Intake, *, ack_s: float = ACK_S) -> None:
         self._intake = intake
         self._ack_s = ack_s
 
     async def on_command(self, body: dict[str, Any], context: AsyncBoltContext, ack: AsyncAck) -> None:
-        here = spot_of_command(body, context.team_id, context.enterprise_id)
-        taking = self._intake.later(self.take(here, body, ack))
+        location = location_of_command(body, context.team_id, context.enterprise_id)
+        taking = self._intake.later(self.take(location, body, ack))
         await asyncio.wait({taking}, timeout=self._ack_s)
         await ack()
 
-    async def take(self, here: Location, body: Body, ack: Ack) -> None:
-        """Returns when what the command asks for is kept, or refused."""
+    async def take(self, location: Location, body: Body, ack: Ack) -> None:
+        """Handle a command; returns when its request is stored, or refused."""
         intake, url = self._intake, response_url(body)
         trigger = text_of(body, "trigger_id")
         event = event_of("command", trigger)
-        async with intake.reporting_faults(here, response_url=url):
+        async with intake.reporting_faults(location, response_url=url):
             line = line_of(text_of(body, "command"), text_of(body, "text"))
             if line.lower() == f"/{SETUP}":
-                intake.count(here)
-                intake.later(setup.tell_checklist(self._intake, here, url))
+                intake.count(location)
+                intake.later(setup.tell_checklist(self._intake, location, url))
                 return
             asked = _parsed(line)
             row = asked.verb
             assert row is not None, "the line has a slash"
             if _lacks_text(row, asked):
-                intake.later(self._ask(here, event, trigger, row, asked, url))
+                intake.later(self._ask(location, event, trigger, row, asked, url))
             else:
-                made = Invocation(row, asked.text, asked.options)
-                await intake.perform(here, event, made, ack, response_url=url)
+                invocation = Invocation(row, asked.text, asked.options)
+                await intake.perform(location, event, invocation, ack, response_url=url)
 
     async def _ask(
-        self, here: Location, event: str, trigger: str, row: Verb, asked: Parsed, url: str
+        self, location: Location, event: str, trigger: str, row: Verb, asked: Parsed, url: str
     ) -> None:
-        """Open a window for what is missing; Slack waits three seconds for it, too."""
+        """Open a window for the missing text, within three seconds."""
         intake = self._intake
-        async with intake.reporting_faults(here, response_url=url):
+        async with intake.reporting_faults(location, response_url=url):
             if row.rewords:
-                await windows.reword(intake, trigger, here, event, row, asked.text)
+                await windows.reword(intake, trigger, location, event, row, asked.text)
             else:
                 lacking = PendingForm(row.work, row.name, options=asked.options)
-                await windows.ask(intake, trigger, here, event, lacking, form=True)
+                await windows.ask(intake, trigger, location, event, lacking, form=True)
 
 
 def line_of(command: str, text: str) -> str:
-    """The line of the terminal that a command and what follows it are the same as."""
+    """The line of the terminal that stands for a command and its text."""
     text = text.strip()
     if command == COMMAND:
         return f"/{text.removeprefix('/').lstrip()}" if text else f"/{_HELP}"
@@ -156,7 +155,7 @@ def line_of(command: str, text: str) -> str:
 
 
 def _parsed(line: str) -> Parsed:
-    """What the line asks for, also where nothing but the text is missing. Raises Sorry."""
+    """The parsed line, also where only the text is missing. Raises Sorry."""
     try:
         asked = parse(line)
     except Sorry as sorry:
@@ -188,23 +187,23 @@ class Shortcuts:
         self._intake = intake
         self._known: OrderedDict[tuple[str, str], str] = OrderedDict()
 
-    async def about(self, body: Body, here: Location) -> None:
-        """Open a window for a question about the message, which is answered in that message's thread."""
+    async def about(self, body: Body, location: Location) -> None:
+        """Open a window for a question about the message, to be answered in that message's thread."""
         intake, message = self._intake, body.get("message") or {}
-        async with intake.reporting_faults(here, response_url=response_url(body)):
-            say = await intake.words(here)
-            text = await heard(
-                str(message.get("text") or ""), "", lambda user: intake.people.name(here, user)
+        async with intake.reporting_faults(location, response_url=response_url(body)):
+            say = await intake.words(location)
+            text = await text_without_mention(
+                str(message.get("text") or ""), "", lambda user: intake.people.name(location, user)
             )
             quoted = quotation(text)
             if not quoted:
-                await intake.tell(here, say("edge.no_text"), response_url(body))
+                await intake.tell(location, say("edge.no_text"), response_url(body))
                 return
             await windows.ask(
                 intake,
                 str(body.get("trigger_id") or ""),
-                await self._answered_at(body, here),
-                event_of("shortcut", str(body.get("action_ts")), here.user),
+                await self._answered_at(body, location),
+                event_of("shortcut", str(body.get("action_ts")), location.user),
                 PendingForm(*commands.plain_verb(DEFAULT_WORK), after=f"\n\n{quoted}"),
                 title=say("slack_window.about"),
                 label=say("edge.about_label"),
@@ -212,37 +211,37 @@ class Shortcuts:
                 required=False,
             )
 
-    async def _answered_at(self, body: Body, here: Location) -> Location:
-        """Where the message stands, or with the asker alone if the bot cannot write there."""
+    async def _answered_at(self, body: Body, location: Location) -> Location:
+        """The message's thread, or the asker's direct conversation if the bot cannot write there."""
         message = body.get("message") or {}
-        if await self._within(here):
+        if await self._within(location):
             ts = str(message.get("thread_ts") or message.get("ts") or body.get("message_ts") or "")
-            return replace(here, thread=ts)
-        return replace(here, channel=await self._direct(here), thread="")
+            return replace(location, thread=ts)
+        return replace(location, channel=await self._direct(location), thread="")
 
-    async def on_message(self, row: Verb, body: Body, here: Location, ack: Ack) -> None:
-        """Do what a verb that is a message's shortcut says with the run whose message that is, in its thread."""
+    async def on_message(self, row: Verb, body: Body, location: Location, ack: Ack) -> None:
+        """Perform a verb from a message's shortcuts on that message's run, in its thread."""
         intake, ts = self._intake, text_of(body, "message", "ts") or text_of(body, "message_ts")
-        here = replace(here, thread=here.thread or ts)
+        location = replace(location, thread=location.thread or ts)
 
         async def asked() -> Invocation:
-            held = await intake.thread_row(here)
-            channel = held.channel if held is not None else here.channel
-            return await intake.called_on_message(here, row, (ts, OWN + ts), channel)
+            held = await intake.thread_row(location)
+            channel = held.channel if held is not None else location.channel
+            return await intake.called_on_message(location, row, (ts, OWN + ts), channel)
 
-        event = event_of("shortcut", str(body.get("action_ts")), here.user)
-        await intake.perform(here, event, asked, ack, response_url=response_url(body))
+        event = event_of("shortcut", str(body.get("action_ts")), location.user)
+        await intake.perform(location, event, asked, ack, response_url=response_url(body))
 
-    async def ask(self, body: Body, here: Location) -> None:
+    async def ask(self, body: Body, location: Location) -> None:
         """Open the window for a question from anywhere."""
         intake = self._intake
-        async with intake.reporting_faults(here):
-            await open_ask(intake, here, str(body.get("trigger_id") or ""))
-            await self._direct(here)  # known by the time that it is needed
+        async with intake.reporting_faults(location):
+            await open_ask(intake, location, str(body.get("trigger_id") or ""))
+            await self._direct(location)  # in memory by the time that it is needed
 
-    async def asked(self, body: Body, here: Location, ack: AsyncAck) -> None:
-        """The window comes back: what is wrong with it is said in it, and it stays open."""
-        say = await self._intake.words(here)
+    async def asked(self, body: Body, location: Location, ack: AsyncAck) -> None:
+        """Handle the submitted window; it stays open and shows what is wrong with it, if anything."""
+        say = await self._intake.words(location)
         values = body["view"]["state"]["values"]
         work, shelf = _chosen(values, WORK) or DEFAULT_WORK, _chosen(values, SHELF)
         text = windows.typed(body).strip()
@@ -253,40 +252,42 @@ class Shortcuts:
         if shelf and row.option(SHELF) is None:
             await windows.wrong(ack, say("slack_window.no_shelf", work=_named(say, work)), SHELF)
             return
-        channel = await self._direct(here)
+        channel = await self._direct(location)
         if not channel:
             await windows.wrong(ack, say("slack_window.no_direct"))
             return
         options: dict[str, OptionValue] = {SHELF: shelf} if shelf else {}
-        there, asked = replace(here, channel=channel), Invocation(row, text, options)
-        await windows.perform(self._intake, body, there, asked, ack)
+        answer_location, asked = replace(location, channel=channel), Invocation(row, text, options)
+        await windows.perform(self._intake, body, answer_location, asked, ack)
 
-    async def _direct(self, here: Location) -> str:
-        """The direct conversation of `here.user` with the bot; "" where Slack does not say in time."""
-        key = here.space, here.user
+    async def _direct(self, location: Location) -> str:
+        """The direct conversation of `location.user` with the bot; "" if Slack does not answer in time."""
+        key = location.space, location.user
         if key in self._known:
             self._known.move_to_end(key)
             return self._known[key]
-        said = await self._ask(here, "conversations.open", {"users": here.user})
-        if channel := str((said.get("channel") or {}).get("id") or ""):
+        answer = await self._ask(location, "conversations.open", {"users": location.user})
+        if channel := str((answer.get("channel") or {}).get("id") or ""):
             self._known[key] = channel
             if len(self._known) > MOST:
                 self._known.popitem(last=False)
         return channel
 
-    async def _within(self, here: Location) -> bool:
-        """Whether the bot is in the channel that `here` is in; also if Slack does not say in time."""
-        said = await self._ask(here, "conversations.info", {"channel": here.channel})
-        if not said:
+    async def _within(self, location: Location) -> bool:
+        """Whether the bot is in the channel that `location` is in; also if Slack does not say in time."""
+        answer = await self._ask(location, "conversations.info", {"channel": location.channel})
+        if not answer:
             return True
-        channel = said.get("channel") or {}
-        return bool(said.get("ok")) and bool(channel.get("is_member") or channel.get("is_im"))
+        channel = answer.get("channel") or {}
+        return bool(answer.get("ok")) and bool(channel.get("is_member") or channel.get("is_im"))
 
-    async def _ask(self, here: Location, method: str, args: dict[str, Any]) -> dict[str, Any]:
-        """Slack's answer, also if it is a refusal; {} where there is none."""
+    async def _ask(self, location: Location, method: str, args: dict[str, Any]) -> dict[str, Any]:
+        """Slack's response, also a refusal; {} if there is none."""
         try:
             async with asyncio.timeout(WAIT_S):
-                client: AsyncWebClient = await self._intake.workspaces.client(here.team, here.enterprise)
+                client: AsyncWebClient = await self._intake.workspaces.client(
+                    location.team, location.enterprise
+                )
                 answer: Any = await client.api_call(method, json=args)
         except SlackApiError as fault:
             answer = fault.response
@@ -296,18 +297,18 @@ class Shortcuts:
         return dict(answer.data) if isinstance(answer.data, dict) else {}
 
 
-async def open_ask(intake: Intake, here: Location, trigger: str) -> None:
+async def open_ask(intake: Intake, location: Location, trigger: str) -> None:
     """Open the window with a work, a shelf and a question. Raises Sorry."""
-    say = await intake.words(here)
-    books = await intake.app.records.documents.list(here.space)
+    say = await intake.words(location)
+    books = await intake.app.records.documents.list(location.space)
     await windows.opened(
-        intake, here, trigger, ask_window(say, list(dict.fromkeys(book.shelf for book in books)))
+        intake, location, trigger, ask_window(say, list(dict.fromkeys(book.shelf for book in books)))
     )
 
 
 def ask_window(say: Words, shelves: list[str]) -> Block:
     works = windows.menu(WORK, [(work, _named(say, work)) for work in _works()])
-    works["initial_option"] = next(one for one in works["options"] if one["value"] == DEFAULT_WORK)
+    works["initial_option"] = next(item for item in works["options"] if item["value"] == DEFAULT_WORK)
     blocks = [
         windows.field(0, say("slack_window.question"), hint=say("slack_window.question_hint")),
         windows.asking(WORK, say("slack_window.work"), works, required=True),

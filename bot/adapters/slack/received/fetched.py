@@ -19,7 +19,7 @@ from yarl import URL
 
 from bot.adapters.download import Downloads
 from bot.adapters.slack.placing import Location, Origin, origin_of, text_of
-from bot.adapters.slack.received.line import Name, heard
+from bot.adapters.slack.received.line import Name, text_without_mention
 from bot.adapters.surface import PlaceClosed, SurfaceFault
 from bot.events import File, Request, Sorry
 from bot.platforms import ThreadMessage, WholeThread
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 HOSTS: Final = ("files.slack.com", "slack-files.com")
 SLACK: Final = ("slack.com", "slack-gov.com")
-"""Where Slack has its API and its pages, but no files."""
+"""Hosts of Slack's API and pages, which have no files."""
 _LOCKED: Final = "slack_files.locked"
 _UNREACHABLE: Final = "slack_files.unreachable"
 
 MESSAGES: Final = 50
-"""The newest; the core cuts what they say to what a question has room for."""
+"""The newest messages of a thread; the core cuts their text to what a question has room for."""
 NAMES: Final = 30
-"""People of all messages who are called by their names, lest one thread use up what Slack lets us ask in a minute."""
+"""The most people of a thread who are shown by name, because calls per minute are limited."""
 PAGE: Final = 200
 """Messages of one call, where all of a thread is read: as many as Slack recommends at most."""
 TITLE_CHARS: Final = 100
@@ -52,12 +52,12 @@ _log = logging.getLogger(__name__)
 
 
 class Files:
-    """Fetches them, and shows the token to nobody but Slack."""
+    """Downloads files, and sends the token to no host but Slack's."""
 
     def __init__(self, workspaces: Workspaces, settings: SlackConfig, *, pause_s: float = 1.0) -> None:
         self._workspaces = workspaces
         self._downloads = Downloads(_refusal, _UNREACHABLE, pause_s)
-        # A proxy or a stand-in for Slack keeps files, too; a Slack of another name has them at a host of its own.
+        # A proxy or a replacement of Slack's API has files, too; a Slack of another domain has its own host of files.
         api = URL(settings.api_base)
         self._own = api.origin()
         self._api = f"{api.path.rstrip('/')}/"
@@ -65,24 +65,24 @@ class Files:
 
     async def fetch(self, request: Request, file: File, path: Path, limit: int) -> None:
         """Write the file's bytes to `path`, at most `limit` of them. Raises Sorry."""
-        url = self._slacks(file.url)
+        url = self._url_of_slack(file.url)
         if url is None:
             raise Sorry("slack_files.elsewhere", name=file.name)
         token = await self._token(request, file)
         await self._downloads.fetch(url, file, path, limit, {"Authorization": f"Bearer {token}"})
 
-    def _slacks(self, address: str) -> URL | None:
-        """The address, if Slack keeps its files there: nobody else is shown the token."""
+    def _url_of_slack(self, address: str) -> URL | None:
+        """The address as URL, if it is one of Slack's files; no other host may get the token."""
         try:
             url = URL(address)
-            there = url.scheme == "https" and url.port == 443 and url.host in self._hosts
-            return url if there or self._stands_in(url) else None
+            slacks_host = url.scheme == "https" and url.port == 443 and url.host in self._hosts
+            return url if slacks_host or self._beside_api(url) else None
         except ValueError:  # no address at all
             return None
 
-    def _stands_in(self, url: URL) -> bool:
-        """Whether it is a file beside the API. A file of somebody else's app may be said to be anywhere, also at a
-        call of Slack's own, which would be made with our token.
+    def _beside_api(self, url: URL) -> bool:
+        """Whether it is a file on the host of a configured API. Another app's file may have any address, also that of a
+        method of the API, which would then be called with our token.
         """
         if url.origin() != self._own or self._own.host in SLACK:
             return False
@@ -98,7 +98,7 @@ class Files:
 
 
 def _refusal(answer: ClientResponse, name: str) -> str:
-    """Whoever may not read files is sent elsewhere to sign in, where the token must not follow."""
+    """The refusal of a response. Without permission Slack redirects to a sign-in page, which must not get the token."""
     status = answer.status
     if status == 200:
         page = answer.content_type == "text/html" and not name.lower().endswith((".html", ".htm"))
@@ -109,88 +109,102 @@ def _refusal(answer: ClientResponse, name: str) -> str:
 
 
 class ThreadReader:
-    """One per process."""
+    """Reads threads; one per process."""
 
     def __init__(self, workspaces: Workspaces, people: People) -> None:
         self._workspaces = workspaces
         self._people = people
 
     async def __call__(self, request: Request) -> str:
-        """Lines "Name: words", oldest first; "" where nothing was said, or where Slack does not tell it."""
+        """Lines "Name: words", oldest first; "" if there are none, or if Slack does not give them."""
         origin = origin_of(request.origin)
         if not (origin.earlier and origin.thread):
             return ""
-        here = Location(
+        location = Location(
             origin.user, origin.team, origin.channel, origin.enterprise, origin.thread, origin.message
         )
         try:
-            said = await self._said(here, origin)
+            messages = await self._messages_before(location, origin)
         except (SurfaceFault, StorageFault) as fault:  # the question can be answered without
             _log.warning("run %s: its thread could not be read: %s", request.id, fault)
             return ""
-        name = self._named(here)
-        # The newest first, so that they are the ones with names.
-        lines = await asyncio.gather(*(self._line(one, name) for one in reversed(said[-MESSAGES:])))
+        name = self._limited_names(location)
+        # The newest first, so that these get names.
+        lines = await asyncio.gather(
+            *(self._line(message, name) for message in reversed(messages[-MESSAGES:]))
+        )
         return "\n".join(reversed(lines))
 
-    async def _said(self, here: Location, origin: Origin) -> list[Mapping[str, Any]]:
-        """Without the question itself, and what came after it."""
-        async with self._workspaces.calling(here.team, here.enterprise) as client:
+    async def _messages_before(self, location: Location, origin: Origin) -> list[Mapping[str, Any]]:
+        """The thread's messages before the question itself."""
+        async with self._workspaces.calling(location.team, location.enterprise) as client:
             answer: Any = await client.conversations_replies(
-                channel=here.channel, ts=here.thread, latest=origin.message, inclusive=False, limit=READ
+                channel=location.channel,
+                ts=location.thread,
+                latest=origin.message,
+                inclusive=False,
+                limit=READ,
             )
-        found = [
-            one for one in answer.get("messages") or () if text_of(one, "text") and not one.get("hidden")
+        messages = [
+            message
+            for message in answer.get("messages") or ()
+            if text_of(message, "text") and not message.get("hidden")
         ]
-        return [one for one in found if text_of(one, "ts") < origin.message]
+        return [message for message in messages if text_of(message, "ts") < origin.message]
 
-    def _named(self, here: Location) -> Name:
+    def _limited_names(self, location: Location) -> Name:
         named: set[str] = set()
 
         async def name(user: str) -> str:
             if user not in named and len(named) == NAMES:
                 return user
             named.add(user)
-            return await self._people.name(here, user)
+            return await self._people.name(location, user)
 
         return name
 
     async def _line(self, message: Mapping[str, Any], name: Name) -> str:
-        return f"{await _who(message, name)}: {await heard(text_of(message, 'text'), '', name)}"
+        return (
+            f"{await _who(message, name)}: {await text_without_mention(text_of(message, 'text'), '', name)}"
+        )
 
     async def whole(self, request: Request) -> WholeThread | None:
         """All of the request's thread before its own message."""
         origin = origin_of(request.origin)
         if not origin.thread or origin.private:
             return None
-        here = Location(
+        location = Location(
             origin.user, origin.team, origin.channel, origin.enterprise, origin.thread, origin.message
         )
-        pages = self._pages(here, self._named(here))
+        pages = self._pages(location, self._limited_names(location))
         root = await anext(pages, None)
         if not root:
             return None
         return WholeThread(root[0].author, root[0].text.partition("\n")[0][:TITLE_CHARS], _again(root, pages))
 
-    async def _pages(self, here: Location, name: Name) -> AsyncGenerator[list[ThreadMessage], None]:
-        cursor, me = "", await self._workspaces.me(here.team, here.enterprise)
+    async def _pages(self, location: Location, name: Name) -> AsyncGenerator[list[ThreadMessage], None]:
+        cursor, me = "", await self._workspaces.me(location.team, location.enterprise)
         while True:
             try:
-                async with self._workspaces.calling(here.team, here.enterprise) as client:
+                async with self._workspaces.calling(location.team, location.enterprise) as client:
                     answer: Any = await client.conversations_replies(
-                        channel=here.channel, ts=here.thread, limit=PAGE, cursor=cursor or None
+                        channel=location.channel, ts=location.thread, limit=PAGE, cursor=cursor or None
                     )
             except SurfaceFault as fault:
                 raise Sorry("slack_files.thread_closed") from fault
             page = []
-            for one in answer.get("messages") or ():
-                ts, text = text_of(one, "ts"), text_of(one, "text")
-                ours = text_of(one, "user") == me.user or text_of(one, "bot_id") == me.bot != ""
-                if not text or one.get("hidden") or ours or (here.message and ts >= here.message):
+            for message in answer.get("messages") or ():
+                ts, text = text_of(message, "ts"), text_of(message, "text")
+                ours = text_of(message, "user") == me.user or text_of(message, "bot_id") == me.bot != ""
+                if not text or message.get("hidden") or ours or (location.message and ts >= location.message):
                     continue
-                user = "" if text_of(one, "bot_id") else text_of(one, "user")
+                user = "" if text_of(message, "bot_id") else text_of(message, "user")
                 at = datetime.fromtimestamp(float(ts), UTC)
-                page.append(ThreadMessage(ts, user, await _who(one, name), await heard(text, "", name), at))
+                page.append(
+                    ThreadMessage(
+                        ts, user, await _who(message, name), await text_without_mention(text, "", name), at
+                    )
+                )
             yield page
             cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")
             if not cursor:

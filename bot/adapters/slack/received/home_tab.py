@@ -1,7 +1,6 @@
-"""The Home tab: a person's conversations, what was used, how the workspace is set; and what is pressed in it.
+"""The Home tab: a person's conversations, usage and the workspace's settings; its buttons; and suggested prompts.
 
-A button here is called home:<what>, so that it is told from those under answers. Also what is suggested where people
-begin to write to the bot.
+The action ids of its buttons begin with "home:", unlike those under answers.
 """
 
 from __future__ import annotations
@@ -14,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 from bot import budget, commands
 from bot.adapters.slack import placing
 from bot.adapters.slack.installed.workspaces import Workspace
-from bot.adapters.slack.placing import PLATFORM, Body, Location, action_of, spot_of_event, spot_of_interaction
+from bot.adapters.slack.placing import (
+    PLATFORM,
+    Body,
+    Location,
+    action_of,
+    location_of_event,
+    location_of_interaction,
+)
 from bot.adapters.slack.received.commands import open_ask
 from bot.adapters.slack.received.intake import unattended
 from bot.adapters.slack.text.mrkdwn import literal, plain
@@ -33,7 +39,7 @@ if TYPE_CHECKING:
     from storage.sessions import SessionRow
 
 MOST = 8_192
-"""People to whom it is remembered that something was suggested, and links that are."""
+"""The most people with suggested prompts, and the most links, in memory."""
 ASK, REFRESH = "home:ask", "home:refresh"
 OPEN, RESUME, ARCHIVE = "home:open:", "home:resume:", "home:archive:"
 """Followed by the session's id."""
@@ -52,23 +58,23 @@ class HomeTab:
         self._links: OrderedDict[tuple[str, str, str], str] = OrderedDict()
         self._suggested: OrderedDict[tuple[str, str, str], None] = OrderedDict()
 
-    async def publish(self, here: Location) -> None:
-        """Show `here.user` their Home tab as it is now."""
-        intake, say = self._intake, await self._intake.words(here)
-        person = await intake.people.of(here)
-        me = await intake.workspaces.me(here.team, here.enterprise)
+    async def publish(self, location: Location) -> None:
+        """Publish the present Home tab of `location.user`."""
+        intake, say = self._intake, await self._intake.words(location)
+        person = await intake.people.of(location)
+        me = await intake.workspaces.me(location.team, location.enterprise)
         app, admin = intake.app, person.admin
-        mine = await app.records.owned.all(here.space, here.user)
+        mine = await app.records.owned.all(location.space, location.user)
         rows = [row for row in mine if row.platform == PLATFORM]
-        conversations = [(row, await self._link(here, row)) for row in rows[:SHOWN]]
-        usage = await _usage(app, here, say, admin=admin)
-        settings = [line async for line in _settings(app, here.space, say, admin=admin)]
+        conversations = [(row, await self._link(location, row)) for row in rows[:SHOWN]]
+        usage = await _usage(app, location, say, admin=admin)
+        settings = [line async for line in _settings(app, location.space, say, admin=admin)]
         shown = view(me.name, conversations, len(rows[SHOWN:]), usage, settings, say)
-        async with intake.workspaces.calling(here.team, here.enterprise) as client:
-            await client.views_publish(user_id=here.user, view=shown)
+        async with intake.workspaces.calling(location.team, location.enterprise) as client:
+            await client.views_publish(user_id=location.user, view=shown)
 
-    async def _link(self, here: Location, row: SessionRow) -> str:
-        """Where its thread is, "" where there is none to go to.
+    async def _link(self, location: Location, row: SessionRow) -> str:
+        """The link to its thread, "" if there is none.
 
         A message's address stays the same: one that is shown often is asked for once, "" again.
         """
@@ -78,9 +84,11 @@ class HomeTab:
         if real is None:
             return ""
         channel, ts = placing.parted(real)
-        key = here.space, channel, ts
+        key = location.space, channel, ts
         if key not in self._links:
-            link = await Workspace(self._intake.workspaces, here.team, here.enterprise).permalink(channel, ts)
+            link = await Workspace(self._intake.workspaces, location.team, location.enterprise).permalink(
+                channel, ts
+            )
             if not link:
                 return ""
             self._links[key] = link
@@ -88,10 +96,10 @@ class HomeTab:
                 self._links.popitem(last=False)
         return self._links[key]
 
-    async def suggest(self, here: Location) -> None:
-        """What to begin with, above the box in which people write to the bot."""
-        say = await self._intake.words(here)
-        key = here.space, here.user, say.locale
+    async def suggest(self, location: Location) -> None:
+        """Set the suggested prompts, once."""
+        say = await self._intake.words(location)
+        key = location.space, location.user, say.locale
         if key in self._suggested:
             return
         prompts = [
@@ -99,52 +107,55 @@ class HomeTab:
             for kind in commands.KINDS.values()
             for key in kind.suggests
         ]
-        async with self._intake.workspaces.calling(here.team, here.enterprise) as client:
+        async with self._intake.workspaces.calling(location.team, location.enterprise) as client:
             await client.assistant_threads_setSuggestedPrompts(
-                channel_id=here.channel, title=say("slack_home.prompts_title"), prompts=prompts
+                channel_id=location.channel, title=say("slack_home.prompts_title"), prompts=prompts
             )
         self._suggested[key] = None
         if len(self._suggested) > MOST:
             self._suggested.popitem(last=False)
 
-    async def pressed(self, body: Body, here: Location) -> None:
-        """Do it and show the tab as it is then. A session's id that is not the presser's finds nothing."""
+    async def pressed(self, body: Body, location: Location) -> None:
+        """Handle a press and publish the tab again. Only the presser's own sessions are found."""
         what = str(action_of(body).get("action_id", ""))
-        async with self._intake.reporting_faults(here):
+        async with self._intake.reporting_faults(location):
             if what == ASK:
-                await open_ask(self._intake, here, str(body.get("trigger_id") or ""))
+                await open_ask(self._intake, location, str(body.get("trigger_id") or ""))
                 return
             if what.startswith(OPEN):
-                return  # Slack itself goes there
+                return  # Slack itself opens the link
             try:
-                await self._change(here, what)
+                await self._change(location, what)
             finally:
-                await unattended("a Home tab could not be shown anew", self.publish(here))
+                await unattended("a Home tab could not be shown anew", self.publish(location))
 
-    async def _change(self, here: Location, what: str) -> None:
+    async def _change(self, location: Location, what: str) -> None:
         owned = self._intake.app.records.owned
         for name in (RESUME, ARCHIVE):
             if what.startswith(name):
                 id = what.removeprefix(name)
-                mine = await owned.all(here.space, here.user)
-                row = next((one for one in mine if one.id == id and one.platform == PLATFORM), None)
+                mine = await owned.all(location.space, location.user)
+                row = next(
+                    (own for own in mine if own.id == id and own.platform == PLATFORM),
+                    None,
+                )
                 if row is None:
                     raise Sorry("edge.gone")
                 if name == ARCHIVE:
-                    await owned.archive(here.space, here.user, id)
+                    await owned.archive(location.space, location.user, id)
                 else:
-                    await owned.resume(here.space, here.user, id, row.channel, row.thread)
+                    await owned.resume(location.space, location.user, id, row.channel, row.thread)
                 return
         if what != REFRESH:
             raise Sorry("buttons.stale")
 
 
-async def _usage(app: App, here: Location, say: Words, *, admin: bool) -> list[str]:
-    """The person's own part; to an admin everybody's, too, and how answers were judged."""
-    own = await app.accounts.report(here.space, here.user)
+async def _usage(app: App, location: Location, say: Words, *, admin: bool) -> list[str]:
+    """The person's own usage; for an admin everybody's, too, and the ratings of answers."""
+    own = await app.accounts.report(location.space, location.user)
     lines = [_spent("slack_home.own", own, say)]
     if admin:
-        whole = await app.accounts.report(here.space, here.user, everybody=True)
+        whole = await app.accounts.report(location.space, location.user, everybody=True)
         lines.append(_spent("slack_home.everybody", whole, say))
         judged = whole.up + whole.down > 0
         lines.append(
@@ -238,15 +249,15 @@ def _conversation(row: SessionRow, link: str, say: Words) -> list[Block]:
 
 
 def _lines(lines: Sequence[str]) -> list[Block]:
-    """As few sections as they fit in; a line that is too long is cut."""
-    found: list[str] = []
+    """The lines in as few sections as possible; a line that is too long is cut."""
+    sections: list[str] = []
     for line in lines:
         line = line if len(line) <= SMALL else line[: SMALL - 1] + "…"
-        if found and len(found[-1]) + 1 + len(line) <= SMALL:
-            found[-1] += f"\n{line}"
+        if sections and len(sections[-1]) + 1 + len(line) <= SMALL:
+            sections[-1] += f"\n{line}"
         else:
-            found.append(line)
-    return [section(one) for one in found]
+            sections.append(line)
+    return [section(section_text) for section_text in sections]
 
 
 def _header(text: str) -> Block:
@@ -262,13 +273,13 @@ def listen(bolt: AsyncApp, intake: Intake) -> None:
     tab = HomeTab(intake)
 
     async def opened(event: dict[str, Any], body: dict[str, Any], context: AsyncBoltContext) -> None:
-        here = spot_of_event(body, context.team_id, context.enterprise_id)
-        doing = tab.publish(here) if event.get("tab") == "home" else tab.suggest(here)
+        location = location_of_event(body, context.team_id, context.enterprise_id)
+        doing = tab.publish(location) if event.get("tab") == "home" else tab.suggest(location)
         intake.later(unattended("the app's home could not be shown", doing))
 
     async def pressed(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
         await ack()
-        intake.later(tab.pressed(body, spot_of_interaction(body, context.team_id, context.enterprise_id)))
+        intake.later(tab.pressed(body, location_of_interaction(body, context.team_id, context.enterprise_id)))
 
     bolt.event("app_home_opened")(opened)
     bolt.action(re.compile(r"\Ahome:"))(pressed)

@@ -1,7 +1,7 @@
-"""Takes in what people ask on Slack: from an event, a command or a press to a request that App performs.
+"""From an event, a command or a press on Slack to a request for App.
 
-Every refusal and every fault ends here, as one sentence to the person alone. Whoever calls may return, and so
-acknowledge, as soon as these do: the request is kept then. Knows neither how an answer looks nor how events do.
+Every refusal and every fault ends here, as one sentence to the person alone. A caller may return, and so acknowledge,
+as soon as these methods do: then the request is stored. Knows neither how an answer looks nor how events do.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
 Ack = Callable[..., Awaitable[Any]]
 T = TypeVar("T")
 MOST: Final = 8_192
-"""Events that are remembered: more than come within the five minutes after which Slack tells of one again."""
+"""The most events in memory: more than come within the five minutes in which Slack sends one again."""
 LEAVE_S: Final = 5.0
-"""How long leaving waits for what is still to be told."""
+"""How long `close` waits for sentences that are not sent yet."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class Begun:
-    """An event that is taken in: whose it is, and the run that it has become, once it has.
+    """An event that is being handled, and the run that it has begun.
 
-    Bolt answers with what the last acknowledgement carried, so there is one. `response_url` is a secret.
+    Bolt responds with the content of the last acknowledgement, so there must be one only. `response_url` is a secret.
     """
 
     location: Location
@@ -62,7 +62,7 @@ class Begun:
 
 
 class Intake(intake.Intake):
-    """One per process. In `turns`, by channel and root, messages are taken in as Slack tells of them."""
+    """One per process. `turns`, by channel and root, keeps messages in the order in which Slack sends them."""
 
     counts: VoteCounts
 
@@ -73,29 +73,29 @@ class Intake(intake.Intake):
         self.people = people
         self.turns = KeyedLocks()
         self._taking = KeyedLocks()
-        self._became: OrderedDict[str, str] = OrderedDict()
-        """What events became, by the id of the run that each would be: "" for none.
+        self._runs_of_events: OrderedDict[str, str] = OrderedDict()
+        """The runs that events have begun, "" for none, by the id of the run that each would begin.
 
-        Only what this process has seen; what an earlier one has kept is known to the inbox. Without this a refusal
-        would be told twice, and a mention would count for two against whoever asks too much.
+        Only those of this process; earlier ones are known to the inbox. Without this a refusal would be shown twice,
+        and a mention, which comes as two events, would count twice against the limit.
         """
-        self._going: set[asyncio.Task[Any]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     async def line(
-        self, here: Location, event: str, text: str, ack: Ack, *, files: tuple[File, ...] = ()
+        self, location: Location, event: str, text: str, ack: Ack, *, files: tuple[File, ...] = ()
     ) -> None:
-        """Do what a line says: a command, also without its slash, or plain text."""
+        """Perform a line: a command, also without its slash, or plain text."""
 
         async def asked() -> Invocation:
-            parsed, goes = parsed_of(text, files), placing.home(here, ordered=False)
-            place = placing.place(here, event="", goes=goes, held=await self.thread_row(here))
-            return await self.interpreted(parsed, files, place, here.user)
+            parsed, goes = parsed_of(text, files), placing.home(location, ordered=False)
+            place = placing.place(location, event="", goes=goes, held=await self.thread_row(location))
+            return await self.interpreted(parsed, files, place, location.user)
 
-        await self.perform(here, event, asked, ack)
+        await self.perform(location, event, asked, ack)
 
     async def choose(
         self,
-        here: Location,
+        location: Location,
         event: str,
         command: str,
         ack: Ack,
@@ -104,76 +104,80 @@ class Intake(intake.Intake):
         private: bool = False,
         answers: str = "",
     ) -> None:
-        """Do what a line such as "/rules lookup Grappled" says. `private`: it was offered to one person alone."""
+        """Perform a choice's line, such as "/rules lookup Grappled". `private`: it was offered to one person alone."""
 
         async def asked() -> Invocation:
             return intake.choice_invocation(command, answers, private=private)
 
-        await self.perform(here, event, asked, ack, response_url=response_url)
+        await self.perform(location, event, asked, ack, response_url=response_url)
 
-    async def again(self, here: Location, event: str, run: str, ack: Ack, *, response_url: str = "") -> None:
-        """Ask a run's question once more, here, as whoever pressed the button."""
-        asked = partial(self.repetition, here, run)
-        await self.perform(here, event, asked, ack, response_url=response_url)
+    async def again(
+        self, location: Location, event: str, run: str, ack: Ack, *, response_url: str = ""
+    ) -> None:
+        """Repeat a run's request, for the person who pressed the button."""
+        asked = partial(self.repetition, location, run)
+        await self.perform(location, event, asked, ack, response_url=response_url)
 
-    async def hint(self, here: Location, event: str, key: str, **values: object) -> None:
-        """A sentence of the catalogue to the person alone, once, unless they have got many."""
+    async def hint(self, location: Location, event: str, key: str, **values: object) -> None:
+        """Show a sentence of the catalogue to the person alone, once, unless they have got too many."""
 
         async def tell() -> None:
-            await self.tell(here, (await self.words(here))(key, **values))
+            await self.tell(location, (await self.words(location))(key, **values))
 
-        await self.aside(here, event, key, tell)
+        await self.aside(location, event, key, tell)
 
     async def aside(
-        self, here: Location, event: str, what: str, do: Callable[[], Coroutine[Any, Any, Any]]
+        self, location: Location, event: str, what: str, do: Callable[[], Coroutine[Any, Any, Any]]
     ) -> None:
-        """Do what makes no run, once for all that Slack tells of the event, unless the person got much of it."""
-        run = event_id(PLATFORM, here.space, f"{what}:{event}")
+        """Do something without a run, once per event, unless the person has got too many of these."""
+        run = event_id(PLATFORM, location.space, f"{what}:{event}")
         async with self._taking.of(run):
-            if run not in self._became and not self.too_many_hints(here):
+            if run not in self._runs_of_events and not self.too_many_hints(location):
                 self._remember(run, "")
                 self.later(do())
 
-    def first(self, here: Location, event: str) -> bool:
-        """Whether nothing has been opened for the event yet, which Slack may tell of more than once."""
-        run = event_id(PLATFORM, here.space, f"window:{event}")
-        if run in self._became:
+    def first(self, location: Location, event: str) -> bool:
+        """Whether no window has been opened for the event yet, which Slack may send more than once."""
+        run = event_id(PLATFORM, location.space, f"window:{event}")
+        if run in self._runs_of_events:
             return False
         self._remember(run, "")
         return True
 
-    def never(self, here: Location, event: str) -> None:
-        """The event is to become nothing, should Slack tell of it after all, or again."""
-        self._remember(event_id(PLATFORM, here.space, event), "")
+    def never(self, location: Location, event: str) -> None:
+        """Ignore the event, if Slack sends it later or again."""
+        self._remember(event_id(PLATFORM, location.space, event), "")
 
     def _remember(self, run: str, became: str) -> None:
-        self._became[run] = became
-        if len(self._became) > MOST:
-            self._became.popitem(last=False)
+        self._runs_of_events[run] = became
+        if len(self._runs_of_events) > MOST:
+            self._runs_of_events.popitem(last=False)
 
-    async def words(self, here: Location) -> Words:
-        """In the language of the person's own Slack."""
-        return words((await self.people.of(here)).locale)
+    async def words(self, location: Location) -> Words:
+        """In the language of the person's Slack."""
+        return words((await self.people.of(location)).locale)
 
-    async def tell(self, here: Location, text: str, response_url: str = "") -> None:
-        """Something to the person alone; never raises."""
-        await tell(self.workspaces, here, text, response_url)
+    async def tell(self, location: Location, text: str, response_url: str = "") -> None:
+        """Show a text to the person alone; never raises."""
+        await tell(self.workspaces, location, text, response_url)
 
-    async def holds(self, here: Location) -> bool:
-        """Whether the bot is in the conversation of this thread already, or about to be. Raises StorageFault."""
-        if not here.thread:
+    async def holds(self, location: Location) -> bool:
+        """Whether the bot takes part in this thread already, or is about to. Raises StorageFault."""
+        if not location.thread:
             return False
-        if await self.thread_row(here) is not None:
+        if await self.thread_row(location) is not None:
             return True
-        there, records = (here.space, PLATFORM, here.channel, here.thread), self.app.records
-        return await records.sessions.active(*there) is not None or await records.inbox.waiting_at(*there)
+        place_key, records = (location.space, PLATFORM, location.channel, location.thread), self.app.records
+        return await records.sessions.active(*place_key) is not None or await records.inbox.waiting_at(
+            *place_key
+        )
 
     @asynccontextmanager
     async def reporting_faults(
-        self, here: Location, *, response_url: str = ""
+        self, location: Location, *, response_url: str = ""
     ) -> AsyncGenerator[Begun, None]:
-        """Whatever goes wrong inside is told to the person, but not waited for: so is the acknowledgement."""
-        begun = Begun(here, response_url)
+        """Show any fault of the body to the person, without waiting, so that the acknowledgement is not delayed."""
+        begun = Begun(location, response_url)
         async with intake.reporting_faults(partial(self._failed, begun)):
             yield begun
 
@@ -181,105 +185,108 @@ class Intake(intake.Intake):
         self.later(self._tell_of(begun, error))
 
     def later(self, doing: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Go on with something that no acknowledgement waits for, or not for long."""
+        """Run something in a task, which no acknowledgement waits for."""
         task = asyncio.create_task(doing)
-        self._going.add(task)
-        task.add_done_callback(self._going.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         return task
 
     async def close(self) -> None:
-        """Tell what is still to be told, but not for ever."""
-        if self._going:
-            _, late = await asyncio.wait(self._going, timeout=LEAVE_S)
-            for one in late:
-                one.cancel()
+        """Wait for the remaining tasks, for a limited time."""
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=LEAVE_S)
+            for task in late:
+                task.cancel()
             if late:
                 await asyncio.wait(late)
         await self.people.close()
 
     async def perform(
         self,
-        here: Location,
+        location: Location,
         event: str,
         asked: Invocation | Callable[[], Awaitable[Invocation]],
         ack: Ack,
         *,
         response_url: str = "",
     ) -> str:
-        """Take in an event that Slack may tell of more than once, or as two: the run's id, "" if it was refused, and
-        told why.
+        """Perform an event's invocation once, also if Slack sends the event more than once. Returns the run's id, "" if
+        it was refused, which the person is told.
         """
-        run = event_id(PLATFORM, here.space, event)
+        run = event_id(PLATFORM, location.space, event)
         acknowledged = False
-        async with self._taking.of(run):  # whoever comes meanwhile waits for what comes of it
-            if (became := self._became.get(run)) is None:
-                async with self.reporting_faults(here, response_url=response_url) as begun:
-                    found = asked if isinstance(asked, Invocation) else await asked()
-                    await self._take(begun, run, found, ack)
+        async with self._taking.of(run):  # a second delivery waits for the first one
+            if (became := self._runs_of_events.get(run)) is None:
+                async with self.reporting_faults(location, response_url=response_url) as begun:
+                    invocation = asked if isinstance(asked, Invocation) else await asked()
+                    await self._take(begun, run, invocation, ack)
                 became, acknowledged = begun.run, begun.acknowledged
-                # Of what was refused, only a message comes as two events; a window may be sent once more.
-                if became or here.message:
+                # Of refused events, only messages come twice; a window may be sent once more.
+                if became or location.message:
                     self._remember(run, became)
         if not acknowledged:
             await ack()
         return became
 
     async def _take(self, begun: Begun, run: str, asked: Invocation, ack: Ack) -> None:
-        """From something that says everything to a run; returns once it is kept and acknowledged."""
-        here, response_url = begun.location, begun.response_url
+        """Begin the run of an invocation; returns once it is stored and acknowledged."""
+        location, response_url = begun.location, begun.response_url
         row = asked.row
-        self.count(here, row)
+        self.count(location, row)
         if row.at_once:
-            # Answered on the spot, to the person alone: there is nothing in it to keep or to lose.
-            self.later(self._help(here, asked.text, response_url))
+            # Answered at once, to the person alone, without a run: nothing in it has to be stored.
+            self.later(self._help(location, asked.text, response_url))
             return
-        # Who is one of the admins is asked anew for what is theirs alone.
-        person = await self.people.of(here, fresh=asked.admin)
+        # For an admin's verb Slack is asked again whether the person is one.
+        person = await self.people.of(location, fresh=asked.admin)
         if not person.name:
             person = replace(person, name=words(person.locale)("slack.somebody"))
-        held, called_in = await self.thread_row(here), bool(row.plain and here.thread and here.message)
-        earlier = called_in and not await self.holds(here)
-        request = request_of(asked, here, run, person, held, earlier=earlier, response_url=response_url)
-        kept = asyncio.get_running_loop().create_future()
+        held, called_in = (
+            await self.thread_row(location),
+            bool(row.plain and location.thread and location.message),
+        )
+        earlier = called_in and not await self.holds(location)
+        request = request_of(asked, location, run, person, held, earlier=earlier, response_url=response_url)
+        stored = asyncio.get_running_loop().create_future()
 
         async def acknowledge() -> None:
             begun.run, begun.acknowledged = request.id, True
             await ack()
-            kept.set_result(None)
+            stored.set_result(None)
 
         async def perform() -> None:
             async with intake.reporting_faults(partial(self._failed, begun)):
                 begun.run = (await self.app.perform(request, acknowledge)).run
 
         going = self.later(perform())
-        await asyncio.wait({going, kept}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({going, stored}, return_when=asyncio.FIRST_COMPLETED)
 
-    async def _help(self, here: Location, topic: str, response_url: str) -> None:
-        async with self.reporting_faults(here, response_url=response_url):
-            me = await self.workspaces.me(here.team, here.enterprise)
-            page = help_page(await self.words(here), topic, me.name)
-            await show(self.workspaces, here, page, response_url)
+    async def _help(self, location: Location, topic: str, response_url: str) -> None:
+        async with self.reporting_faults(location, response_url=response_url):
+            me = await self.workspaces.me(location.team, location.enterprise)
+            page = help_page(await self.words(location), topic, me.name)
+            await show(self.workspaces, location, page, response_url)
 
     async def _tell_of(self, begun: Begun, error: Exception) -> None:
-        here = begun.location
-        typed = partial(as_typed, thread=bool(here.thread))
-        said = intake.sentence(await self.words(here), error, begun.run, adapt=typed)
-        if not (here.message and self.too_many_hints(here)):
-            await self.tell(here, said, begun.response_url)
+        location = begun.location
+        typed = partial(as_typed, thread=bool(location.thread))
+        sentence = intake.sentence(await self.words(location), error, begun.run, adapt=typed)
+        if not (location.message and self.too_many_hints(location)):
+            await self.tell(location, sentence, begun.response_url)
 
 
-def called_in(past: Request, here: Location) -> str:
-    """Of what is asked again in its thread: the ts of the message that called the bot into others' talk, or ""."""
+def called_in(past: Request, location: Location) -> str:
+    """Of a repeated request in its thread, the ts of the message that called the bot into an existing thread, or ""."""
     if not past.origin:
         return ""
     origin = origin_of(past.origin)
-    there = origin.earlier and (origin.channel, origin.thread) == (here.channel, here.thread)
-    return origin.message if there else ""
+    same_thread = origin.earlier and (origin.channel, origin.thread) == (location.channel, location.thread)
+    return origin.message if same_thread else ""
 
 
 def request_of(
     asked: Invocation,
-    here: Location,
+    location: Location,
     run: str,
     person: Person,
     held: ThreadRow | None = None,
@@ -287,36 +294,36 @@ def request_of(
     earlier: bool = False,
     response_url: str = "",
 ) -> Request:
-    """`held` is what the bot holds in this thread; `earlier`: others have talked here before the bot came.
+    """`held` is the row of this thread, if it is the bot's; `earlier`: the thread existed before the bot was called.
 
     `response_url` is a secret, "" where there is none.
     """
-    row, before = asked.row, called_in(asked.again, here) if asked.again is not None else ""
+    row, before = asked.row, called_in(asked.again, location) if asked.again is not None else ""
     earlier = earlier or before != ""
     private = bool(asked.options.get("private")) or asked.personal
-    goes = placing.home(here, ordered=row.ordered, private=private)
-    place = placing.place(here, event=run, goes=goes, held=held)
-    if row.stops and not here.thread:
-        # Nothing runs in the thread that the message begins: as a command, it means what its writer has begun here.
+    goes = placing.home(location, ordered=row.ordered, private=private)
+    place = placing.place(location, event=run, goes=goes, held=held)
+    if row.stops and not location.thread:
+        # The message is at the channel's root: as a command does, it stops what its author has begun in the channel.
         place = replace(place, thread="")
     origin = Origin(
         home=goes,
-        channel=here.channel,
-        user=here.user,
-        team=here.team,
-        enterprise=here.enterprise,
-        thread=here.root,
-        message=before or here.message,
+        channel=location.channel,
+        user=location.user,
+        team=location.team,
+        enterprise=location.enterprise,
+        thread=location.root,
+        message=before or location.message,
         response_url=response_url,
         until=time.time() + RESPONSE_SECONDS if response_url else 0.0,
         earlier=earlier,
     )
-    author = Author(here.user, person.name, admin=person.admin)
+    author = Author(location.user, person.name, admin=person.admin)
     return replace(asked, plain=asked.plain or earlier).request(run, place, author, person.locale, origin)
 
 
 async def unattended(what: str, doing: Coroutine[Any, Any, None]) -> None:
-    """Do what nobody waits for: should it go wrong, the log says so, in a line that begins with `what`."""
+    """Do something that nobody waits for: a fault is logged in a line that begins with `what`."""
     try:
         await doing
     except (SurfaceFault, StorageFault) as fault:

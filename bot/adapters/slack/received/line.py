@@ -1,7 +1,7 @@
-"""What a message says: as the person sees it, and which command it is the same as.
+"""The text of a message as the person sees it, and the command that it stands for.
 
 Slack escapes three characters and wraps mentions and links (its documentation, "Formatting message text"). A command
-may stand without its slash; all else is plain text. Knows the table's way to read a line and no request.
+may have no slash; everything else is plain text. Knows the parser of the table and no request.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bot.verb import Verb
 from bot.words import LOCALES, words
 
 NAMES: Final = 20
-"""People of one message who are called by their names; the others keep their ids."""
+"""The most people of one message who are shown by name; the others keep their ids."""
 
 _MARKED = re.compile(r"<([^<>]*)>")
 _PERSON = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
@@ -34,9 +34,9 @@ _OPTION = re.compile(r"(--|—|–)\w")
 Name = Callable[[str], Awaitable[str]]
 
 
-async def heard(text: str, me: str, name: Name) -> str:
-    """The message without the mention of `me`, other people by what `name` calls them."""
-    # The blanks before it from their first on: tried from each, many of them would take seconds.
+async def text_without_mention(text: str, me: str, name: Name) -> str:
+    """The message without the mention of `me`, and with names for other mentions."""
+    # The blanks before it only from their first on: a match from each of many blanks would take seconds.
     mine = re.compile(rf"(?:(?<![ \t])[ \t]+)?<@{re.escape(me)}(?:\|[^<>]*)?>[ \t]*")
     rest = mine.sub(" ", text) if me else text
     people = list(dict.fromkeys(_PERSON.findall(rest)))[:NAMES]
@@ -45,7 +45,7 @@ async def heard(text: str, me: str, name: Name) -> str:
 
 
 def people_in(text: str) -> list[str]:
-    """Who is mentioned, by their ids."""
+    """The ids of the mentioned people."""
     return list(dict.fromkeys(_PERSON.findall(text)))
 
 
@@ -54,25 +54,25 @@ def mentions(text: str, user: str) -> bool:
 
 
 def calls_others(text: str, me: str) -> bool:
-    """Whether somebody other than `me` is mentioned, or a group, or everybody."""
-    return any(found[1] is None or found[1] != me for found in _OTHERS.finditer(text))
+    """Whether a person other than `me` is mentioned, or a group, or everybody."""
+    return any(mention[1] is None or mention[1] != me for mention in _OTHERS.finditer(text))
 
 
 def unwrapped(text: str, names: Mapping[str, str]) -> str:
-    """The words themselves. Half a surrogate pair, which no storage takes, becomes a replacement character."""
-    plain = _MARKED.sub(lambda found: _words(found[1], names), text)
+    """The text without Slack's markup. Half a surrogate pair becomes a replacement character, for the storage."""
+    plain = _MARKED.sub(lambda match: _words(match[1], names), text)
     for escaped, meant in _ESCAPES:
         plain = plain.replace(escaped, meant)
     return plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _words(inside: str, names: Mapping[str, str]) -> str:
-    """What stands between < and >. A name may hold such signs itself, so it is escaped like everything else."""
+    """The text for the part between < and >. Names are escaped like everything else, as they may contain such signs."""
     target, _, label = inside.partition("|")
     match target[:1]:
         case "@":
-            known = names.get(target[1:])
-            return f"@{_escaped(known) if known else label or target[1:]}"
+            name = names.get(target[1:])
+            return f"@{_escaped(name) if name else label or target[1:]}"
         case "#":
             return f"#{label or target[1:]}"
         case "!":
@@ -89,7 +89,7 @@ def _escaped(text: str) -> str:
 
 
 def parsed_of(text: str, files: Sequence[File] = ()) -> Parsed:
-    """What a message asks for; files stand for those that a line would name. Raises Sorry."""
+    """The parsed message; attached files take the place of a missing list of files. Raises Sorry."""
     text = text.strip()
     if len(text) > MAX_LINE:
         raise Sorry("commands.too_long", length=len(text), limit=MAX_LINE)
@@ -99,14 +99,14 @@ def parsed_of(text: str, files: Sequence[File] = ()) -> Parsed:
     try:
         return intake.parsed_of(line, files)
     except Sorry as sorry:
-        # What names files needs them with a message; the table's example, which has paths, would lead astray.
+        # A verb for files needs them attached; the table's example with paths would be misleading.
         if sorry.key == "commands.missing" and sorry.values["verb"] in NAME_FILES:
             raise Sorry("slack.attach", verb=sorry.values["verb"]) from None
         raise
 
 
 def command_of(text: str) -> str | None:
-    """The line with a slash that the text is the same as, None for plain text."""
+    """The line with a slash that the text stands for, None for plain text."""
     if code := _CODE.fullmatch(text):  # as people copy it from our own sentences
         text = code[2].strip()
     if text.startswith("/"):  # `/sutradhar rules ask` is `/rules ask`, also in a message
@@ -114,13 +114,17 @@ def command_of(text: str) -> str | None:
         return f"/{rest.strip().lstrip('/')}" if name.lower() == COMMAND else text
     if house := _house(text):
         return house
-    said = [word.value.lower() for word in tokens(text[:200])[:2]]
-    row = ROWS.get((said[0], said[1])) if len(said) == 2 and said[0] in WORKS else None
+    first_words = [word.value.lower() for word in tokens(text[:200])[:2]]
+    row = (
+        ROWS.get((first_words[0], first_words[1]))
+        if len(first_words) == 2 and first_words[0] in WORKS
+        else None
+    )
     return f"/{text}" if row is not None and _means(row, text) else None
 
 
 def _house(text: str) -> str | None:
-    """A verb that steers the conversation is a word that people use: it is meant only where nothing else is said."""
+    """The line of a `bare` verb. These are common words, so they count only if nothing else is in the text."""
     whole = " ".join(text.lower().rstrip(".!?").split())
     if name := _house_names().get(whole):
         return f"/{name}"
@@ -132,7 +136,7 @@ def _house(text: str) -> str | None:
 
 
 def _means(row: Verb, text: str) -> bool:
-    """A verb that takes nothing, with something after it, is the beginning of a sentence."""
+    """Whether the verb is meant: a verb without an argument is not, if other words follow it."""
     if row.argument is not None:
         return True
     try:
@@ -144,9 +148,9 @@ def _means(row: Verb, text: str) -> bool:
 
 @cache
 def _house_names() -> dict[str, str]:
-    """What each language calls them, and English for all."""
-    said = {words(locale)(f"names.{row.name}").lower(): row.name for locale in LOCALES for row in BARE}
-    return said | {row.name: row.name for row in BARE}
+    """The `bare` verbs by their names in each language."""
+    localized = {words(locale)(f"names.{row.name}").lower(): row.name for locale in LOCALES for row in BARE}
+    return localized | {row.name: row.name for row in BARE}
 
 
 @cache

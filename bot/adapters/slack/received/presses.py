@@ -1,7 +1,7 @@
-"""What a press of a button is on Slack: how it is acknowledged and answered, how its message is changed; and the
-sources of an answer in full, in a window or a message to the presser alone.
+"""Presses of buttons on Slack: how they are acknowledged and answered, how their message is changed; and the sources of
+an answer in full, in a window or a message to the presser alone.
 
-The sources' words stand in rich text, where nothing is markup: no quotation calls anybody or hides a link.
+The sources are shown as rich text, which has no markup: no quotation mentions anybody or hides a link.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from bot.adapters.slack.placing import (
     action_of,
     alone,
     event_of_press,
+    location_of_interaction,
     message_of,
     response_url,
-    spot_of_interaction,
 )
 from bot.adapters.slack.received import sharing, windows
 from bot.adapters.slack.shown.ephemeral import ALONE, answer_action
@@ -52,10 +52,10 @@ ACK_SECONDS = 2.0
 interaction").
 """
 FEEDBACK = rf"feedback:{buttons_row.RUN}"
-"""Both thumbs are one element: the value tells which."""
+"""Both thumbs are one element, with a value each."""
 
 ROOM = 6_000
-"""Characters of a page of sources: about what can be looked over in a window. A message holds some 13,000."""
+"""Characters of a page of sources, for a window. A message holds some 13,000."""
 PIECE = 2_500
 """Of one text in rich text; the documentation gives no limit, and 3,000 is that of other texts."""
 WHERE = 800
@@ -134,15 +134,15 @@ class Press:
         await self._rewrite(lambda blocks: relabelled(blocks, shown))
 
     async def stopped(self) -> None:
-        """To the presser where the bot may not write."""
-        here = self.location
-        who = (await self.intake.people.of(here)).name or here.user
+        """In the channel, or to the presser alone where the bot may not write."""
+        location = self.location
+        who = (await self.intake.people.of(location)).name or location.user
         if not alone(self.body):
-            text = (await self.intake.words(here))("buttons.stopped", who=literal(who))
+            text = (await self.intake.words(location))("buttons.stopped", who=literal(who))
             try:
-                async with self.intake.workspaces.calling(here.team, here.enterprise) as client:
+                async with self.intake.workspaces.calling(location.team, location.enterprise) as client:
                     await client.chat_postMessage(
-                        channel=here.channel, thread_ts=here.thread or None, text=text
+                        channel=location.channel, thread_ts=location.thread or None, text=text
                     )
             except SurfaceFault:
                 pass
@@ -153,39 +153,39 @@ class Press:
     async def remove_button(self, custom_id: str) -> None:
         try:
             await self._rewrite(lambda blocks: without_button(blocks, custom_id))
-        except (SurfaceFault, StorageFault) as fault:  # it is only tidiness
+        except (SurfaceFault, StorageFault) as fault:  # the button is only useless
             _log.info("a button stays that does nothing: %s", fault)
 
     async def _rewrite(self, change: Callable[[list[Block]], list[Block]]) -> None:
-        """Change the pressed message as it stands now: it may have changed since. Raises a surface's faults."""
-        here, ts = self.location, message_of(self.body)
-        if alone(self.body) or not ts:  # Slack shows us nothing that is told to one person alone
+        """Change the present blocks of the pressed message. Raises a surface's faults."""
+        location, ts = self.location, message_of(self.body)
+        if alone(self.body) or not ts:  # Slack does not give us messages to one person alone
             return
-        async with self.intake.workspaces.calling(here.team, here.enterprise) as client:
-            found: Any = await client.conversations_replies(
-                channel=here.channel,
-                ts=here.thread or ts,
+        async with self.intake.workspaces.calling(location.team, location.enterprise) as client:
+            answer: Any = await client.conversations_replies(
+                channel=location.channel,
+                ts=location.thread or ts,
                 oldest=ts,
                 latest=ts,
                 inclusive=True,
                 include_all_metadata=True,
             )
-            now: Any = next((message for message in found["messages"] if message["ts"] == ts), {})
+            now: Any = next((message for message in answer["messages"] if message["ts"] == ts), {})
             before = now.get("blocks") or []
             blocks = change(before)
             if blocks and blocks != before:
                 same = {"text": now.get("text") or "…", "metadata": now.get("metadata")}
-                await client.chat_update(channel=here.channel, ts=ts, blocks=blocks, **same)
+                await client.chat_update(channel=location.channel, ts=ts, blocks=blocks, **same)
 
 
 async def retry(press: Press, run: str) -> None:
-    """The same again, of the words as they stand now, if their writer has edited them."""
+    """Repeat the request, with its present words."""
     await press.intake.again(
         press.location, press.event, run, press.acknowledge, response_url=press.response_url
     )
 
 
-async def judge(press: Press, run: str) -> None:
+async def rate(press: Press, run: str) -> None:
     match action_of(press.body).get("value"):
         case "up" | "down" as verdict:
             await presses.rate(press, run, verdict)
@@ -194,12 +194,12 @@ async def judge(press: Press, run: str) -> None:
 
 
 async def share(press: Press, run: str) -> None:
-    """The private answer, for everybody in the channel where it was asked for."""
+    """Share the private answer with everybody in the channel where it was asked for."""
     await press.acknowledge()
     past = await press.intake.app.request_of(press.location.space, run)
     if (
         past is None
-        or not past.origin  # taken back since
+        or not past.origin  # withdrawn
         or past.author.id != press.location.user
         or await press.hidden(run)
     ):
@@ -212,12 +212,12 @@ async def share(press: Press, run: str) -> None:
 
 
 async def show_sources(press: Press, run: str, page: str = "") -> None:
-    """The sources in full, for the presser alone: in a window, or under the answer where it is too late for one.
+    """Show the sources in full to the presser alone: in a window, or under the answer where it is too late for one.
 
-    With `page`, counted from 0, that one in the place of the one that is open.
+    `page`, counted from 0, replaces the page that is open.
     """
-    intake, body, here = press.intake, press.body, press.location
-    say = await press.soon(intake.words(here))
+    intake, body, location = press.intake, press.body, press.location
+    say = await press.soon(intake.words(location))
     pages = source_pages(await presses.citations(press, run), say)
     at = int(page or 0)
     if at >= len(pages):
@@ -227,23 +227,25 @@ async def show_sources(press: Press, run: str, page: str = "") -> None:
     window = windows.modal(
         custom_id("sources", run), say("page.sources"), blocks, close=say("slack_window.close")
     )
-    # The text is for notifications, and for who cannot see blocks.
-    read = [part["text"] for block in pages[at] for one in block["elements"] for part in one["elements"]]
+    # The text is for notifications, and for clients without blocks.
+    read = [
+        part["text"] for block in pages[at] for element in block["elements"] for part in element["elements"]
+    ]
     message = {**ALONE, "text": literal(" ".join(read), TEXT), "blocks": blocks}
     if page and isinstance(body.get("view"), dict):
-        client = await intake.workspaces.client(here.team, here.enterprise)
+        client = await intake.workspaces.client(location.team, location.enterprise)
         await client.views_update(view_id=str(body["view"]["id"]), view=window)
     elif page:
         await answer_action(press.response_url, {**message, "replace_original": True})
     else:
         try:
-            await windows.opened(intake, here, press.trigger, window)
+            await windows.opened(intake, location, press.trigger, window)
         except Sorry:
             await answer_action(press.response_url, message)
 
 
 def source_pages(sources: Sequence[Citation], say: Words) -> list[list[Block]]:
-    """A source stays on one page wherever it fits."""
+    """The sources as pages of blocks. A source stays on one page if it fits."""
     pages: list[list[Block]] = []
     used = ROOM
     for source in sources:
@@ -257,7 +259,7 @@ def source_pages(sources: Sequence[Citation], say: Words) -> list[list[Block]]:
 
 
 def _leaf(run: str, pages: list[list[Block]], page: int, say: Words) -> list[Block]:
-    """The page, with the ways to those beside it."""
+    """The page, with buttons for the pages before and after it."""
     if len(pages) == 1:
         return pages[0]
     ways = [
@@ -269,7 +271,7 @@ def _leaf(run: str, pages: list[list[Block]], page: int, say: Words) -> list[Blo
 
 
 def _blocks(source: Citation, say: Words) -> list[tuple[Block, int]]:
-    """One source and its length; a long quotation goes on in further blocks."""
+    """One source and its length; a long quotation continues in further blocks."""
     where = " ".join(clean(source.source).split())
     if source.heading:
         where += f" › {' '.join(clean(source.heading).split())}"
@@ -283,7 +285,7 @@ def _blocks(source: Citation, say: Words) -> list[tuple[Block, int]]:
     }
     quoted = [{"type": "rich_text_quote", "elements": [{"type": "text", "text": piece}]} for piece in pieces]
     whole = [([head, *quoted[:1]], len(title) + len("".join(pieces[:1])))]
-    whole += [([one], len(piece)) for one, piece in zip(quoted[1:], pieces[1:], strict=True)]
+    whole += [([quote], len(piece)) for quote, piece in zip(quoted[1:], pieces[1:], strict=True)]
     return [({"type": "rich_text", "elements": elements}, length) for elements, length in whole]
 
 
@@ -304,12 +306,12 @@ _ACTS: dict[str, Callable[..., Awaitable[None]]] = {
     buttons_row.SOURCES: show_sources,
     buttons_row.SOURCES_PAGE: show_sources,
     buttons_row.SHARE: share,
-    FEEDBACK: judge,
+    FEEDBACK: rate,
 }
 
 
-async def take(intake: Intake, body: Body, here: Location, ack: Ack) -> None:
-    """Take a press in: returns when it has been acknowledged, or its time is up. What is left to do goes on."""
+async def take(intake: Intake, body: Body, location: Location, ack: Ack) -> None:
+    """Handle a press; returns when it is acknowledged, at the latest after ACK_SECONDS. The rest goes on in a task."""
     acknowledged = asyncio.Event()
 
     async def acknowledge(*args: Any, **values: Any) -> None:
@@ -317,7 +319,7 @@ async def take(intake: Intake, body: Body, here: Location, ack: Ack) -> None:
             await ack(*args, **values)
             acknowledged.set()
 
-    intake.later(_answered(Press(intake, body, here, acknowledge)))
+    intake.later(_answered(Press(intake, body, location, acknowledge)))
     with suppress(TimeoutError):
         async with asyncio.timeout(ACK_SECONDS):
             await acknowledged.wait()
@@ -325,22 +327,22 @@ async def take(intake: Intake, body: Body, here: Location, ack: Ack) -> None:
 
 
 async def _answered(press: Press) -> None:
-    """Nobody presses in vain: what goes wrong is told."""
+    """Do what the button does, and tell the presser about a fault."""
     action_id = str(action_of(press.body).get("action_id", ""))
     async with press.intake.reporting_faults(press.location, response_url=press.response_url):
         for template, act in _ACTS.items():
             if match := re.fullmatch(template, action_id):
                 await act(press, **match.groupdict())
                 break
-        else:  # a button of another release, or an action_id that somebody has meddled with
+        else:  # a button of another release, or a forged action_id
             await press.tell("buttons.stale")
     await press.acknowledge()
 
 
 def listen(bolt: AsyncApp, intake: Intake) -> None:
-    """For every press but those in the Home tab, also of buttons that are no longer known."""
+    """Listen to all presses but those in the Home tab, also of unknown buttons."""
 
     async def press(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
-        await take(intake, body, spot_of_interaction(body, context.team_id, context.enterprise_id), ack)
+        await take(intake, body, location_of_interaction(body, context.team_id, context.enterprise_id), ack)
 
     bolt.action(re.compile(r"\A(?!home:)", re.DOTALL))(press)

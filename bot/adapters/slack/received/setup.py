@@ -1,7 +1,6 @@
-"""The app comes to a workspace or a channel and says what to try, is looked over there, and is removed again.
+"""Welcomes a workspace or a channel, shows the checklist of `/sutradhar setup`, and handles the app's removal.
 
-The checklist of `/sutradhar setup` looks only; `python -m bot doctor` looks from the other side, at the machine and the
-whole application.
+The checklist changes nothing; `python -m bot doctor` checks the machine and the whole application instead.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from bot.adapters import checklist
 from bot.adapters.checklist import Check
 from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.installed.manifest import BOT_SCOPES, PUBLIC
-from bot.adapters.slack.placing import PLATFORM, Location, origin_of, spot_of_event, text_of
+from bot.adapters.slack.placing import PLATFORM, Location, location_of_event, origin_of, text_of
 from bot.adapters.slack.received.intake import unattended
 from bot.adapters.slack.text.mrkdwn import mrkdwn
 from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, Unavailable
@@ -31,29 +30,32 @@ if TYPE_CHECKING:
     from bot.events import Request
 
 WELCOME = "welcome"
-"""What the outbox calls the run that a welcome is no part of."""
+"""The outbox's run id of welcome messages, which belong to no run."""
 
 _log = logging.getLogger(__name__)
 
 
-async def join(intake: Intake, here: Location, inviter: str) -> None:
-    """Greet the channel, if it is the bot that has just joined, in the language of whoever invited it. Only once."""
-    me, outbox = await intake.workspaces.me(here.team, here.enterprise), intake.app.records.outbox
-    if here.user != me.user:  # somebody else has joined
+async def join(intake: Intake, location: Location, inviter: str) -> None:
+    """Greet the channel once, if the bot itself has just joined it, in the language of the person who invited it."""
+    me, outbox = await intake.workspaces.me(location.team, location.enterprise), intake.app.records.outbox
+    if location.user != me.user:  # another person has joined
         return
-    # Claimed and not looked for again: rather no welcome than two.
-    if not (await outbox.claim(here.space, WELCOME, here.channel)).fresh:
+    # Claimed, and not posted again after a crash: no welcome is better than two.
+    if not (await outbox.claim(location.space, WELCOME, location.channel)).fresh:
         return
-    say = await intake.words(replace(here, user=inviter)) if inviter else words("en")
-    async with intake.workspaces.calling(here.team, here.enterprise) as client:
+    say = await intake.words(replace(location, user=inviter)) if inviter else words("en")
+    async with intake.workspaces.calling(location.team, location.enterprise) as client:
         posted = await client.chat_postMessage(
-            channel=here.channel, unfurl_links=False, unfurl_media=False, **said("channel", me.name, say)
+            channel=location.channel,
+            unfurl_links=False,
+            unfurl_media=False,
+            **greeting("channel", me.name, say),
         )
-    await outbox.sent(here.space, WELCOME, here.channel, str(posted["ts"]))
+    await outbox.sent(location.space, WELCOME, location.channel, str(posted["ts"]))
 
 
 async def install(client: AsyncWebClient, user: str) -> None:
-    """Greet whoever installed the app, in their direct conversation with the bot. Never raises."""
+    """Greet the person who installed the app, in their direct conversation with the bot. Never raises."""
     await unattended("whoever installed the app could not be greeted", _greet(client, user))
 
 
@@ -62,45 +64,45 @@ async def _greet(client: AsyncWebClient, user: str) -> None:
         person: Any = await client.users_info(user=user, include_locale=True)
         me: Any = await client.auth_test()
         say = words(str(person["user"].get("locale") or ""))
-        await client.chat_postMessage(channel=user, **said("installer", str(me.get("user") or ""), say))
+        await client.chat_postMessage(channel=user, **greeting("installer", str(me.get("user") or ""), say))
 
 
-def said(whom: str, bot: str, say: Words) -> dict[str, Any]:
-    """`whom` is "channel" or "installer", `bot` what the bot is called."""
+def greeting(whom: str, bot: str, say: Words) -> dict[str, Any]:
+    """The message for `whom`, "channel" or "installer"; `bot` is the bot's name."""
     text = mrkdwn(say(f"slack_welcome.{whom}", bot=bot))
     return {"text": text, "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": text}}]}
 
 
-async def show_checklist(intake: Intake, here: Location, response_url: str = "") -> None:
-    """Tell an admin, alone, what is in place in this workspace. Raises Sorry for anybody else."""
-    if not (await intake.people.of(here, fresh=True)).admin:
+async def show_checklist(intake: Intake, location: Location, response_url: str = "") -> None:
+    """Show the checklist of this workspace to an admin alone. Raises Sorry for anybody else."""
+    if not (await intake.people.of(location, fresh=True)).admin:
         raise Sorry("slack_welcome.check_admins")
-    say = await intake.words(here)
-    client = await intake.workspaces.client(here.team, here.enterprise)
-    me = await intake.workspaces.me(here.team, here.enterprise)
-    checks = [one async for one in _checks(intake, client, here, me.name, say)]
+    say = await intake.words(location)
+    client = await intake.workspaces.client(location.team, location.enterprise)
+    me = await intake.workspaces.me(location.team, location.enterprise)
+    checks = [check async for check in _checks(intake, client, location, me.name, say)]
     text = checklist.listed(checks, say, well="slack_welcome.check_well", broken="slack_welcome.check_broken")
-    await intake.tell(here, text, response_url)
+    await intake.tell(location, text, response_url)
 
 
-async def tell_checklist(intake: Intake, here: Location, response_url: str = "") -> None:
-    """The same, and to whoever may not know it, why."""
-    async with intake.reporting_faults(here, response_url=response_url):
-        await show_checklist(intake, here, response_url)
+async def tell_checklist(intake: Intake, location: Location, response_url: str = "") -> None:
+    """The same; others are told that it is for admins."""
+    async with intake.reporting_faults(location, response_url=response_url):
+        await show_checklist(intake, location, response_url)
 
 
 async def _checks(
-    intake: Intake, client: AsyncWebClient, here: Location, bot: str, say: Words
+    intake: Intake, client: AsyncWebClient, location: Location, bot: str, say: Words
 ) -> AsyncIterator[Check]:
-    """All that matters where the person is."""
+    """All checks for the person's location."""
     scopes = await _scopes(client)
     for check in _granted(scopes, say):
         yield check
-    if not here.direct:
-        yield await _channel(client, here, bot, scopes, say)
-    yield await checklist.books(intake.app.records.documents, here.space, say, none="slack_home.no_books")
+    if not location.direct:
+        yield await _channel(client, location, bot, scopes, say)
+    yield await checklist.books(intake.app.records.documents, location.space, say, none="slack_home.no_books")
     yield checklist.model(intake.config, say)
-    # That somebody could ask shows that the way in works.
+    # The request itself shows that events arrive.
     settings = intake.config.slack
     if settings.mode == "http":
         yield Check(True, say("slack_welcome.check_http", port=settings.http_port))
@@ -109,35 +111,35 @@ async def _checks(
 
 
 async def _scopes(client: AsyncWebClient) -> frozenset[str] | None:
-    """What the workspace has granted; None where Slack does not say."""
+    """The granted scopes; None if Slack does not tell."""
     try:
         with as_surface_faults():
             answer: Any = await client.auth_test()
     except (NotEditable, Gone, Unavailable, Refused, PlaceClosed):
         return None
     names = {name.lower(): value for name, value in answer.headers.items()}
-    given = str(names.get("x-oauth-scopes", ""))
-    return frozenset(one.strip() for one in given.split(",") if one.strip()) or None
+    granted = str(names.get("x-oauth-scopes", ""))
+    return frozenset(scope.strip() for scope in granted.split(",") if scope.strip()) or None
 
 
 def _granted(scopes: frozenset[str] | None, say: Words) -> Iterator[Check]:
     if scopes is None:
         yield Check(None, say("slack_welcome.check_scopes_unknown"))
         return
-    missing = [one for one in BOT_SCOPES if one not in scopes]
+    missing = [scope for scope in BOT_SCOPES if scope not in scopes]
     if not missing:
         yield Check(True, say("slack_welcome.check_scopes"))
         return
-    names = ", ".join(f"`{one}`" for one in missing)
+    names = ", ".join(f"`{scope}`" for scope in missing)
     yield Check(False, say("slack_welcome.check_scopes_missing", n=len(missing), names=names))
 
 
 async def _channel(
-    client: AsyncWebClient, here: Location, bot: str, scopes: frozenset[str] | None, say: Words
+    client: AsyncWebClient, location: Location, bot: str, scopes: frozenset[str] | None, say: Words
 ) -> Check:
     try:
         with as_surface_faults():
-            answer: Any = await client.conversations_info(channel=here.channel)
+            answer: Any = await client.conversations_info(channel=location.channel)
             inside = bool(answer["channel"].get("is_member"))
     except (NotEditable, Gone, Unavailable, Refused, PlaceClosed):
         inside = False
@@ -148,12 +150,12 @@ async def _channel(
     return Check(None if public else False, say(f"slack_welcome.{key}", bot=bot))
 
 
-async def gone(
+async def removed_from(
     intake: Intake, store: Store | None, team: str, enterprise: str, event: dict[str, Any]
 ) -> None:
-    """The app is removed, or tokens are: they are forgotten, and what runs for the workspace is stopped.
+    """After the removal of the app or of tokens: delete the tokens, and stop the workspace's runs.
 
-    Raises StorageFault if it could not be kept: then it is not acknowledged, and comes again.
+    Raises StorageFault if that could not be stored: then the event is not acknowledged, and comes again.
     """
     users = revoked(event)
     if users is None:
@@ -169,7 +171,7 @@ async def gone(
 
 
 def _where(body: dict[str, Any]) -> tuple[str, str]:
-    """The workspace and its enterprise; no workspace where the whole organisation's installation is meant."""
+    """The workspace and its enterprise; no workspace for the installation of a whole organisation."""
     team, enterprise = body.get("team_id") or "", body.get("enterprise_id") or ""
     match body:
         case {"authorizations": [{"is_enterprise_install": True, "enterprise_id": str(org)}, *_]}:
@@ -190,7 +192,7 @@ def _of(request: Request, team: str, enterprise: str) -> bool:
 
 
 def revoked(event: dict[str, Any]) -> tuple[str, ...] | None:
-    """Whose tokens are no good any more: () for the app's own, None for nobody's."""
+    """The users whose tokens are revoked: () for the app's own token, None for no token."""
     if event.get("type") == "app_uninstalled":
         return ()
     tokens = event.get("tokens")
@@ -198,18 +200,18 @@ def revoked(event: dict[str, Any]) -> tuple[str, ...] | None:
         return None
     if tokens.get("bot"):
         return ()
-    users = tuple(str(one) for one in cast("list[object]", tokens.get("oauth") or []))
+    users = tuple(str(user) for user in cast("list[object]", tokens.get("oauth") or []))
     return users or None
 
 
 def listen(bolt: AsyncApp, intake: Intake, store: Store | None) -> None:
     async def joined(event: dict[str, Any], body: dict[str, Any], context: AsyncBoltContext) -> None:
-        here = spot_of_event(body, context.team_id, context.enterprise_id)
-        doing = join(intake, here, text_of(event, "inviter"))
+        location = location_of_event(body, context.team_id, context.enterprise_id)
+        doing = join(intake, location, text_of(event, "inviter"))
         intake.later(unattended("a channel could not be welcomed", doing))
 
     async def removed(body: dict[str, Any], event: dict[str, Any]) -> None:
-        await gone(intake, store, *_where(body), event)
+        await removed_from(intake, store, *_where(body), event)
 
     bolt.event("member_joined_channel")(joined)
     bolt.event("app_uninstalled")(removed)

@@ -1,6 +1,6 @@
-"""Shows everybody in a channel an answer that only its asker has seen: as it stands in its messages.
+"""Shares an answer that only its asker has seen with everybody in a channel, as it is in its messages.
 
-Knows no work: what it passes on is the messages' own blocks.
+Knows no work: it posts the messages' own blocks.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from storage.outbox import OutboxRow
 
 EVENT = "sutradhar_shared"
-"""What a shared message says of itself to us, beside what people read."""
+"""The event_type of a shared message's metadata."""
 STAGES = "sutradhar"
-"""The same of a run's own messages."""
+"""The event_type of the metadata of a run's own messages."""
 PARTS = 50
 """Messages of one stage; more than any answer has."""
 PASSED_ON = ("markdown", "section", "rich_text", "header", "divider", "context", "image", "table")
 PAGE, PAGES = 1_000, 20
-"""Of a channel's members: so many at once, and so often, until it is taken for granted that somebody is one."""
+"""Members of one call, and the most calls; beyond that the person is assumed to be a member of the channel."""
 
 _log = logging.getLogger(__name__)
 _turns = KeyedLocks()
@@ -46,7 +46,7 @@ _turns = KeyedLocks()
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """How it went, as a key of the catalogue; `done`: there is nothing left to share."""
+    """The result as a key of the catalogue; `done`: nothing is left to share."""
 
     key: str
     done: bool = False
@@ -55,92 +55,97 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One message: what is to be read in it."""
+    """The readable part of one message."""
 
     blocks: list[Block]
     text: str
 
 
-async def share(intake: Intake, here: Location, body: Body, past: Request) -> Shared:
-    """Post the pressed answer to the channel where `past` was asked, once. Whoever presses is who asked."""
+async def share(intake: Intake, location: Location, body: Body, past: Request) -> Shared:
+    """Post the pressed answer to the channel of the request `past`, once. The presser is the asker."""
     origin = origin_of(past.origin)
-    client = await intake.workspaces.client(here.team, here.enterprise)
+    client = await intake.workspaces.client(location.team, location.enterprise)
     try:
-        parts = await _parts(intake, client, here, body, past)
+        parts = await _parts(intake, client, location, body, past)
         if not origin.private or not origin.channel or not parts:
             return Shared("buttons.nothing_to_share")
         async with _turns.of((past.id, message_of(body))):
-            if not await _member(client, origin.channel, here.user):
+            if not await _member(client, origin.channel, location.user):
                 return Shared("buttons.you_may_not_share_slack")
-            return await _shared(intake, client, here, body, past, parts)
+            return await _shared(intake, client, location, body, past, parts)
     except (PlaceClosed, Gone) as fault:
         _log.info("an answer could not be shared: %s", fault)
         return Shared("buttons.may_not_share_slack")
 
 
 async def _shared(
-    intake: Intake, client: AsyncWebClient, here: Location, body: Body, past: Request, parts: Sequence[Part]
+    intake: Intake,
+    client: AsyncWebClient,
+    location: Location,
+    body: Body,
+    past: Request,
+    parts: Sequence[Part],
 ) -> Shared:
     """Each part is claimed first, so that a second press, or one after a crash, posts only what is missing."""
     outbox, origin = intake.app.records.outbox, origin_of(past.origin)
-    where = "buttons.shared" if here.channel == origin.channel else "buttons.shared_there"
+    where = "buttons.shared" if location.channel == origin.channel else "buttons.shared_there"
     key = f"{where}_before"
-    name = (await intake.people.of(here)).name or here.user
-    who = (await intake.words(here))("buttons.shared_by", who=literal(name))
+    name = (await intake.people.of(location)).name or location.user
+    who = (await intake.words(location))("buttons.shared_by", who=literal(name))
     thread = origin.thread
     for n, part in enumerate(parts):
-        row = await outbox.claim(here.space, past.id, f"share:{message_of(body)}:{n}")
+        row = await outbox.claim(location.space, past.id, f"share:{message_of(body)}:{n}")
         ts = row.message_id or ""
         if row.state != "sent":
             to = origin.channel, thread
-            ts = "" if row.fresh else await _found(client, to, row)
+            ts = "" if row.fresh else await _posted_ts(client, to, row)
             ts = ts or await _post(client, to, who if n == 0 else "", part, row)
-            await outbox.sent(here.space, past.id, row.stage, ts)
+            await outbox.sent(location.space, past.id, row.stage, ts)
             key = where
         thread = thread or ts  # a long answer fills no channel
     return Shared(key, done=True)
 
 
 async def _parts(
-    intake: Intake, client: AsyncWebClient, here: Location, body: Body, past: Request
+    intake: Intake, client: AsyncWebClient, location: Location, body: Body, past: Request
 ) -> list[Part]:
     """The messages of the pressed stage, in order, up to the pressed one."""
     pressed = body.get("message")
     if not isinstance(pressed, Mapping):
-        kept = await intake.app.records.offers.all(here.space, past.id, EPHEMERAL)
-        found = [_part(json.loads(one)) for one in kept]
+        stored = await intake.app.records.offers.all(location.space, past.id, EPHEMERAL)
+        parts = [_part(json.loads(item)) for item in stored]
     else:
-        found = [*await _before(intake, client, here, pressed, past), _part(pressed)]
-    return [one for one in found if one.blocks or one.text]
+        parts = [*await _before(intake, client, location, pressed, past), _part(pressed)]
+    return [part for part in parts if part.blocks or part.text]
 
 
 async def _before(
-    intake: Intake, client: AsyncWebClient, here: Location, pressed: Mapping[str, Any], past: Request
+    intake: Intake, client: AsyncWebClient, location: Location, pressed: Mapping[str, Any], past: Request
 ) -> list[Part]:
-    """The messages of a long stage that stand before its last one, as the outbox knows them."""
-    said = pressed.get("metadata") or {}
-    payload = said.get("event_payload") or {}
+    """The messages of a long stage before its last one, by the outbox."""
+    metadata = pressed.get("metadata") or {}
+    payload = metadata.get("event_payload") or {}
     stage, _, last = str(payload.get("key") or "").rpartition("#")
-    if said.get("event_type") != STAGES or payload.get("run") != past.id or not last.isdecimal():
+    if metadata.get("event_type") != STAGES or payload.get("run") != past.id or not last.isdecimal():
         return []
     outbox = intake.app.records.outbox
     keys = [stage, *(f"{stage}#{n}" for n in range(2, min(int(last), PARTS)))]
-    rows = [await outbox.get(here.space, past.id, key) for key in keys]
-    known = [bare(row.message_id) for row in rows if row is not None and row.message_id]
-    if not known or not here.thread:
+    rows = [await outbox.get(location.space, past.id, key) for key in keys]
+    posted = [bare(row.message_id) for row in rows if row is not None and row.message_id]
+    if not posted or not location.thread:
         return []
-    window: dict[str, Any] = {"oldest": known[0], "latest": str(pressed.get("ts")), "inclusive": True}
+    window: dict[str, Any] = {"oldest": posted[0], "latest": str(pressed.get("ts")), "inclusive": True}
     by_ts: dict[str, Mapping[str, Any]] = {}
-    while not set(known) <= by_ts.keys():
+    while not set(posted) <= by_ts.keys():
         with as_surface_faults():
             page: Any = await client.conversations_replies(
-                channel=here.channel, ts=here.thread, limit=200, **window
+                channel=location.channel, ts=location.thread, limit=200, **window
             )
-        by_ts |= {str(one.get("ts")): one for one in page["messages"]}
+        by_ts |= {str(message.get("ts")): message for message in page["messages"]}
         window["cursor"] = (page.get("response_metadata") or {}).get("next_cursor") or ""
         if not window["cursor"]:
             break
-    return [_part(by_ts[ts]) for ts in known if ts in by_ts]
+    return [_part(by_ts[ts]) for ts in posted if ts in by_ts]
 
 
 def _part(message: Mapping[str, Any]) -> Part:
@@ -151,37 +156,43 @@ def _part(message: Mapping[str, Any]) -> Part:
 
 
 def passed_on(blocks: list[Block]) -> list[Block]:
-    """What is to be read in them, without the names of choices: their buttons stay behind."""
+    """The readable blocks, without the prompts of choices, whose buttons are not shared."""
     following = [*blocks[1:], {}]
-    found: list[Block] = []
+    readable: list[Block] = []
     for block, after in zip(blocks, following, strict=True):
         if block.get("type") in PASSED_ON and not _offers(after):
-            kept = {name: value for name, value in block.items() if name != "block_id"}
-            if kept["type"] == "context":
-                elements = [one | {"text": _unhinted(str(one.get("text")))} for one in kept["elements"]]
-                kept["elements"] = [one for one in elements if one["text"]]
-            if kept.get("elements") != []:
-                found.append(kept)
-    return found
+            passed = {name: value for name, value in block.items() if name != "block_id"}
+            if passed["type"] == "context":
+                elements = [
+                    element | {"text": _unhinted(str(element.get("text")))} for element in passed["elements"]
+                ]
+                passed["elements"] = [element for element in elements if element["text"]]
+            if passed.get("elements") != []:
+                readable.append(passed)
+    return readable
 
 
 def _unhinted(text: str) -> str:
-    """Without the line that says how to go on in the asker's own thread, where others are not."""
-    return "\n".join(one for one in text.split("\n") if one not in _hints())
+    """Without the hint on how to continue in the asker's own thread."""
+    return "\n".join(text_line for text_line in text.split("\n") if text_line not in _hints())
 
 
 @cache
 def _hints() -> frozenset[str]:
-    return frozenset(mrkdwn(words(one)("slack_thread.hint")) for one in LOCALES)
+    return frozenset(mrkdwn(words(locale)("slack_thread.hint")) for locale in LOCALES)
 
 
 def _offers(block: Block) -> bool:
-    ids = [str(one.get("action_id")) for one in block.get("elements", []) if block.get("type") == "actions"]
-    return any(re.fullmatch(buttons_row.CHOICE, one) for one in ids)
+    ids = [
+        str(element.get("action_id"))
+        for element in block.get("elements", [])
+        if block.get("type") == "actions"
+    ]
+    return any(re.fullmatch(buttons_row.CHOICE, each) for each in ids)
 
 
 async def _member(client: AsyncWebClient, channel: str, user: str) -> bool:
-    """Whether the person may still read there; or the bot would speak for who may not."""
+    """Whether the person is a member of the channel; the bot must not post there for others."""
     cursor = ""
     for _ in range(PAGES):
         with as_surface_faults():
@@ -196,7 +207,7 @@ async def _member(client: AsyncWebClient, channel: str, user: str) -> bool:
 
 async def _post(client: AsyncWebClient, to: tuple[str, str], who: str, part: Part, row: OutboxRow) -> str:
     """The message's ts; `to` is the channel and the thread. Raises a surface's faults, and Unavailable."""
-    said: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "channel": to[0],
         "thread_ts": to[1] or None,
         "text": f"{who}\n{part.text}".strip()[:TEXT],
@@ -207,16 +218,16 @@ async def _post(client: AsyncWebClient, to: tuple[str, str], who: str, part: Par
     shown = [*([small(who)] if who else []), *part.blocks][:BLOCKS]
     try:
         with as_surface_faults():
-            return str((await client.chat_postMessage(**said, blocks=shown))["ts"])
+            return str((await client.chat_postMessage(**arguments, blocks=shown))["ts"])
     except Refused:
         if not part.text:
             raise
     with as_surface_faults():
-        return str((await client.chat_postMessage(**said))["ts"])
+        return str((await client.chat_postMessage(**arguments))["ts"])
 
 
-async def _found(client: AsyncWebClient, to: tuple[str, str], row: OutboxRow) -> str:
-    """The ts of a message that may have been posted though nobody noted it, as before a crash; "" if there is none."""
+async def _posted_ts(client: AsyncWebClient, to: tuple[str, str], row: OutboxRow) -> str:
+    """The ts of a message whose post was not recorded, as before a crash; "" if there is none."""
     # Slack's clock and ours may differ a little.
     oldest = f"{row.created_at.timestamp() - 60:.6f}"
     window: dict[str, Any] = {"channel": to[0], "oldest": oldest, "limit": 200}
@@ -226,7 +237,7 @@ async def _found(client: AsyncWebClient, to: tuple[str, str], row: OutboxRow) ->
         else:
             answer = await client.conversations_history(include_all_metadata=True, **window)
     mine = _metadata(row)
-    return next((str(one["ts"]) for one in answer["messages"] if one.get("metadata") == mine), "")
+    return next((str(message["ts"]) for message in answer["messages"] if message.get("metadata") == mine), "")
 
 
 def _metadata(row: OutboxRow) -> dict[str, Any]:

@@ -1,8 +1,7 @@
-"""Windows (Slack's modals) that ask for what a command was sent without: a long question, a prompt's new text.
+"""Windows (Slack's modals) that ask for the text that a command was sent without: a long question, a prompt's new text.
 
-What a window will complete is kept in the storage under the id in its callback_id, so that one which was opened
-before a restart, or hours ago, is still answered. Knows no work. Limits: Slack's documentation, "Views" and "Block
-elements".
+The pending form is stored under the id in the window's callback_id, so that a window from before a restart, or hours
+ago, still works. Knows no work. Limits: Slack's documentation, "Views" and "Block elements".
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from bot.adapters.buttons_row import custom_id
 from bot.adapters.buttons_row import label as cut
 from bot.adapters.intake import FIELD, Field, Invocation, PendingForm
 from bot.adapters.slack.installed.faults import as_surface_faults
-from bot.adapters.slack.placing import PLATFORM, Body, Location, event_of, spot_of_interaction
+from bot.adapters.slack.placing import PLATFORM, Body, Location, event_of, location_of_interaction
 from bot.adapters.slack.text.page import Block
 from bot.adapters.surface import SurfaceFault
 from bot.command_line import parse
@@ -38,14 +37,14 @@ TITLE_CHARS = 24
 FIELD_CHARS = 3_000
 """The most that can be typed into a field (Slack's documentation, "Plain-text input element")."""
 PART_CHARS = 2_000
-"""Of a text that is to be changed, in each of its fields: there is room for more."""
+"""Of a text that is edited, in each of its fields, so that there is room for more."""
 HINT_CHARS = 150
 OPTION_CHARS = 75
 """Of an option's text in a menu (Slack's documentation, "Option object")."""
 SHOWN_CHARS = 3_000
 """Of a section's text (Slack's documentation, "Section block")."""
 TYPED = "text"
-"""The action_id of what is typed into."""
+"""The action_id of the text fields."""
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +52,7 @@ _log = logging.getLogger(__name__)
 async def ask(
     intake: Intake,
     trigger: str,
-    here: Location,
+    location: Location,
     event: str,
     asked: PendingForm,
     *,
@@ -64,19 +63,17 @@ async def ask(
     required: bool = True,
     form: bool = False,
 ) -> None:
-    """Open a window for the text that a request lacks, and with `form` for its verb's form. Raises Sorry.
+    """Open a window for the text of a pending form, and with `form` for its verb's form. Raises Sorry.
 
-    It opens for the person who is `here`.
-
-    `filled` stands there already, `shown` is read above it. `trigger` is good for three seconds; `event` is what
-    triggered it.
+    It opens for the person of `location`. `filled` is the field's initial value, `shown` a text above it. `trigger` is
+    valid for three seconds; `event` is what triggered it.
     """
-    if not intake.first(here, event):
+    if not intake.first(location, event):
         return
-    say, row = await intake.words(here), asked.row
-    admin = row.admin and (await intake.people.of(here, fresh=True)).admin
-    asked = replace(asked, channel=here.channel, thread=here.thread)
-    window = await intake.store_form(here, event, asked, admin=admin)
+    say, row = await intake.words(location), asked.row
+    admin = row.admin and (await intake.people.of(location, fresh=True)).admin
+    asked = replace(asked, channel=location.channel, thread=location.thread)
+    window = await intake.store_form(location, event, asked, admin=admin)
     if not label:
         label = say(row.argument.summary) if row.argument is not None else row.path
     fields = [
@@ -97,21 +94,21 @@ async def ask(
         submit=say("slack_window.send"),
         close=say("slack_window.close"),
     )
-    await opened(intake, here, trigger, view)
+    await opened(intake, location, trigger, view)
 
 
-async def reword(intake: Intake, trigger: str, here: Location, event: str, row: Verb, name: str) -> None:
-    """Open a window with today's text of a prompt, to be changed. Raises Sorry."""
+async def reword(intake: Intake, trigger: str, location: Location, event: str, row: Verb, name: str) -> None:
+    """Open a window with the present text of a prompt, to be edited. Raises Sorry."""
     name = name.strip()
-    say, filled = await intake.words(here), await intake.wording(here, name)
+    say, filled = await intake.words(location), await intake.wording(location, name)
     title, label = say("edge.edit", name=name), say("edge.edit_label")
     asked = PendingForm(row.work, row.name, before=f"{name} ")
-    await ask(intake, trigger, here, event, asked, filled=filled, title=title, label=label)
+    await ask(intake, trigger, location, event, asked, filled=filled, title=title, label=label)
 
 
-async def opened(intake: Intake, here: Location, trigger: str, view: Block) -> str:
-    """Open a view: its id. Raises Sorry where the trigger is too old, or Slack cannot be reached."""
-    client = await intake.workspaces.client(here.team, here.enterprise)
+async def opened(intake: Intake, location: Location, trigger: str, view: Block) -> str:
+    """Open a view; its id. Raises Sorry where the trigger is too old, or Slack cannot be reached."""
+    client = await intake.workspaces.client(location.team, location.enterprise)
     try:
         with as_surface_faults():
             answer = await client.views_open(trigger_id=trigger, view=view)
@@ -121,49 +118,52 @@ async def opened(intake: Intake, here: Location, trigger: str, view: Block) -> s
     return str(answer["view"]["id"])
 
 
-async def perform(intake: Intake, body: Body, here: Location, asked: Invocation, ack: AsyncAck) -> bool:
-    """Whether it was taken in; if not, the person has been told why, and the window stays open for another try."""
-    if await intake.perform(here, _event(body), asked, ack):
+async def perform(intake: Intake, body: Body, location: Location, asked: Invocation, ack: AsyncAck) -> bool:
+    """Perform a window's invocation; False if it was refused, which the person is told while the window stays open."""
+    if await intake.perform(location, _event(body), asked, ack):
         return True
-    await wrong(ack, (await intake.words(here))("slack_window.refused"))
+    await wrong(ack, (await intake.words(location))("slack_window.refused"))
     return False
 
 
-async def finish(intake: Intake, body: Body, ack: AsyncAck, here: Location) -> None:
-    """Perform what a window of ours was opened for. Where it cannot be, what was typed stays in the window."""
-    found = re.fullmatch(buttons_row.MODAL, str(body["view"].get("callback_id", "")))
-    say = await intake.words(here)
-    lacking = await intake.stored_form(here, found["run"]) if found else None
-    if lacking is None or found is None:
-        if await intake.app.request_of(here.space, event_id(PLATFORM, here.space, _event(body))) is not None:
+async def finish(intake: Intake, body: Body, ack: AsyncAck, location: Location) -> None:
+    """Perform the pending form of a submitted window. After a fault the window stays open with its texts."""
+    match = re.fullmatch(buttons_row.MODAL, str(body["view"].get("callback_id", "")))
+    say = await intake.words(location)
+    pending = await intake.stored_form(location, match["run"]) if match else None
+    if pending is None or match is None:
+        if (
+            await intake.app.request_of(location.space, event_id(PLATFORM, location.space, _event(body)))
+            is not None
+        ):
             await ack()  # sent twice, and taken in the first time
         else:
             await wrong(ack, say("slack_window.gone"))
         return
-    row = lacking.row
+    row = pending.row
     try:
-        asked = lacking.asked(typed(body), _filled(body))
+        asked = pending.asked(typed(body), _filled(body))
     except Sorry as sorry:
         await wrong(ack, say(sorry.key, **sorry.values), f"{FIELD}{sorry.values.get('name', '')}")
         return
     if not asked.text and row.argument is not None and row.argument.required:
         await wrong(ack, say("slack_window.empty"))
         return
-    there = replace(here, channel=lacking.channel, thread=lacking.thread)
-    if await perform(intake, body, there, asked, ack):
-        await intake.app.records.offers.forget(here.space, found["run"])
+    answer_location = replace(location, channel=pending.channel, thread=pending.thread)
+    if await perform(intake, body, answer_location, asked, ack):
+        await intake.app.records.offers.forget(location.space, match["run"])
 
 
-async def taken(intake: Intake, here: Location, ack: AsyncAck, doing: Coroutine[Any, Any, None]) -> None:
-    """Take in a window that was sent. Whatever goes wrong, it stays open with what was typed."""
-    async with intake.reporting_faults(here):
+async def taken(intake: Intake, location: Location, ack: AsyncAck, doing: Coroutine[Any, Any, None]) -> None:
+    """Handle a submitted window. After any fault it stays open with its texts."""
+    async with intake.reporting_faults(location):
         await doing
     if ack.response is None:
-        await wrong(ack, (await intake.words(here))("slack_window.refused"))
+        await wrong(ack, (await intake.words(location))("slack_window.refused"))
 
 
 async def wrong(ack: AsyncAck, sentence: str, block: str = "") -> None:
-    """Say it under a field, and leave the window open."""
+    """Show a sentence under a field, and leave the window open."""
     await ack(response_action="errors", errors={block or block_id(0): sentence})
 
 
@@ -172,7 +172,7 @@ def _event(body: Body) -> str:
 
 
 def _hint(row: Verb, say: Words) -> str:
-    """What could be typed; what is not a question reads the same in each language."""
+    """An example of the text; only for a question it depends on the language."""
     if not row.plain:
         return parse(row.example).text
     other = "" if row.work == commands.DEFAULT_WORK else f"_{row.work}"
@@ -180,19 +180,19 @@ def _hint(row: Verb, say: Words) -> str:
 
 
 def parts(text: str) -> list[str]:
-    """The text in pieces of whole lines that a field has room for, one piece of nothing."""
-    found = [""]
+    """The text in pieces of whole lines that fit into a field; at least one piece."""
+    pieces = [""]
     for line in text.splitlines(keepends=True):
         while len(line) > PART_CHARS:
-            found, line = [*found, line[:PART_CHARS]], line[PART_CHARS:]
-        if len(found[-1]) + len(line) > PART_CHARS:
-            found.append("")
-        found[-1] += line
-    return [one for one in found if one] or [""]
+            pieces, line = [*pieces, line[:PART_CHARS]], line[PART_CHARS:]
+        if len(pieces[-1]) + len(line) > PART_CHARS:
+            pieces.append("")
+        pieces[-1] += line
+    return [piece for piece in pieces if piece] or [""]
 
 
 def modal(callback: str, title: str, blocks: Sequence[Block], *, submit: str = "", close: str = "") -> Block:
-    """A view as views.open takes it. `callback` is by what its submission is known."""
+    """A view for views.open. `callback` identifies its submission."""
     view: Block = {
         "type": "modal",
         "callback_id": callback,
@@ -209,7 +209,7 @@ def modal(callback: str, title: str, blocks: Sequence[Block], *, submit: str = "
 def field(
     n: int, label: str, filled: str = "", *, hint: str = "", required: bool = True, long: bool = True
 ) -> Block:
-    """The `n`th field to type into, from 0."""
+    """The `n`th text field, from 0."""
     typed: Block = {
         "type": "plain_text_input",
         "action_id": TYPED,
@@ -234,26 +234,26 @@ def plain(text: str, most: int) -> Block:
 
 
 def typed(body: Body) -> str:
-    """What was typed into the window's fields, one after another.
+    """The texts of the window's fields, joined.
 
-    A field that ended with a whole line does so still, whatever Slack or the writer has cut off there.
+    A field whose initial value ended with a line end still does, also if Slack has removed that.
     """
     view = body["view"]
     cut_off = {
-        one.get("block_id"): not str((one.get("element") or {}).get("initial_value") or "").endswith("\n")
-        for one in view.get("blocks") or []
+        block.get("block_id"): not str((block.get("element") or {}).get("initial_value") or "").endswith("\n")
+        for block in view.get("blocks") or []
     }
-    found: list[str] = []
-    while (one := view["state"]["values"].get(block_id(len(found)))) is not None:
-        found.append(str(one.get(TYPED, {}).get("value") or ""))
-    for n, text in enumerate(found[:-1]):
+    texts: list[str] = []
+    while (state := view["state"]["values"].get(block_id(len(texts)))) is not None:
+        texts.append(str(state.get(TYPED, {}).get("value") or ""))
+    for n, text in enumerate(texts[:-1]):
         if not text.endswith("\n") and not cut_off.get(block_id(n)):
-            found[n] += "\n"
-    return "".join(found)
+            texts[n] += "\n"
+    return "".join(texts)
 
 
 def option_field(field: Field) -> Block:
-    """What is typed or chosen for an option."""
+    """The field of an option: a text, or a menu of its values."""
     if field.values:
         element = menu(TYPED, field.values)
     else:
@@ -263,13 +263,13 @@ def option_field(field: Field) -> Block:
 
 
 def menu(action_id: str, options: Sequence[tuple[str, str]]) -> Block:
-    """From which one of the (values, names) is chosen."""
+    """A menu of these (values, names)."""
     shown = [{"text": plain(name, OPTION_CHARS), "value": value} for value, name in options]
     return {"type": "static_select", "action_id": action_id, "options": shown}
 
 
 def asking(block_id: str, label: str, element: Block, *, required: bool = False) -> Block:
-    """What is typed or chosen, under what it is asked by."""
+    """An input block: an element with its label."""
     return {
         "type": "input",
         "block_id": block_id,
@@ -280,14 +280,14 @@ def asking(block_id: str, label: str, element: Block, *, required: bool = False)
 
 
 def _filled(body: Body) -> dict[str, str]:
-    """What was typed or chosen for options."""
+    """The values of the options' fields."""
     values = body["view"]["state"]["values"]
-    given = {
-        id.removeprefix(FIELD): one.get(TYPED) or {} for id, one in values.items() if id.startswith(FIELD)
+    entered = {
+        id.removeprefix(FIELD): state.get(TYPED) or {} for id, state in values.items() if id.startswith(FIELD)
     }
     return {
-        name: str(one.get("value") or (one.get("selected_option") or {}).get("value") or "")
-        for name, one in given.items()
+        name: str(state.get("value") or (state.get("selected_option") or {}).get("value") or "")
+        for name, state in entered.items()
     }
 
 
@@ -298,7 +298,7 @@ def section(text: str) -> Block:
 
 def listen(bolt: AsyncApp, intake: Intake) -> None:
     async def submitted(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
-        here = spot_of_interaction(body, context.team_id, context.enterprise_id)
-        await taken(intake, here, ack, finish(intake, body, ack, here))
+        location = location_of_interaction(body, context.team_id, context.enterprise_id)
+        await taken(intake, location, ack, finish(intake, body, ack, location))
 
     bolt.view(re.compile(rf"\A{buttons_row.MODAL}\Z"))(submitted)

@@ -1,1 +1,1 @@
-"""What goes out to Slack: a run's events, as messages in a thread, in a channel, or to one person alone."""
+"""Output on Slack: a run's messages in a thread, in a channel, or to one person alone."""

@@ -1,6 +1,6 @@
-"""Posts that can be neither changed nor found again: to one person alone, or to an action's response_url.
+"""Posts that can be neither edited nor found again: to one person alone, or to an action's response_url.
 
-Such an address answers one action, five times within half an hour, and is a secret: no fault and no log shows it.
+Such an address answers one action, five times within half an hour, and is a secret: no fault and no log contains it.
 Knows no run but its id.
 """
 
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from storage.offers import Offers
 
 EPHEMERAL: Final = "whispered"
-"""Kind of the storage's offers: what a message that one person alone sees consists of, as JSON with `text` and
-`blocks`. Slack does not send such a message along with a press.
+"""The kind of the storage's offers that hold messages to one person, as JSON with `text` and `blocks`, because Slack
+does not send such a message with a press.
 """
 EARLY_S: Final = 5.0
-"""So much before its time a response_url is taken for dead: a post on its way would come too late."""
+"""How much earlier a response_url counts as expired, because a post takes time."""
 ANSWERED: Final = "answered"
-"""The id of a message that went to a response_url, which tells none."""
+"""The id of a message to a response_url, which returns none."""
 ALONE: Final = {"response_type": "ephemeral", "replace_original": False}
-"""What a post to a response_url begins with that the person alone is to see."""
+"""The fields of a post to a response_url for the person alone."""
 TIMEOUT: Final = aiohttp.ClientTimeout(total=20)
 
 Post = Callable[..., Awaitable[Any]]
@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 
 
 async def answer_action(url: str, payload: Mapping[str, Any]) -> bool:
-    """Post to a response_url: whether Slack took it. Never raises, and never shows the address."""
+    """Post to a response_url; whether Slack accepted it. Never raises, and never logs the address."""
     if not url:
         return False
     try:
@@ -63,16 +63,16 @@ async def answer_action(url: str, payload: Mapping[str, Any]) -> bool:
     return False
 
 
-def young(origin: Origin, now: Callable[[], float] = time.time) -> bool:
-    """Whether its response_url is good for something still."""
+def usable(origin: Origin, now: Callable[[], float] = time.time) -> bool:
+    """Whether its response_url can still be used."""
     return bool(origin.response_url) and now() < origin.until - EARLY_S
 
 
 @dataclass(frozen=True, slots=True)
 class EphemeralReply:
-    """To a run's asker alone, where they asked: an answer that is quickly done, or why there is none.
+    """Posts for a run's asker alone, where they asked: a quick answer, or why there is none.
 
-    By the action's response_url while that lives, else as a message that Slack shows to one person.
+    By the action's response_url until it expires, then as an ephemeral message.
     """
 
     workspace: Workspace
@@ -82,45 +82,45 @@ class EphemeralReply:
     files = False
 
     async def post_ephemeral(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
-        """The message's id, or ANSWERED. Raises PlaceClosed where nobody can be told anything, and Refused."""
-        said = sent_as(page, style)
+        """The message's id, or ANSWERED. Raises PlaceClosed where no ephemeral message is possible, and Refused."""
+        content = sent_as(page, style)
         if self.origin.private:
-            await self._keep(ref.run, said)
+            await self._keep(ref.run, content)
         try:
-            return await self.say(said)
+            return await self.say(content)
         except Refused:
             return await self.say(sent_as(page, MessageStyle.BARE))
 
-    async def say(self, said: Mapping[str, Any]) -> str:
-        """Text and blocks as they are. Raises Unavailable, and the faults of a surface."""
+    async def say(self, content: Mapping[str, Any]) -> str:
+        """Post text and blocks unchanged. Raises Unavailable, and the faults of a surface."""
         origin = self.origin
-        # Under a message without replies Slack shows nothing to one person alone ("chat.postEphemeral").
+        # Slack shows no ephemeral message under a message without replies ("chat.postEphemeral").
         inside = bool(origin.thread) and (origin.thread != origin.message or origin.earlier)
-        payload = {**ALONE, **said, **({"thread_ts": origin.thread} if inside else {})}
-        if young(origin, self.now) and await answer_action(origin.response_url, payload):
+        payload = {**ALONE, **content, **({"thread_ts": origin.thread} if inside else {})}
+        if usable(origin, self.now) and await answer_action(origin.response_url, payload):
             return ANSWERED
         async with self.workspace.calling() as client:
-            told = await client.chat_postEphemeral(
+            answer = await client.chat_postEphemeral(
                 channel=origin.channel,
                 user=origin.user,
                 thread_ts=origin.thread if inside else None,
-                **said,
+                **content,
             )
-        return str(told["message_ts"])
+        return str(answer["message_ts"])
 
-    async def _keep(self, run: str, said: Mapping[str, Any]) -> None:
-        """What is shared, should they press that."""
+    async def _keep(self, run: str, content: Mapping[str, Any]) -> None:
+        """Store the message, for a press on the button that shares it."""
         space = self.workspace.space
-        kept = await self.offers.all(space, run, EPHEMERAL)
-        item = json.dumps(said, ensure_ascii=False)
-        if item not in kept:
-            await self.offers.keep(space, run, EPHEMERAL, [*kept, item])
+        stored = await self.offers.all(space, run, EPHEMERAL)
+        item = json.dumps(content, ensure_ascii=False)
+        if item not in stored:
+            await self.offers.keep(space, run, EPHEMERAL, [*stored, item])
 
 
 class Response:
-    """A surface that everybody in a channel reads though the bot is no member there: the action's response_url.
+    """A public surface in a channel where the bot is no member: the action's response_url.
 
-    A page is posted once it stays as it is.
+    A page is posted once it is final.
     """
 
     def __init__(self, space: str, origin: Origin, *, now: Callable[[], float] = time.time) -> None:
@@ -134,17 +134,17 @@ class Response:
         return (self._space, self._origin.channel)
 
     async def post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
-        """Raises Unavailable while the page grows, PlaceClosed once the address is no good or takes no such page."""
+        """Raises Unavailable while the page grows, PlaceClosed once the address has expired or refuses the page."""
         if page.growing:
             raise Unavailable("it could not be changed any more")
         if page.file is not None and style is not MessageStyle.BARE:
             raise PlaceClosed("no_files")
-        for said in (
+        for content in (
             sent_as(page, style),
             sent_as(page, MessageStyle.BARE),
         ):  # it does not say what it refuses
-            payload = {"response_type": "in_channel", "replace_original": False, **said}
-            if young(self._origin, self._now) and await answer_action(self._origin.response_url, payload):
+            payload = {"response_type": "in_channel", "replace_original": False, **content}
+            if usable(self._origin, self._now) and await answer_action(self._origin.response_url, payload):
                 self._posted += 1
                 return f"{ANSWERED}:{self._posted}"
         raise PlaceClosed("expired_url", expired=True)
@@ -155,45 +155,45 @@ class Response:
         _log.info("what a message says by now is left out: it can't be changed")
 
     def renames(self, message: str, page: Page) -> bool:
-        """No: nothing here can be changed."""
+        """No: nothing here can be edited."""
         return False
 
-    async def find(self, ref: MessageRef, since: datetime, known: Collection[str]) -> str | None:
-        """Nothing: Slack does not say which messages they are."""
+    async def find(self, ref: MessageRef, since: datetime, known_ids: Collection[str]) -> str | None:
+        """None: Slack does not return the ids of these messages."""
         return None
 
     async def delete(self, message: str) -> None:
-        """It stays."""
+        """Does nothing: such a message cannot be deleted."""
 
 
-async def tell(workspaces: Workspaces, here: Location, text: str, response_url: str = "") -> None:
-    """A person something without a run: a refusal, a fault, a hint. Markdown, at most a sentence or a few.
+async def tell(workspaces: Workspaces, location: Location, text: str, response_url: str = "") -> None:
+    """Show a person a sentence or a few, in Markdown, without a run: a refusal, a fault, a hint.
 
-    Never raises: what cannot be told is logged.
+    Never raises: a failure is logged.
     """
-    await show(workspaces, here, Page("", plain=mrkdwn(clean(text))[:TEXT]), response_url)
+    await show(workspaces, location, Page("", plain=mrkdwn(clean(text))[:TEXT]), response_url)
 
 
-async def show(workspaces: Workspaces, here: Location, page: Page, response_url: str = "") -> None:
-    """The same with a whole page; its plain text where Slack does not take the blocks."""
-    said: list[dict[str, Any]] = [{"text": page.plain}]
+async def show(workspaces: Workspaces, location: Location, page: Page, response_url: str = "") -> None:
+    """Show a person a whole page, or its plain text where Slack refuses the blocks."""
+    contents: list[dict[str, Any]] = [{"text": page.plain}]
     if page.blocks:
-        said.insert(0, {"text": page.plain, "blocks": page.blocks})
-    thread = {"thread_ts": here.thread} if here.thread else {}
-    for one in said if response_url else ():
-        if await answer_action(response_url, {**ALONE, **one, **thread}):
+        contents.insert(0, {"text": page.plain, "blocks": page.blocks})
+    thread = {"thread_ts": location.thread} if location.thread else {}
+    for content in contents if response_url else ():
+        if await answer_action(response_url, {**ALONE, **content, **thread}):
             return
     try:
-        client: Any = await workspaces.client(here.team, here.enterprise)
+        client: Any = await workspaces.client(location.team, location.enterprise)
     except (PlaceClosed, StorageFault) as fault:
         _log.warning("a person could not be told something: %s", type(fault).__name__)
         return
     post: Post
-    for post, where in _ways(client, here):
-        for one in said:
+    for post, where in _ways(client, location):
+        for content in contents:
             try:
                 with as_surface_faults():
-                    await post(**one, **where)
+                    await post(**content, **where)
             except SurfaceFault as fault:  # the bot may not be in the channel; the person may have left
                 _log.info("a person could not be told something there: %s", fault)
             else:
@@ -201,12 +201,12 @@ async def show(workspaces: Workspaces, here: Location, page: Page, response_url:
     _log.warning("a person could not be told something")
 
 
-def _ways(client: Any, here: Location) -> Iterator[tuple[Post, dict[str, Any]]]:
-    """In the conversation itself, else in one with the person alone."""
-    if here.direct:
-        yield client.chat_postMessage, {"channel": here.channel, "thread_ts": here.root or None}
-    elif here.channel:
-        # Under a message without replies Slack shows nothing to one person alone ("chat.postEphemeral").
-        where = {"channel": here.channel, "user": here.user, "thread_ts": here.thread or None}
+def _ways(client: Any, location: Location) -> Iterator[tuple[Post, dict[str, Any]]]:
+    """The calls to try: in the conversation itself, then in the person's direct one."""
+    if location.direct:
+        yield client.chat_postMessage, {"channel": location.channel, "thread_ts": location.root or None}
+    elif location.channel:
+        # Slack shows no ephemeral message under a message without replies ("chat.postEphemeral").
+        where = {"channel": location.channel, "user": location.user, "thread_ts": location.thread or None}
         yield client.chat_postEphemeral, where
-    yield client.chat_postMessage, {"channel": here.user}
+    yield client.chat_postMessage, {"channel": location.user}

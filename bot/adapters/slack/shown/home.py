@@ -1,7 +1,6 @@
-"""How a run is shown on Slack: what it says as Slack's pages, and where those stand: in the thread made for it, a
-thread that was there, the channel, or the DM.
+"""The home of a run on Slack: a new thread, an existing thread, the channel, or the DM; and its view.
 
-Where one of them closes, the run goes on in the next, and is told a sentence that says so. Knows no events.
+Where one of them closes, the run continues in another, with a sentence that says so. Knows no events.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from bot.adapters.slack import placing
 from bot.adapters.slack.installed.faults import NOT_IN_CHANNEL, NOWHERE
 from bot.adapters.slack.installed.manifest import CUSTOMIZE
 from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
-from bot.adapters.slack.shown.ephemeral import EphemeralReply, Response, young
+from bot.adapters.slack.shown.ephemeral import EphemeralReply, Response, usable
 from bot.adapters.slack.shown.root_message import ASKED, PLAN, Plan, Planned, RootMessage
 from bot.adapters.slack.shown.stream import WAITS, WORKS, Session, Streams
 from bot.adapters.slack.shown.thread import Thread
@@ -48,20 +47,20 @@ if TYPE_CHECKING:
     from storage.votes import Votes
 
 POINTER = "pointer"
-"""The outbox's key for the sentence that says, where somebody asked, where the answer is."""
-OWN = (ASKED, PLAN, POINTER)
-"""The outbox's keys of what is no stage."""
+"""The outbox's key of the pointer: a sentence in the place of the question with a link to the answer."""
+OWN_KEYS = (ASKED, PLAN, POINTER)
+"""The outbox's keys of messages that are no stage."""
 ROLL_AFTER_S = 210.0
-"""A streamed message is ended by Slack after some five minutes; half a minute before we end it ourselves."""
+"""After this a growing text continues in another message: Slack ends a stream after some five minutes."""
 TITLE = 100
-"""Characters of another conversation's name in a line that leads there."""
+"""Characters of another conversation's title in a link to it."""
 _PROMPTS = ("help", "books")
 
 _log = logging.getLogger(__name__)
 
 
 class SlackHome:
-    """See home.Home. `opened` is called once there is a place."""
+    """See home.Home. `opened` is called once the home is open."""
 
     tell: Callable[[str], None]
     opened: Callable[[], None] | None
@@ -77,7 +76,7 @@ class SlackHome:
         writers: Writers,
         inbox: Inbox | None = None,
     ) -> None:
-        """`inbox`: where runs are looked up that links lead to."""
+        """`inbox` is where the runs of links are looked up."""
         self._run = request.id
         self._inbox = inbox
         self._place = request.place
@@ -88,20 +87,20 @@ class SlackHome:
         self._ordered = commands.verb(request.work, request.verb).ordered
         self._workspace = Workspace(workspaces, origin.team, origin.enterprise)
         self._clock = writers.clock
-        self._beside = SideTasks(request.id, Rank.PASSING)
-        self._session = Session(self._workspace, self._beside, origin.user, origin.title)
+        self._side_tasks = SideTasks(request.id, Rank.PASSING)
+        self._session = Session(self._workspace, self._side_tasks, origin.user, origin.title)
         self._at: tuple[str, str] | None = None
         self._moving = asyncio.Lock()
         self.lost: list[Surface[Page]] = []
         self._aside = EphemeralReply(self._workspace, origin, offers)
-        # In a direct conversation everything is said to the asker alone; in some places nobody has asked.
+        # In a direct conversation only the asker reads anyway; for a schedule there is no asker.
         nobody = origin.channel.startswith("D") or not (origin.channel and origin.user)
         self.response = None if nobody else self._aside
         makes_its_own = origin.home in ("thread", "direct")
         self.root_message = (
             RootMessage(request, origin, outbox, writers, self._say) if makes_its_own else None
         )
-        # Where it would stand if nothing could be opened. What is private goes to the person themselves.
+        # The surface if nothing can be opened; for private runs the person's direct conversation.
         inside = origin.thread if origin.home in ("here", "there") else ""
         self.surface: Surface[Page] = (
             Thread(self._workspace, origin.user) if origin.private else self._thread(origin.channel, inside)
@@ -125,15 +124,15 @@ class SlackHome:
             self.opened()
 
     async def find(self) -> None:
-        """Find or make the place alone; nothing else is shown there."""
+        """Find or make the place, without showing anything else there."""
         origin = self._origin
         try:
             if self.root_message is not None:
                 await self._open_thread(self.root_message)
             elif origin.home == "alone":
                 self.surface = Thread(self._workspace, await with_retries(self._dm))
-                self._beside.do(self._point("in_direct"))
-            elif origin.home == "there":  # what is private never stands where others read along
+                self._side_tasks.do(self._point("in_direct"))
+            elif origin.home == "there":  # private runs never use a place that others can read
                 if (thread := await self._real(self._place)) is not None:
                     self.surface = self._thread(*thread)
                 elif origin.private:
@@ -141,16 +140,16 @@ class SlackHome:
         except SurfaceFault as fault:
             _log.warning("run %s: no thread was opened: %s", self._run, fault)
             if origin.private and self.response is not None:
-                self._beside.do(self._aside.say(self._sentence("no_direct")))
+                self._side_tasks.do(self._aside.say(self._sentence("no_direct")))
 
     async def _open_thread(self, root_message: RootMessage) -> None:
-        """The message that says who asked what, where it can stand, and the thread under it."""
+        """Post the root message where that is possible, and use the thread under it."""
         origin, place = self._origin, self._place
         bound = await self._threads.real(place.space, place.channel, place.thread)
         if bound is not None:  # before a crash
             channel, thread = placing.parted(bound)
         else:
-            channel, thread = await self._head(root_message)
+            channel, thread = await self._post_root(root_message)
             real = placing.real(channel, thread)
             await self._threads.bind(place.space, place.channel, place.thread, real)
         self.surface = self._thread(channel, thread)
@@ -158,10 +157,10 @@ class SlackHome:
         if channel != origin.channel:
             if not origin.private:
                 self.tell(self._why)
-            self._beside.do(self._point("pointer", channel, thread))
+            self._side_tasks.do(self._point("pointer", channel, thread))
 
-    async def _head(self, root_message: RootMessage) -> tuple[str, str]:
-        """The root's channel and ts."""
+    async def _post_root(self, root_message: RootMessage) -> tuple[str, str]:
+        """Post the root message; its channel and ts."""
         origin = self._origin
         if not origin.private:
             try:
@@ -183,7 +182,7 @@ class SlackHome:
         return str(opened["channel"]["id"])
 
     def _thread(self, channel: str, thread: str) -> Thread:
-        """Streams need a thread, and a workspace by which the asker is known."""
+        """The surface of a thread. Streams need a thread, and the asker's workspace."""
         origin = self._origin
         streams = None
         if thread and self._ordered and origin.team and origin.user:
@@ -210,12 +209,12 @@ class SlackHome:
         self.tell(self._say("slack_thread.no_file", name=name))
 
     def _without_name(self) -> None:
-        """Say why a name stands in bold: once in a workspace."""
+        """Say why a speaker's name is only in bold, once in a workspace."""
         if self._workspace.workspaces.nameless(self._workspace.space):
             self.tell(self._say("own_name.no_scope", scope=CUSTOMIZE))
 
     def _begin_session(self, channel: str, thread: str) -> None:
-        """What Slack itself shows while the agent works, and offers where a conversation begins."""
+        """Set Slack's status of a working agent, and suggested prompts at the beginning of a conversation."""
         origin = self._origin
         fresh = self.root_message is not None or (origin.thread == origin.message and not origin.earlier)
         if fresh:
@@ -224,22 +223,22 @@ class SlackHome:
             return
         self._at = (channel, thread)
         self._session.want(channel, thread, WORKS)
-        self._beside.do(self._session.say(channel, thread, self._say("slack_thread.status")))
+        self._side_tasks.do(self._session.say(channel, thread, self._say("slack_thread.status")))
         if fresh and channel.startswith("D"):
             offered = [
-                (self._say(f"slack_thread.prompt_{one}"), self._say(f"slack_thread.prompt_{one}_typed"))
-                for one in _PROMPTS
+                (self._say(f"slack_thread.prompt_{name}"), self._say(f"slack_thread.prompt_{name}_typed"))
+                for name in _PROMPTS
             ]
-            self._beside.do(self._session.suggest(channel, offered))
+            self._side_tasks.do(self._session.suggest(channel, offered))
 
     async def _point(self, key: str, channel: str = "", thread: str = "") -> None:
-        """Say where they asked, to the asker alone, where the answer is: once."""
+        """Post the pointer once, for the asker alone, in the place of the question."""
         row = await self._outbox.claim(self._place.space, self._run, POINTER)
         if row.fresh:
             link = await self._workspace.permalink(channel, thread) if thread else ""
             where = f"<{link}|{self._say('slack_thread.here')}>"
-            said = self._sentence(key, where=where) if link else self._sentence("in_direct")
-            message = await self._aside.say(said)
+            content = self._sentence(key, where=where) if link else self._sentence("in_direct")
+            message = await self._aside.say(content)
             await self._outbox.sent(self._place.space, self._run, POINTER, message, "")
 
     def _sentence(self, key: str, **values: object) -> dict[str, object]:
@@ -248,7 +247,7 @@ class SlackHome:
     async def overflow(
         self, stages: Sequence[StageContent], context: PageContext, amend: Amend[Page]
     ) -> None:
-        """Nothing: a file that Slack does not take has been named by now."""
+        """Does nothing: files that Slack refused have been named already."""
 
     def ended(self) -> None:
         for surface in (self.surface, *self.lost):
@@ -262,13 +261,13 @@ class SlackHome:
 
     async def move(self, surface: Surface[Page], closed: PlaceClosed) -> bool:
         async with self._moving:
-            if surface is not self.surface:  # another message of the run has been here before
+            if surface is not self.surface:  # another message of the run has moved it already
                 return True
-            found = await self._elsewhere(surface, closed)
-            if found is None:
+            next_surface = await self._elsewhere(surface, closed)
+            if next_surface is None:
                 return False
             self.lost.append(surface)
-            self.surface, why = found
+            self.surface, why = next_surface
             if why:
                 self.tell(why)
             return True
@@ -276,14 +275,14 @@ class SlackHome:
     async def _elsewhere(
         self, surface: Surface[Page], closed: PlaceClosed
     ) -> tuple[Surface[Page], str] | None:
-        """The next surface, and why it is another one."""
+        """The next surface, and the sentence about it."""
         origin = self._origin
-        root_deleted = closed.code == "thread_not_found"  # by somebody who does not want to see it again
+        root_deleted = closed.code == "thread_not_found"  # deleted by a user: do not repost
         if closed.code in NOWHERE or root_deleted or origin.private or not origin.user:
             return None
         if isinstance(surface, Thread) and surface.channel.startswith("D"):
             return None
-        if origin.home == "channel" and isinstance(surface, Thread) and young(origin):
+        if origin.home == "channel" and isinstance(surface, Thread) and usable(origin):
             return Response(self._workspace.space, origin), ""
         try:
             dm = await self._dm()
@@ -293,7 +292,7 @@ class SlackHome:
         return Thread(self._workspace, dm), why
 
     def _sentence_of(self, closed: PlaceClosed) -> str:
-        """Why the answer is in the direct conversation."""
+        """The sentence on why the answer is in the direct conversation."""
         away = closed.code in NOT_IN_CHANNEL
         return self._say("slack_thread.not_in_channel" if away else "thread.closed")
 
@@ -303,36 +302,36 @@ class SlackHome:
             for message in messages:
                 with suppress(SurfaceFault):
                     await with_retries(
-                        partial(self.surface.end_messages, message, self._run, f"⏹ {literal(note)}")
+                        partial(self.surface.end_message, message, self._run, f"⏹ {literal(note)}")
                     )
             if self.surface.thread and self._ordered and self._origin.user:
                 self._session.want(self.surface.channel, self.surface.thread, WAITS)
 
     async def line(self, elsewhere: Elsewhere) -> str:
-        """The line that leads to another conversation of this space, whose thread takes the name that it has here.
+        """The link to another conversation of this space; its thread is renamed to the title.
 
-        Slack's threads have no name but their session's, and are never archived.
+        Slack's threads have no name but their session's title, and are never archived.
         """
         title = literal(elsewhere.title, TITLE) or "…"
-        found = await self._real(elsewhere.place)
-        link = await self._workspace.permalink(*found) if found is not None else ""
-        if found is None or not link:
+        thread = await self._real(elsewhere.place)
+        link = await self._workspace.permalink(*thread) if thread is not None else ""
+        if thread is None or not link:
             return f"*{title}*"
-        self._beside.do(self._session.rename(*found, elsewhere.title))
+        self._side_tasks.do(self._session.rename(*thread, elsewhere.title))
         return f"<{link}|{title}>"
 
     async def link(self, link: Link) -> str:
         title = literal(link.title, TITLE) or "…"
-        found = await self._first(link.run)
-        url = await self._workspace.permalink(*found) if found is not None else ""
+        first = await self._first_message(link.run)
+        url = await self._workspace.permalink(*first) if first is not None else ""
         return f"→ <{url}|{title}>" if url else f"→ *{title}*"
 
-    async def _first(self, run: str) -> tuple[str, str] | None:
-        """The channel and the ts of a run's first message, if whoever asked can see it."""
+    async def _first_message(self, run: str) -> tuple[str, str] | None:
+        """The channel and the ts of a run's first message, if the asker can see it."""
         if self._inbox is None:
             return None
         try:
-            first = await first_message(self._inbox, self._outbox, self._place, run, OWN)
+            first = await first_message(self._inbox, self._outbox, self._place, run, OWN_KEYS)
             if first is None:
                 return None
             request, message = first
@@ -348,7 +347,7 @@ class SlackHome:
         return channel, message
 
     async def _real(self, place: Place) -> tuple[str, str] | None:
-        """The channel and the root of the thread that a conversation of the same space is in."""
+        """The channel and the root of the thread of a conversation of the same space."""
         if (place.platform, place.space) != (self._place.platform, self._place.space):
             return None
         bound = await self._threads.real(place.space, place.channel, place.thread)
@@ -361,7 +360,7 @@ class SlackHome:
 def view_of(
     records: Records, workspaces: Workspaces, writers: Writers, _run: str, request: Request, outbox: Outbox
 ) -> View:
-    """How a run is shown; made again from the stored request after a crash."""
+    """The view of a run; made again from the stored request after a crash."""
     origin, offers = placing.origin_of(request.origin), records.offers
     home = SlackHome(workspaces, request, origin, outbox, offers, records.threads, writers, records.inbox)
     return slack_view(request, origin, outbox, offers, home, writers, votes=records.votes)
@@ -378,13 +377,13 @@ def slack_view(
     roll_after_s: float = ROLL_AFTER_S,
     votes: Votes | None = None,
 ) -> View:
-    """One run's, on one home: what it says as Slack's pages, and the plan of a council."""
+    """The view of one run on its home, with a plan if its verb is `planned`."""
     if origin.home == "alone":
         threaded = origin.thread != "" and (origin.earlier or origin.thread != origin.message)
     else:
         threaded = origin.home != "channel"
     adapt = partial(as_typed, thread=threaded)  # in a thread Slack knows no commands
-    dialect = Dialect(pages, adapt=adapt, roll_after_s=roll_after_s, own_keys=OWN)
+    dialect = Dialect(pages, adapt=adapt, roll_after_s=roll_after_s, own_keys=OWN_KEYS)
     view = Composer(request, outbox, offers, home, writers, dialect, votes)
     if not commands.verb(request.work, request.verb).planned:
         return view

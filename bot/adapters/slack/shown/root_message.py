@@ -1,6 +1,6 @@
-"""The message above a run's answers: who asked what, and by and by the plan of a run that has many stages.
+"""The root message of a run's thread: who asked what, and the plan of a run with many stages.
 
-The plan follows the run's stages, written by the channel's writer like any other message. Knows no text of an answer.
+The plan follows the run's stages; the channel's writer writes it like any message. Knows no text of an answer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.slack.text.page import Page, State, Task, plan_of, small
-from bot.adapters.slack.text.render import asked
+from bot.adapters.slack.text.render import root_page
 from bot.adapters.surface import (
     Gone,
     MessageRef,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from storage.outbox import Outbox
 
 ASKED, PLAN = "asked", "plan"
-"""The outbox's keys for the message that says who asked what, and for a plan where there is none of those."""
+"""The outbox's keys of the root message, and of a plan without a root message."""
 LEAST = 2
 """Stages of which a plan is made."""
 WAIT_S = 5.0
@@ -51,7 +51,7 @@ class RootMessage:
     """One run's root message."""
 
     exists = False
-    """To the writer it is a post."""
+    """For the writer it is always a post."""
 
     def __init__(
         self, request: Request, origin: Origin, outbox: Outbox, writers: Writers, say: Words
@@ -62,17 +62,17 @@ class RootMessage:
         self._outbox = outbox
         self._say = say
         self.recalled = False
-        """Whether it was there before a crash; on which surface the outbox does not know."""
+        """Whether it is from before a crash; the outbox does not know on which surface."""
         self._surface: Thread
         self._message = ""
         self._fault: Exception | None = None
 
     def page(self, tasks: Sequence[Task] = (), title: str = "") -> Page:
-        said, who = self._origin.asked, self._request.author.name
-        return asked(said, who, self._say, tasks=tasks, title=title)
+        question, who = self._origin.asked, self._request.author.name
+        return root_page(question, who, self._say, tasks=tasks, title=title)
 
     async def post(self, surface: Thread) -> str:
-        """Its ts, on this surface, when the channel's writer gets to it. Raises Unavailable, and a surface's faults."""
+        """Have the writer post it on this surface; its ts. Raises Unavailable, and the faults of a surface."""
         self._surface, self._message, self._fault = surface, "", None
         writer = self._writers.at(surface.key)
         writer.put(self)
@@ -84,7 +84,7 @@ class RootMessage:
         return self._message
 
     async def write(self) -> bool:
-        """For the writer. Every step may be taken again after a crash. Raises Unavailable."""
+        """For the writer. Every step can be repeated after a crash. Raises Unavailable."""
         surface, space, run = self._surface, self._request.place.space, self._request.id
         try:
             row = await self._outbox.claim(space, run, ASKED)
@@ -105,9 +105,9 @@ class RootMessage:
 
 
 class Plan:
-    """One run's. With a `root_message` it stands in there; else it is a message of its own, once there is much to plan.
+    """The plan of one run: in its `root_message`, or else a message of its own, once there are several stages.
 
-    `opened` has to be called once there is a place. Whatever goes wrong with it, it is left as it is.
+    `opened` has to be called once the home is open. After a fault it is not updated any more.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Plan:
         return self._surface is not None
 
     def enter(self, stage: Stage) -> None:
-        """A stage opens, so the one before is complete; or the open one has another title."""
+        """Add a stage, which completes the one before; or retitle the open one."""
         last = next(reversed(self._tasks), None)
         if last is not None and last != stage.key:
             self._set(last, "complete")
@@ -162,7 +162,7 @@ class Plan:
         self._changed()
 
     async def written(self) -> None:
-        """Wait until it is on the screen, or given up; not for long."""
+        """Wait a short time until it is written, or given up."""
         try:
             async with asyncio.timeout(WAIT_S):
                 if self._writer is not None:
@@ -178,7 +178,7 @@ class Plan:
         try:
             if len(self._tasks) < LEAST and not await self.left_over():
                 return False
-            await self._bring(self._surface, page)
+            await self._show(self._surface, page)
         except (Gone, NotEditable, Refused, PlaceClosed, StorageFault) as fault:
             _log.info("run %s: its plan is left as it is: %s", self._ref.run, type(fault).__name__)
             self._surface = None
@@ -187,14 +187,14 @@ class Plan:
         return True
 
     async def left_over(self) -> bool:
-        """Whether a plan from before a crash still goes on there, as far as is known."""
+        """Whether there is an unfinished plan from before a crash, as far as is known."""
         try:
             row = await self._outbox.get(self._space, self._ref.run, self._ref.key)
         except StorageFault:
             return False
         return row is not None and row.message_id is not None and row.shown is None
 
-    async def _bring(self, surface: Surface[Page], page: Page) -> None:
+    async def _show(self, surface: Surface[Page], page: Page) -> None:
         if self._id is None:
             row = await self._outbox.claim(self._space, self._ref.run, self._ref.key)
             self._id, since = row.message_id, self._since or (None if row.fresh else row.created_at)
@@ -206,7 +206,7 @@ class Plan:
         else:
             self._id = await surface.post(page, self._ref, MessageStyle.LAYOUT)
         self._home.messages.add(self._id)
-        shown = page.shown if self._ended else None  # else it is one of those that a crash may cut off
+        shown = page.shown if self._ended else None  # None: unfinished
         await self._outbox.sent(self._space, self._ref.run, self._ref.key, self._id, shown)
 
     def _set(self, key: str, status: State) -> None:
@@ -218,21 +218,21 @@ class Plan:
             self._writer.put(self, Rank.PASSING if self._ended is None else Rank.FINAL)
 
     def _page(self) -> Page:
-        tasks = [one for one in self._tasks.values() if one.title]
+        tasks = [task for task in self._tasks.values() if task.title]
         title = self._say(f"slack_thread.plan_{self._ended or 'goes_on'}")
         if self._root_message is not None:
             return self._root_message.page(tasks, title)
         if not tasks:
             return Page("", closing=(small(title),), plain=title)
-        plain = "\n".join([title, *(f"• {literal(one.title)}" for one in tasks)])
+        plain = "\n".join([title, *(f"• {literal(task.title)}" for task in tasks)])
         return Page("", closing=(plan_of(tasks, title),), plain=plain)
 
 
 class Planned:
-    """A view beside which a plan follows the stages."""
+    """A view with a plan that follows its stages."""
 
     def __init__(self, view: View, plan: Plan, find: Callable[[], Awaitable[None]]) -> None:
-        """`find` finds or makes the place alone."""
+        """`find` finds or makes the place."""
         self._view = view
         self._plan = plan
         self._find = find
@@ -249,7 +249,7 @@ class Planned:
         self._plan.end(status)
         await self._view.flush(status)
         if status != "stopped" and not self._plan.placed and await self._plan.left_over():
-            await self._find()  # the asker alone was told how it ended
+            await self._find()  # only the asker was told how it ended, and the home is not open
             self._plan.opened()
         await self._plan.written()
 

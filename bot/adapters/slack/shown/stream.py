@@ -1,7 +1,7 @@
-"""What a thread shows while the agent works: messages that grow, Slack's stop button, a line of status, a title.
+"""A thread while the agent works: streamed messages, Slack's stop button, a status line, a title.
 
-A stream cannot take anything back, and is not asked what it shows: once it is not certain to be the beginning of
-the page, it is ended, and the message is rewritten by whoever called. The rest is done beside the answer. Knows no run.
+A stream can only be appended to, and cannot be read: once its text may not be the beginning of the page, it is ended,
+and the caller rewrites the message. The rest is done in tasks beside the answer. Knows no run.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Stream:
-    """`said` is all that it shows, as long as that is `sure`. `began` by the clock."""
+    """`shown` is its text, as long as it is `sure`. `began` by the clock."""
 
-    said: str
+    shown: str
     began: float
     sure: bool = True
     status: str = ""
@@ -55,9 +55,9 @@ class _Stream:
 
 @dataclass(slots=True)
 class Streams:
-    """A thread's. `recipient` is the (team, user) who asked. `idle` is a passing line that goes without saying.
+    """The streams of a thread. `recipient` is the (team, user) who asked. `idle` is a status line that is not shown.
 
-    `session` is the status that the thread's session has after a stream's end.
+    `session` is the status of the thread's session after a stream's end.
     """
 
     workspace: Workspace
@@ -71,9 +71,9 @@ class Streams:
     _refused: bool = False
 
     async def begin(self, page: Page, named: Mapping[str, Any]) -> str | None:
-        """The new message; None where it has to be posted instead. Raises Unsure.
+        """Begin a stream; the new message, or None where it has to be posted instead. Raises Unsure.
 
-        `named`: under which name and picture, if not the bot's. Raises PlaceClosed where that may not be.
+        `named`: the name and picture, if not the bot's. Raises PlaceClosed where these are not permitted.
         """
         if self._refused or not page.body.strip():
             return None
@@ -98,7 +98,7 @@ class Streams:
         except (Gone, NotEditable, Refused, PlaceClosed) as fault:
             if named and isinstance(fault, PlaceClosed) and fault.code == NO_SCOPE:
                 raise
-            # A post will say what is wrong, if it is not the stream.
+            # If the stream is not the reason, the post will raise it.
             _log.info("no stream could be begun: %s", fault)
             self._refused = True
             return None
@@ -108,7 +108,7 @@ class Streams:
         return message
 
     async def write(self, message: str, page: Page, metadata: dict[str, Any]) -> bool:
-        """Have the stream show the page; False where it is none (any more), and the message can be rewritten.
+        """Append to the stream to show the page; False where it is no stream (any more) and has to be rewritten.
 
         Raises Unavailable, and the faults of a surface.
         """
@@ -116,13 +116,13 @@ class Streams:
         if stream is None:
             return False
         young = self.clock.time() - stream.began < LONGEST_S
-        if stream.sure and page.body.startswith(stream.said):
+        if stream.sure and page.body.startswith(stream.shown):
             try:
                 if page.growing and young:
                     await self._append(message, stream, page)
                 else:
                     await self._close(message, page, stream, metadata)
-            except (Unsure, Refused, NotEditable) as fault:  # after Unsure, another try might say it twice
+            except (Unsure, Refused, NotEditable) as fault:  # after Unsure, another try might append it twice
                 _log.info("a stream is over: %s", type(fault).__name__)
             else:
                 return True
@@ -131,7 +131,7 @@ class Streams:
         return False
 
     async def end(self, message: str) -> None:
-        """The message is no stream any more, whatever it shows. Raises Unavailable, Gone and PlaceClosed."""
+        """End the stream of a message, if it is one. Raises Unavailable, Gone and PlaceClosed."""
         with suppress(Refused, NotEditable):  # it has ended, or was never one
             await self._stop(message)
         stream = self._live.pop(message, None)
@@ -142,33 +142,33 @@ class Streams:
         return message in self._live
 
     async def _append(self, message: str, stream: _Stream, page: Page) -> None:
-        new = page.body[len(stream.said) :]
+        new = page.body[len(stream.shown) :]
         if new:
             async with self.workspace.calling() as client:
                 await client.chat_appendStream(channel=self.channel, ts=message, markdown_text=new)
-            stream.said = page.body
+            stream.shown = page.body
         await self._passing(stream, page.passing)
 
     async def _close(self, message: str, page: Page, stream: _Stream, metadata: dict[str, Any]) -> None:
-        """End it with what is still to be said, and what stands below."""
-        said: dict[str, Any] = {"metadata": metadata}
-        if new := page.body[len(stream.said) :]:
-            said["markdown_text"] = new
+        """End it with the rest of the text, and the blocks below."""
+        arguments: dict[str, Any] = {"metadata": metadata}
+        if new := page.body[len(stream.shown) :]:
+            arguments["markdown_text"] = new
         if below := page.blocks[1:]:  # a stream has a body
-            said["blocks"] = below
-        await self._stop(message, **said)
+            arguments["blocks"] = below
+        await self._stop(message, **arguments)
         del self._live[message]
         await self._passing(stream, "")
 
-    async def _stop(self, message: str, **said: Any) -> None:
-        # Without a status of its own, Slack takes the whole session for over.
+    async def _stop(self, message: str, **arguments: Any) -> None:
+        # Without this status Slack would end the whole session.
         async with self.workspace.calling() as client:
             await client.chat_stopStream(
-                channel=self.channel, ts=message, session_status=self.session, **said
+                channel=self.channel, ts=message, session_status=self.session, **arguments
             )
 
     async def _passing(self, stream: _Stream, status: str) -> None:
-        """Say in the thread's status line what a stream has no line for."""
+        """Show the page's status in the thread's status line, because a stream has none."""
         status = "" if status == self.idle else status
         if status == stream.status:
             return
@@ -178,64 +178,64 @@ class Streams:
                 await client.assistant_threads_setStatus(
                     channel_id=self.channel,
                     thread_ts=self.thread,
-                    status=plain(_MARKS.sub("", status), STATUS),  # between marks there may be a mention
+                    status=plain(_MARKS.sub("", status), STATUS),  # marks could hide a mention
                 )
         except SurfaceFault as fault:
             _log.debug("a status line was left out: %s", type(fault).__name__)
 
 
 class Session:
-    """One run's."""
+    """The agent session of one run."""
 
     def __init__(self, workspace: Workspace, beside: SideTasks, user: str, title: str) -> None:
         self._workspace = workspace
-        self._beside = beside
+        self._side_tasks = beside
         named = plain(clean(title), TITLE)
         self._about = {"initiator_user_id": user} | ({"title": named} if named else {})
         self._wanted = ""
-        self._told = ""
-        self._telling: asyncio.Task[None] | None = None
+        self._status_sent = ""
+        self._setting: asyncio.Task[None] | None = None
 
     def want(self, channel: str, thread: str, status: str) -> None:
-        """WORKS: there is a stop button in this thread from now on. WAITS: for people again."""
+        """Set the session's status. WORKS: the thread has a stop button. WAITS: it waits for people."""
         self._wanted = status
-        if self._telling is None or self._telling.done():
-            self._telling = self._beside.do(self._tell(channel, thread))
+        if self._setting is None or self._setting.done():
+            self._setting = self._side_tasks.do(self._send_status(channel, thread))
 
-    async def _tell(self, channel: str, thread: str) -> None:
-        """Bring Slack to the status that is wanted; one that has passed before there was room for it is left out."""
-        self._told = ""
-        while self._told != self._wanted:
+    async def _send_status(self, channel: str, thread: str) -> None:
+        """Send the wanted status; one that has changed before there was room for it is left out."""
+        self._status_sent = ""
+        while self._status_sent != self._wanted:
             try:
                 await with_retries(partial(self._set, channel, thread))
             except Unavailable:
-                if self._told == self._wanted:
+                if self._status_sent == self._wanted:
                     raise
 
     async def _set(self, channel: str, thread: str) -> None:
         async with self._workspace.calling() as client:
-            # The last one is not given up where there is no room: the stop button would stay.
+            # The last status must not be left out: the stop button would stay.
             urgency.set(Rank.FIRST if self._wanted == WAITS else Rank.PASSING)
-            self._told = status = self._wanted
+            self._status_sent = status = self._wanted
             await client.agents_sessions_setStatus(
                 channel_id=channel, thread_ts=thread, status=status, **self._about
             )
 
     async def say(self, channel: str, thread: str, status: str) -> None:
-        """Show this line until the run says something."""
+        """Show this status line until the run's first message."""
         async with self._workspace.calling() as client:
             await client.assistant_threads_setStatus(channel_id=channel, thread_ts=thread, status=status)
 
     async def rename(self, channel: str, thread: str, title: str) -> None:
-        """Another conversation's thread is called this from now on."""
+        """Rename another conversation's thread."""
         if name := plain(clean(title), TITLE):
             async with self._workspace.calling() as client:
                 await client.agents_sessions_rename(channel_id=channel, thread_ts=thread, title=name)
 
     async def suggest(self, channel: str, prompts: Sequence[tuple[str, str]]) -> None:
-        """Offer these (titles, messages) to be sent here, below the newest message.
+        """Suggest these (titles, messages), below the newest message.
 
-        Without its thread: of an app with an agent view a call that names one is lost (Slack's documentation,
+        Without the thread: for an app with an agent view a call with one has no effect (Slack's documentation,
         "assistant.threads.setSuggestedPrompts").
         """
         offered = [{"title": title, "message": message} for title, message in prompts]

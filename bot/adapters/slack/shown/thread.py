@@ -1,7 +1,7 @@
-"""A channel of Slack's, or a thread in one, where the bot owns what it writes, and the files that it sends there.
+"""The surface of a channel or thread with the bot's own messages and files.
 
-Says how a page is sent, and how a message of ours is known again: by its metadata, or by its file. Knows no run and no
-stage. Files: https://docs.slack.dev/messaging/working-with-files
+Says how a page is sent, and how a message of the bot's is identified: by its metadata, or by its file. Knows no run and
+no stage. Files: https://docs.slack.dev/messaging/working-with-files
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ if TYPE_CHECKING:
 EVENT = "sutradhar"
 """The event_type of our messages' metadata."""
 CLOCKS_APART = timedelta(minutes=1)
-"""How far our clock and Slack's may differ when we look for what we sent."""
+"""How far our clock and Slack's may differ in the search for a sent message."""
 LOOK_BACK, PAGES = 100, 5
-"""Messages a page, and pages, that are looked through for one of ours."""
+"""Messages of one call, and the most calls, in the search for a sent message."""
 EDITED = 4_000
 """Characters of a text that chat.update takes (its documentation, "msg_too_long")."""
 FILE = "file:"
-"""What the id of such a message begins with; no ts does."""
+"""The prefix of the id of a file's message; no ts begins so."""
 UPLOAD_S = 120.0
 ALT = 1_000
-"""Characters of what is said of a picture to who cannot see it (its documentation, "files.getUploadURLExternal")."""
+"""Characters of a picture's alternative text (its documentation, "files.getUploadURLExternal")."""
 USERNAME = 80
-"""Characters of the name that a message is posted under."""
+"""Characters of a message's sender name."""
 _ENDED = {"pending": "error", "in_progress": "error"}
-"""What becomes of a plan's open stages."""
+"""The final status of a plan's open stages."""
 
 
 _log = logging.getLogger(__name__)
@@ -64,14 +64,14 @@ def metadata(ref: MessageRef) -> dict[str, Any]:
     return {"event_type": EVENT, "event_payload": payload}
 
 
-def named(speaker: Speaker) -> dict[str, str]:
+def sender(speaker: Speaker) -> dict[str, str]:
     """The name and picture of a message, for chat.postMessage and chat.startStream."""
     name = plain(speaker.name, USERNAME)
     return {"username": name or "…"} | ({"icon_url": speaker.picture} if speaker.picture else {})
 
 
 def sent_as(page: Page, style: MessageStyle) -> dict[str, Any]:
-    """The page's text and blocks; the text beside blocks is for notifications, and for who cannot see them."""
+    """The page's text and blocks; with blocks the text is for notifications and clients without blocks."""
     text = page.plain if page.plain.strip() else "…"
     if style is MessageStyle.LAYOUT:
         return {"text": text[:TEXT], "blocks": page.blocks}
@@ -82,7 +82,7 @@ def sent_as(page: Page, style: MessageStyle) -> dict[str, Any]:
 
 
 class Thread:
-    """Without `thread` the channel itself, below everything. Only where there are `streams` does a page grow in one."""
+    """A thread, or without `thread` the channel itself. With `streams` growing pages are streamed."""
 
     def __init__(
         self,
@@ -95,9 +95,10 @@ class Thread:
         without_file: Callable[[str, Exception], None] = lambda name, fault: None,
         without_name: Callable[[], None] = lambda: None,
     ) -> None:
-        """`never_streamed` are the marks' keys of messages that always bear their metadata.
+        """`never_streamed` are the keys of messages that are always posted with their metadata.
 
-        `without_file` is told which file Slack does not take, and why; `without_name`, that no speaker has a name here.
+        `without_file` is called with a file that Slack refuses, and the fault; `without_name` where no speaker's name
+        is permitted.
         """
         self._workspace = workspace
         self._without_name = without_name
@@ -113,7 +114,7 @@ class Thread:
         return (self._workspace.space, self.channel)
 
     def _own(self, page: Page) -> Speaker | None:
-        """Under whose name the page may be posted, None for the bot's."""
+        """The speaker as the page's sender, None for the bot."""
         speaker = page.speaker if page.file is None else None
         workspace = self._workspace
         return speaker if speaker and speaker.own and workspace.workspaces.names(workspace.space) else None
@@ -124,7 +125,7 @@ class Thread:
     async def post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
         if (speaker := self._own(page)) is not None:
             try:
-                return OWN + await self._post(page.nameless, ref, style, named(speaker))
+                return OWN + await self._post(page.nameless, ref, style, sender(speaker))
             except PlaceClosed as closed:
                 if closed.code != NO_SCOPE:
                     raise
@@ -139,7 +140,7 @@ class Thread:
         if page.file is not None and style is not MessageStyle.BARE:
             try:
                 return await self._uploads.post(page, ref)
-            except (Refused, PlaceClosed) as fault:  # then it is named, at least
+            except (Refused, PlaceClosed) as fault:  # then at least its name is shown
                 self._without_file(page.file[0], fault)
                 style = MessageStyle.BARE
         if style is MessageStyle.LAYOUT and page.growing and self._streams is not None:
@@ -158,7 +159,7 @@ class Thread:
                 **sent_as(page, style),
                 **own,
             )
-        # A person's own conversation has another id than the person, by which no file can be sent.
+        # A file needs the id of the direct conversation, while a post also takes the person's id.
         self.channel = self._uploads.channel = str(posted["channel"])
         return str(posted["ts"])
 
@@ -178,74 +179,76 @@ class Thread:
             await self._streams.end(message)
         try:
             await self._update(message, page, ref, style)
-        except Conflict:  # it was begun before a crash, perhaps
+        except Conflict:  # perhaps a stream from before a crash
             await self._end(message)
             await self._update(message, page, ref, style)
 
     async def _update(self, message: str, page: Page, ref: MessageRef, style: MessageStyle) -> None:
-        said = sent_as(page, style)
-        if len(said["text"]) > EDITED:
+        content = sent_as(page, style)
+        if len(content["text"]) > EDITED:
             raise NotEditable
         async with self._workspace.calling() as client:
-            await client.chat_update(channel=self.channel, ts=message, **said, metadata=metadata(ref))
+            await client.chat_update(channel=self.channel, ts=message, **content, metadata=metadata(ref))
 
     def session_over(self) -> None:
-        """What ends a stream from now on does not say that the run goes on."""
+        """From now on the end of a stream also ends the session's work."""
         if self._streams is not None:
             self._streams.session = "active"
 
     async def _end(self, message: str) -> None:
-        """Whoever began it, it is no stream any more."""
+        """End a stream, also one from before a crash."""
         streams = self._streams or Streams(self._workspace, self.channel, self.thread, ("", ""))
         await streams.end(message)
 
-    async def end_messages(self, message: str, run: str, note: str) -> None:
-        """End a message that a crash cut off; `note` is mrkdwn. Raises Unavailable, and the faults of a surface."""
+    async def end_message(self, message: str, run: str, note: str) -> None:
+        """Finish an interrupted message; `note` is mrkdwn. Raises Unavailable, and the faults of a surface."""
         if message.startswith(FILE):
             return
         message = bare(message)
         await self._end(message)
-        for one in await self._read(message, message):
-            if one.get("ts") == message:
-                said = _put_out(one, run, note)
+        for posted in await self._read(message, message):
+            if posted.get("ts") == message:
+                ending = _ending_edit(posted, run, note)
                 async with self._workspace.calling() as client:
-                    await client.chat_update(channel=self.channel, ts=message, **said)
+                    await client.chat_update(channel=self.channel, ts=message, **ending)
 
-    async def find(self, ref: MessageRef, since: datetime, known: Collection[str]) -> str | None:
-        """By its metadata, which a stream gets at its end only: one of ours in the thread without any may be it."""
+    async def find(self, ref: MessageRef, since: datetime, known_ids: Collection[str]) -> str | None:
+        """Find it by its metadata. A stream gets these only at its end, so a message of the bot's without any may be
+        it.
+        """
         oldest = (since - CLOCKS_APART).timestamp()
         try:
             me = await self._workspace.me()
             messages = await self._read(f"{oldest:.6f}")
-        except (PlaceClosed, Gone, Refused, NotEditable):  # then it is posted, if need be twice
+        except (PlaceClosed, Gone, Refused, NotEditable):  # then it is posted, perhaps a second time
             return None
         ours = [
-            one
-            for one in messages
-            if (me.user == one.get("user") or me.bot == one.get("bot_id"))
-            and one.get("ts") not in (*map(bare, known), self.thread)
-            and not one.get("hidden")
+            message
+            for message in messages
+            if (me.user == message.get("user") or me.bot == message.get("bot_id"))
+            and message.get("ts") not in (*map(bare, known_ids), self.thread)
+            and not message.get("hidden")
         ]
-        self._uploads.remember(ref, ours, known)
+        self._uploads.remember(ref, ours, known_ids)
         likely = None
         streamed = self._streams is not None and ref.key not in self._never_streamed
-        for one in ours:
-            # Those under the bot's own name have none of their own.
-            id = f"{OWN if one.get('username') else ''}{one['ts']}"
-            said = one.get("metadata") or {}
-            if said.get("event_type") == EVENT:
-                if said.get("event_payload") == metadata(ref)["event_payload"]:
+        for message in ours:
+            # Messages under the bot's own name have no username.
+            id = f"{OWN if message.get('username') else ''}{message['ts']}"
+            message_metadata = message.get("metadata") or {}
+            if message_metadata.get("event_type") == EVENT:
+                if message_metadata.get("event_payload") == metadata(ref)["event_payload"]:
                     return id
-            elif streamed and likely is None and not said and not one.get("files"):
+            elif streamed and likely is None and not message_metadata and not message.get("files"):
                 likely = id
         return likely
 
     async def _read(self, oldest: str, latest: str = "") -> list[Mapping[str, Any]]:
-        """What stands here since then, in no order."""
+        """The messages since then, in no order."""
         window: dict[str, Any] = {"oldest": oldest, "limit": LOOK_BACK, "include_all_metadata": True}
         if latest:
             window |= {"latest": latest, "inclusive": True}
-        found: list[Mapping[str, Any]] = []
+        messages: list[Mapping[str, Any]] = []
         for _ in range(PAGES):
             async with self._workspace.calling() as client:
                 if self.thread:
@@ -254,12 +257,12 @@ class Thread:
                     )
                 else:
                     page = await client.conversations_history(channel=self.channel, **window)
-            found += page["messages"]
+            messages += page["messages"]
             cursor = (page.get("response_metadata") or {}).get("next_cursor")
             if not cursor:
                 break
             window["cursor"] = cursor
-        return found
+        return messages
 
     async def delete(self, message: str) -> None:
         try:
@@ -275,14 +278,14 @@ class Thread:
             raise Refused("it can't be deleted") from None
 
 
-def _put_out(message: Mapping[str, Any], run: str, note: str) -> dict[str, Any]:
-    """The edit that ends a message in the middle of its text: no stop button, `note` below, no plan that goes on."""
+def _ending_edit(message: Mapping[str, Any], run: str, note: str) -> dict[str, Any]:
+    """The edit that finishes an interrupted message: no stop button, `note` below, no open stage in a plan."""
     blocks = without_button(message.get("blocks") or (), custom_id("stop", run))
     for at, block in enumerate(blocks):
         if block.get("type") == "plan":
             tasks = [
-                {**one, "status": _ENDED.get(one["status"], one["status"])}
-                for one in block.get("tasks") or ()
+                {**task, "status": _ENDED.get(task["status"], task["status"])}
+                for task in block.get("tasks") or ()
             ]
             blocks[at] = {**block, "tasks": tasks}
     text = f"{str(message.get('text') or '')[: TEXT - len(note) - 1]}\n{note}".strip()
@@ -291,9 +294,9 @@ def _put_out(message: Mapping[str, Any], run: str, note: str) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class Uploads:
-    """A channel's, or a thread's: each file is a message of its own, sent in three steps, and found again.
+    """The files of a channel or thread: each is a message of its own, sent in three steps.
 
-    Slack does not say which message a file has become, so such a message is known by its file.
+    Slack does not return the message of a file, so the message is identified by the file.
     """
 
     workspace: Workspace
@@ -302,11 +305,11 @@ class Uploads:
     _seen: dict[MessageRef, list[Mapping[str, Any]]] = field(default_factory=dict)
 
     def remember(
-        self, ref: MessageRef, messages: Sequence[Mapping[str, Any]], known: Collection[str]
+        self, ref: MessageRef, messages: Sequence[Mapping[str, Any]], known_ids: Collection[str]
     ) -> None:
-        """One of these may be the message meant; which one, only its file will tell."""
-        files = [file for one in messages for file in one.get("files") or ()]
-        self._seen[ref] = [file for file in files if FILE + str(file.get("id")) not in known]
+        """Keep the files of these messages: one of them may be the message of `ref`."""
+        files = [file for message in messages for file in message.get("files") or ()]
+        self._seen[ref] = [file for file in files if FILE + str(file.get("id")) not in known_ids]
 
     async def post(self, page: Page, ref: MessageRef) -> str:
         """Send the page's file with its words. Raises Unavailable, and the faults of a surface."""
@@ -317,21 +320,21 @@ class Uploads:
                 return FILE + str(file["id"])
         if not data:
             raise Refused("an empty file")
-        said = page.plain if page.body.strip() else None
+        comment = page.plain if page.body.strip() else None
         try:
             async with self.workspace.calling() as client:
                 ticket = await client.files_getUploadURLExternal(
-                    filename=name, length=len(data), alt_txt=said[:ALT] if said else None
+                    filename=name, length=len(data), alt_txt=comment[:ALT] if comment else None
                 )
                 await _send(str(ticket["upload_url"]), data)
-        except Unsure as fault:  # nobody has seen any of it yet
+        except Unsure as fault:  # nothing is visible yet
             raise Unavailable(str(fault)) from None
         async with self.workspace.calling() as client:
             await client.files_completeUploadExternal(
                 files=[{"id": str(ticket["file_id"]), "title": name}],
                 channel_id=self.channel,
                 thread_ts=self.thread or None,
-                initial_comment=said,
+                initial_comment=comment,
             )
         return FILE + str(ticket["file_id"])
 
@@ -341,10 +344,10 @@ class Uploads:
             raise NotEditable
         try:
             async with self.workspace.calling() as client:
-                there: Any = (await client.files_info(file=message.removeprefix(FILE)))["file"]
-        except Refused:  # it is gone, or files may not be read: then it is let be
+                stored: Any = (await client.files_info(file=message.removeprefix(FILE)))["file"]
+        except Refused:  # deleted, or files may not be read: leave it
             return
-        if (there.get("name"), there.get("size")) != (page.file[0], len(page.file[1])):
+        if (stored.get("name"), stored.get("size")) != (page.file[0], len(page.file[1])):
             raise NotEditable
 
     async def delete(self, message: str) -> None:
@@ -353,7 +356,7 @@ class Uploads:
 
 
 async def _send(url: str, data: bytes) -> None:
-    """The address is a secret as long as it can be used: it is in no fault's text."""
+    """Upload the bytes. The address is a secret, and is in no fault's text."""
     timeout = aiohttp.ClientTimeout(total=UPLOAD_S)
     async with aiohttp.ClientSession(timeout=timeout) as session, session.post(url, data=data) as answer:
         if answer.status >= 500 or answer.status == 429:

@@ -1,1 +1,1 @@
-"""Words as Slack takes them: Markdown, mrkdwn, blocks. Pure: knows no client, no run and no channel."""
+"""Text in Slack's formats: Markdown, mrkdwn, blocks. Pure: knows no client, no run and no channel."""

@@ -1,7 +1,7 @@
-"""Commands as people type them on Slack: in sentences that all platforms share, and in /help. Pure.
+"""Commands in Slack's form: in sentences that all platforms share, and in /help. Pure.
 
-The verbs that steer the conversation are words of /sutradhar; in a thread Slack knows no commands at all, so there
-the same words are written without the slash. Knows the table's names, no request.
+The `bare` verbs are words of /sutradhar; in a thread Slack has no commands at all, so there all are written without the
+slash. Knows the table's names, no request.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from bot.words import Words
 
 COMMAND: Final = "/sutradhar"
 SETUP: Final = "setup"
-"""Like Discord's, it is no request to any work. Typed in a thread it is a word of its own."""
+"""The word for the checklist, as Discord's /setup; it is no verb of the table."""
 
 
 def as_typed(sentence: str, *, thread: bool) -> str:
-    """The sentence with each command as it can be typed where it is read."""
+    """The sentence with each command in the form for this place."""
 
-    def typed(found: re.Match[str]) -> str:
-        tick, path = found[1], found[2]
+    def typed(match: re.Match[str]) -> str:
+        tick, path = match[1], match[2]
         if not thread:
-            return f"{tick}{COMMAND} {path}" if path in _house() else found[0]
+            return f"{tick}{COMMAND} {path}" if path in _bare_verbs() else match[0]
         return f"{tick}{path}" if tick else f"`{path}`"
 
     return _command().sub(typed, sentence)
 
 
 @cache
-def _house() -> frozenset[str]:
+def _bare_verbs() -> frozenset[str]:
     return frozenset({SETUP, *(row.path for row in BARE)})
 
 
@@ -48,22 +48,22 @@ def _command() -> re.Pattern[str]:
 
 
 def help_page(say: Words, topic: str, name: str) -> Page:
-    """Every command, those of one work, or one command; `name` is what people type after the @."""
-    # As in a channel: most of it is read there, and what works in threads is said below.
+    """All commands, those of one work, or one command; `name` is the bot's name behind the @."""
+    # In the form for a channel; the last sentence is about threads.
     text = as_typed(manual.help_text(say, topic, table=tuple(_rows()), plain=""), thread=False)
     for row in _bringing():
         text = text.replace(f"`/{row.path} ", f"`@{name} {row.path} ")
-    if all(f"`{COMMAND} {one}" in text for one in ("help", "stop")):  # everything
+    if all(f"`{COMMAND} {name_of_verb}" in text for name_of_verb in ("help", "stop")):  # everything
         text = f"{text}\n- `{COMMAND} {SETUP}`  {say('welcome.setup')}"
     text = f"{text}\n\n{say('slack.help_talk', name=name)}"
     return Page(safe(text), plain=mrkdwn(text)[:TEXT])
 
 
 def _rows() -> Iterator[Verb]:
-    """The table, but that nobody types the paths of files: they come with the message."""
+    """The table without arguments for files: these are attached to the message."""
     for row in TABLE:
         if row in _bringing():
-            needed = " ".join(f"--{one.name} rules" for one in row.options if one.required)
+            needed = " ".join(f"--{option.name} rules" for option in row.options if option.required)
             yield replace(row, argument=None, example=f"/{row.path} {needed}".strip())
         else:
             yield row

@@ -1,7 +1,7 @@
-"""A line of a stranger's Markdown, taken apart and made to call and mislead nobody on Slack. Pure.
+"""A line of untrusted Markdown, parsed and made safe for Slack: no mentions, no misleading links. Pure.
 
-What comes out keeps three promises, whatever goes in: backticks stand only around code of one line, `](` only in
-links that have been looked at, and `<` begins neither a mention nor a tag nor a link of Slack's own kind.
+Three invariants hold for any input: backticks are only around code of one line, `](` only in checked links, and `<`
+begins neither a mention nor a tag nor a link in Slack's own syntax.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from urllib.parse import quote
 from bot.adapters.markdown import LINK, clean, is_misleading
 
 BROKEN = "\u200b"
-"""Stands where a construct is to fall apart; nobody sees it."""
+"""An invisible character that breaks up a construct."""
 GRAVE = "\u02cb"
-"""Stands for a backtick that would open or end code it does not belong to."""
+"""Replaces a backtick that would open or close code by accident."""
 
 _SOLID = 600
 """Characters of code or a link that is not cut."""
@@ -26,7 +26,7 @@ _TICKS = re.compile(r"`+")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _LOUD = re.compile(r"@(?=everyone|here|channel)", re.IGNORECASE)
 _TAME = re.compile(r"[\s\d=<-]|\Z")
-"""What after a `<` makes it a sign of comparison."""
+"""The character after a `<` that is a sign of comparison."""
 _CALL = re.compile(
     r"<(?=!(?:channel|here|everyone|group|subteam|date)|(?-i:@[UWB][A-Z0-9]|#[CGD][A-Z0-9])"
     r"|(?:https?|mailto|tel|slack):[^<>\s]*\|)|&(?=(?:amp;)*(?:lt|#0*60|#x0*3c);[!@#])"
@@ -36,7 +36,7 @@ _CALL = re.compile(
 _EMPHASIS = re.compile(r"\*\*|~~|`|(?<![\w*])\*(?=[^\s*][^*\n]*\*(?![\w*]))|(?<=[^\s*])\*(?![\w*])")
 _MARKUP = re.compile(r"[\\*]|(?<!\w)_|_(?!\w)|~(?=~)|(?<=~)~|^[#>+-]|(?<=^\d)[.)](?=\s)|(?<=^\d\d)[.)](?=\s)")
 _HALF = re.compile(r"!?\[[^\[\]\n]{0,300}(?:\](?:\([^\n]{0,2000})?)?\Z")
-"""What may yet become a link, as more is written; at most _LONGEST characters."""
+"""The beginning of a possible link in a growing text; at most _LONGEST characters."""
 _LONGEST = 2_310
 _BARE = re.compile(r"https?://[^\s<>`|\[\]\\]+", re.IGNORECASE)
 _AUTO = re.compile(r"<(https?://[^\s<>`|]+)>", re.IGNORECASE)
@@ -44,56 +44,56 @@ _LIKE_ENTITY = re.compile(r"&(#?\w{1,31});")
 
 
 def size(text: str) -> int:
-    """UTF-16 units: Slack does not say how it counts, and this is the most of what it may."""
+    """UTF-16 units: Slack does not document how it counts, and this is the highest possible count."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def cost(text: str) -> int:
-    """How long a Markdown text can become as mrkdwn, where & < > are escaped; never less than its own size."""
+    """The longest that a Markdown text can become as mrkdwn, where & < > are escaped; at least its own size."""
     return size(text) + 4 * text.count("&") + 3 * (text.count("<") + text.count(">"))
 
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """`solid`: it stays together, though there may be blanks in it."""
+    """A part of a line. `solid`: it is not divided, also at blanks."""
 
     text: str
     solid: bool = False
 
 
 def inline(line: str) -> str:
-    """One line as a `markdown` block may have it. Headings, quotes and lists are not its business."""
-    return "".join(one.text for one in atoms(line))
+    """The inline markup of a line for a `markdown` block; headings, quotes and lists are the caller's."""
+    return "".join(atom.text for atom in atoms(line))
 
 
 def atoms(line: str, *, whole: bool = True) -> list[Atom]:
-    """The line's parts. Of one that is not `whole` they end before what the rest of it may yet change.
+    """The line's parts. For a line that is not `whole` they end before anything that its rest may still change.
 
     The last word of such a line may still grow.
     """
-    found: list[Atom] = []
+    parts: list[Atom] = []
     at = start = 0
     while mark := _NEXT.search(line, at):
-        here = mark.start()
-        made = _special(line, here, mark[0], whole)
-        if made is None:
-            line = line[:here]
+        start_of_mark = mark.start()
+        special = _special(line, start_of_mark, mark[0], whole)
+        if special is None:
+            line = line[:start_of_mark]
             break
-        shown, at = made
+        shown, at = special
         if shown is None:
             continue
-        if here > start:
-            found.append(Atom(line[start:here]))
-        found += shown
+        if start_of_mark > start:
+            parts.append(Atom(line[start:start_of_mark]))
+        parts += shown
         start = at
     if line[start:]:
-        found.append(Atom(line[start:]))
-    return found
+        parts.append(Atom(line[start:]))
+    return parts
 
 
 def words(text: str) -> str:
-    """A person's or a document's words as they stand, in one line of Markdown: nothing in them is markup."""
-    line = _MARKUP.sub(lambda found: f"\\{found[0]}", " ".join(clean(text).split()))
+    """A person's or a document's words, escaped, in one line of Markdown."""
+    line = _MARKUP.sub(lambda match: f"\\{match[0]}", " ".join(clean(text).split()))
     line = line.replace("`", GRAVE)
     line = re.sub(r"\](?=[(\[:])", "]" + BROKEN, line)
     line = re.sub(r"<(?![\s\d=<-]|\Z)", "<" + BROKEN, line)
@@ -102,20 +102,20 @@ def words(text: str) -> str:
 
 
 def coded(text: str) -> str:
-    """Words for inside of code, where Slack may look for mentions all the same."""
-    return _CALL.sub(lambda found: found[0] + BROKEN, text.replace("```", "`" + BROKEN + "``"))
+    """Text for the inside of code, where Slack may still find mentions."""
+    return _CALL.sub(lambda match: match[0] + BROKEN, text.replace("```", "`" + BROKEN + "``"))
 
 
 def cell_text(text: str) -> str:
-    """A line of Markdown as plain words for a table's cell in code, where markup would show."""
-    said = re.sub(r"<br\s{0,9}/?>", " ", text, flags=re.IGNORECASE)
-    said = LINK.sub(lambda found: f"{found['label']} ({found['url']})", said)
-    said = _EMPHASIS.sub("", re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", unescape(said)))
-    return coded(" ".join(clean(said).split()))
+    """A line of Markdown as plain words for a table's cell in code, which would show markup."""
+    shown = re.sub(r"<br\s{0,9}/?>", " ", text, flags=re.IGNORECASE)
+    shown = LINK.sub(lambda match: f"{match['label']} ({match['url']})", shown)
+    shown = _EMPHASIS.sub("", re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", unescape(shown)))
+    return coded(" ".join(clean(shown).split()))
 
 
 _Made = tuple[list[Atom] | None, int] | None
-"""What is shown and where it ends; no atoms for what stays as it is; None for what is not whole yet."""
+"""The atoms of a construct and its end; None in place of atoms: unchanged text; None alone: it is not whole yet."""
 
 
 def _special(line: str, at: int, mark: str, whole: bool) -> _Made:
@@ -135,10 +135,10 @@ def _special(line: str, at: int, mark: str, whole: bool) -> _Made:
         case "@":
             return _broken("@", at) if _LOUD.match(line, at) else (None, at + 1)
         case _:
-            found = _BARE.match(line, at)
-            if found is None:
+            address = _BARE.match(line, at)
+            if address is None:
                 return None, at + len(mark)
-            return _cut(_address(found[0])), found.end()
+            return _cut(_address(address[0])), address.end()
 
 
 def _broken(char: str, at: int) -> _Made:
@@ -149,7 +149,7 @@ def _escaped(line: str, at: int) -> _Made:
     following = line[at + 1 : at + 2]
     if following == "`":
         return [Atom(GRAVE)], at + 2
-    # What calls somebody does so behind a backslash, too; what opens a link does not.
+    # A backslash does not prevent a mention, but it does prevent a link.
     return None, at + (1 if following in ("<", "&", "@", "]") else 2)
 
 
@@ -164,26 +164,26 @@ def _code(line: str, at: int, whole: bool) -> _Made:
             if not code:
                 break
             code = coded(code)
-            parts = (code[one : one + _SOLID] for one in range(0, len(code), _SOLID))
-            return [Atom(f"`{one}`", True) for one in parts], closed.end()
+            parts = (code[offset : offset + _SOLID] for offset in range(0, len(code), _SOLID))
+            return [Atom(f"`{offset}`", True) for offset in parts], closed.end()
     if not whole:
         return None
     return [Atom(GRAVE * len(opened[0]))], opened.end()
 
 
 def _link(line: str, at: int, whole: bool) -> _Made:
-    found = LINK.match(line, at)
-    if found is None:
+    match = LINK.match(line, at)
+    if match is None:
         if not whole and len(line) - at <= _LONGEST and _HALF.match(line, at):
             return None
         return None, at + 1
-    label, url = found["label"].strip(), found["url"]
-    said, goal = inline(label), _target(url)
-    if goal and said and not is_misleading(label, url) and len(said) + len(goal) <= _SOLID:
-        return [Atom(f"[{said}]({goal})", True)], found.end()
+    label, url = match["label"].strip(), match["url"]
+    shown_label, goal = inline(label), _target(url)
+    if goal and shown_label and not is_misleading(label, url) and len(shown_label) + len(goal) <= _SOLID:
+        return [Atom(f"[{shown_label}]({goal})", True)], match.end()
     where = _bare(goal) if goal else atoms(url)
-    shown = [*atoms(label), Atom(" ("), *where, Atom(")")] if said else where
-    return shown, found.end()
+    shown = [*atoms(label), Atom(" ("), *where, Atom(")")] if shown_label else where
+    return shown, match.end()
 
 
 def _angle(line: str, at: int) -> _Made:
@@ -193,16 +193,16 @@ def _angle(line: str, at: int) -> _Made:
 
 
 def _entity(line: str, at: int) -> _Made:
-    found = _ENTITY.match(line, at)
-    if found is None:
+    match = _ENTITY.match(line, at)
+    if match is None:
         return None, at + 1
-    char = unescape(found[0])
-    if char == found[0]:
+    char = unescape(match[0])
+    if char == match[0]:
         return _broken("&", at)
     char = " ".join(clean(char).split("\n")).replace("\xa0", " ").replace("`", GRAVE)
-    # What somebody has written in so odd a way is to be read, not to be markup.
+    # A mark that is written as an entity is meant as text, not as markup.
     ascii_mark = char.isascii() and char not in ("'", '"', " ", "")
-    return [Atom(BROKEN + char + BROKEN if ascii_mark else char)], found.end()
+    return [Atom(BROKEN + char + BROKEN if ascii_mark else char)], match.end()
 
 
 def _bare(goal: str) -> list[Atom]:
@@ -211,16 +211,16 @@ def _bare(goal: str) -> list[Atom]:
 
 
 def _cut(text: str) -> list[Atom]:
-    return [Atom(text[one : one + _SOLID], True) for one in range(0, len(text), _SOLID)]
+    return [Atom(text[offset : offset + _SOLID], True) for offset in range(0, len(text), _SOLID)]
 
 
 def _address(url: str) -> str:
-    """The address in a form in which nothing of it is taken for a mention or an entity."""
+    """The address, encoded so that no part of it is a mention or an entity."""
     return _LIKE_ENTITY.sub(r"&\1%3B", _LOUD.sub("%40", url))
 
 
 def _target(url: str) -> str:
-    """The address as it stands between a link's parentheses, none of which it may close; "" if it leads nowhere."""
+    """The address for a link's parentheses, encoded so that it closes none; "" for no http(s) address."""
     if not url.lower().startswith(("http://", "https://")):
         return ""
-    return re.sub(r"[()`|\\\[\]]", lambda found: quote(found[0], safe=""), _address(url))
+    return re.sub(r"[()`|\\\[\]]", lambda match: quote(match[0], safe=""), _address(url))

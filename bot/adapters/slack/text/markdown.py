@@ -1,13 +1,13 @@
-"""Markdown as Slack's `markdown` block is to have it, in pieces in the order in which they may be shown. Pure.
+"""Markdown for Slack's `markdown` block, in pieces that can be appended to a stream. Pure.
 
-What has once come out for the beginning of a text comes out for all that it may grow to: a stream can only add.
-So whatever the rest of a text may yet turn into something else is held back: the last word, a link or code of
-which only half is there, a table. Slack draws headings, lists, quotes and code; tables it does not.
+The pieces of a text's beginning must also be those of the whole text, because a stream can only be appended to. So
+everything that the rest of a growing text may still change is held back: the last word, half a link or code, a table.
+Slack renders headings, lists, quotes and code, but no tables.
 
 Any line may turn out to be a table's header (GFM, 4.10: it need not begin with a pipe), and every answer begins with a
-line. So only a line that begins with a pipe, or whose second word is one, is held back whole; of another, what comes
-after its first pipe. Where such a line is a header all the same, and words of it have been shown, the table takes their
-place: the one case in which a stream is ended and its message rewritten.
+line. So a line is held back whole only if it begins with a pipe, or if a pipe follows its first word; of other lines
+the part after the first pipe is held back. If such a line is a header all the same, and words of it have been shown,
+the table replaces them: the only case in which a stream is ended and its message rewritten.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bot.readers.lines import opens_table
 TABLE = 1_500
 """Of one part of a long table, as `cost` counts."""
 WHOLE = 2_400
-"""Of a part whose single row is longer than that, and which yet stands in one message."""
+"""Of a part with a single row that is longer than that, but still fits into one message."""
 _CHUNK = 400
 """Characters of a word that is not cut."""
 _INDENT = 24
@@ -35,16 +35,16 @@ _LINE_END = re.compile("\n|[\u2028\u2029]")
 _STEERING = re.compile("[\x1b\x90\x98\x9b\x9d-\x9f]")
 _UNDECIDED = re.compile(r"[\s>*+_=#~`.)\d-]*")
 _RULE_BEGUN = re.compile(r"[\s>|:-]*")
-"""Of a line, the beginning of which may be that of the rule under a table's header."""
+"""A line that may be the beginning of the rule under a table's header."""
 _TWO_WORDS = re.compile(rf"[^\s|]+\s+[^\s|]|[^\s|]*[{_CJK}][^\s|]{{4}}")
-"""Of a line without its marks of quotation: more than its first word, so that it does not begin like a table's header.
-A language that is written without blanks has no words; there it is more than a short cell holds."""
+"""The beginning of a line, without quotation marks, that is unlike a table's header: more than one word. In a language
+without blanks: more characters than a short cell has."""
 _QUOTED = re.compile(r"^[ \t]*(?:>[ \t]?)+")
 _SMALL_PRINT = re.compile(r"\A-# (.*)")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,20}", re.ASCII)
 _RULE = re.compile(r"^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 _UNDERLINE = re.compile(r"^ {0,3}(?:=+|-{1,2})[ \t]*$")
-"""Would make a heading of the line before."""
+"""A line that would turn the line before into a heading."""
 _HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+|$)")
 _QUOTE = re.compile(r"^\s*(?:>[ \t]*)+(?![=<-])")
 _ITEM = re.compile(r"^(\s*)(?:[-*+]|(\d{1,9})[.)])(?:[ \t]+)(?=\S)")
@@ -56,10 +56,10 @@ _RULED = "─" * 24
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What is not cut any further; `lead` parts it from the one before, where that stands in the same message.
+    """A part of the text that is not divided; `lead` separates it from the one before in the same message.
 
-    `head`: what comes before it at the top of another message. `code`: it stands in code that is still open.
-    `glued`: it belongs to the one before.
+    `head` precedes it at the top of another message. `code`: it is in code that is still open. `glued`: it stays with
+    the one before.
     """
 
     text: str
@@ -70,7 +70,7 @@ class Piece:
 
 
 def pieces(markdown: str, *, whole: bool = True) -> list[Piece]:
-    """What the text says; of one that is not `whole`, what will stay so however it goes on."""
+    """The pieces of the text; if it is not `whole`, those that no continuation can change."""
     writer = _Writer(whole)
     *lines, last = _LINE_END.split(markdown)
     if whole:
@@ -82,18 +82,18 @@ def pieces(markdown: str, *, whole: bool = True) -> list[Piece]:
     decided = "" if whole else None if _RULE_BEGUN.fullmatch(last) else last
     for line, following in zip(lines, [*lines[1:], decided], strict=False):
         if not writer.line(line, following):
-            return writer.made
+            return writer.pieces
     if whole:
         writer.end()
     else:
         writer.growing(last)
-    return writer.made
+    return writer.pieces
 
 
 @dataclass(slots=True)
 class _Writer:
     whole: bool
-    made: list[Piece] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)
     gap: bool = False
     fence: Fence | None = None
     opening: str = ""
@@ -103,7 +103,7 @@ class _Writer:
     quoted: bool = False
 
     def line(self, line: str, following: str | None) -> bool:
-        """A line that is whole. False if what follows must be known before it can be shown."""
+        """Add a whole line. False if the next line must be known first."""
         if self.fence is not None:
             if ">" not in self.fence.before or line.lstrip().startswith(">"):
                 self._code_line(self.fence, line)
@@ -134,7 +134,7 @@ class _Writer:
         return True
 
     def growing(self, line: str) -> None:
-        """The last line, of which only the beginning is there."""
+        """Add the beginning of an unfinished last line."""
         if self.table:
             for part in self._parts()[:-1]:
                 self._add_part(part)
@@ -151,19 +151,19 @@ class _Writer:
             self._close()
 
     def _between(self) -> str:
-        lead = "" if not self.made else "\n\n" if self.gap else "\n"
+        lead = "" if not self.pieces else "\n\n" if self.gap else "\n"
         self.gap = False
         return lead
 
-    def _add(self, found: tuple[Piece, ...], lead: str) -> None:
-        for at, piece in enumerate(found):
-            self.made.append(replace(piece, lead=lead, glued=self.glue) if at == 0 else piece)
+    def _add(self, added: tuple[Piece, ...], lead: str) -> None:
+        for at, piece in enumerate(added):
+            self.pieces.append(replace(piece, lead=lead, glued=self.glue) if at == 0 else piece)
             self.glue = False
-        self.glue = bool(found) and _HEADING.match(found[0].text) is not None
+        self.glue = bool(added) and _HEADING.match(added[0].text) is not None
 
     def _open(self, opened: Fence) -> None:
         if marker := opened.before.replace(">", " ").strip():
-            # A hyphen alone in a line would make a heading of the line before.
+            # A hyphen alone in a line would turn the line before into a heading.
             self._add((Piece("•" if marker in "-*+" else marker),), self._between())
         language = _LANGUAGE.fullmatch(opened.info)
         self.fence, self.opening, self.opened = opened, f"```{opened.info if language else ''}\n", False
@@ -187,16 +187,16 @@ class _Writer:
         for at, part in enumerate(parts):
             if self.opened:
                 lead = "\n" if at == 0 else ""
-                self.made.append(Piece(part, lead, self.opening, code=True))
+                self.pieces.append(Piece(part, lead, self.opening, code=True))
             else:
-                # The opening goes with the first line, or it might stand alone at the end of a message.
+                # The opening is part of the first line's piece, so that it is not alone at the end of a message.
                 self._add((Piece(self.opening + part, code=True),), self._between())
                 self.opened = True
 
     def _close(self) -> None:
         if not self.opened:
             self._code("")
-        self.made.append(Piece("```", "\n", glued=True))
+        self.pieces.append(Piece("```", "\n", glued=True))
         self.fence = None
 
     def _parts(self) -> list[str]:
@@ -209,8 +209,8 @@ class _Writer:
 
     def _add_part(self, part: str) -> None:
         lines = part.split("\n")
-        if self.quoted and lines[0] != "```":  # code has no place in a quotation, and stands for itself
-            lines = [f"> {one}" for one in lines]
+        if self.quoted and lines[0] != "```":  # code is not possible in a quotation
+            lines = [f"> {quoted_line}" for quoted_line in lines]
             part = "\n".join(lines)
         if cost(part) <= WHOLE:
             self._add((Piece(part),), self._between())
@@ -224,27 +224,24 @@ class _Writer:
                 self._add(_line_pieces(line), self._between())
 
 
-# Of a growing text nearly every line is the same as a moment ago.
+# Cached, because nearly every line of a growing text is the same as a moment ago.
 _cleaned = lru_cache(4096)(clean)
 _coded = lru_cache(4096)(coded)
-# Of a growing table nearly every cell is, and each is looked at several times.
+# So is nearly every cell of a growing table, and each is used several times.
 _celled = lru_cache(8192)(cell_text)
 _prosed = lru_cache(8192)(inline)
 
 
 @lru_cache(256)
 def _tabled(source: str) -> tuple[str, ...]:
-    made = tables(source, TABLE, cost, code=_celled, prose=_prosed)
+    parts = tables(source, TABLE, cost, code=_celled, prose=_prosed)
     # The columns' names over a list of records are small print on other platforms.
-    return tuple(_SMALL_PRINT.sub(r"_\1_", one) for one in made)
+    return tuple(_SMALL_PRINT.sub(r"_\1_", part) for part in parts)
 
 
 @lru_cache(4096)
 def _line_pieces(line: str, *, whole: bool = True) -> tuple[Piece, ...]:
-    """Of a line that is not `whole`, what will stay so however it goes on. It must be known what kind it is.
-
-    Nearly every line of a growing text is the same as a moment ago.
-    """
+    """The pieces of a line of known kind; if it is not `whole`, those that no continuation can change."""
     if _RULE.match(line):
         return (Piece(_RULED),)
     if _UNDERLINE.match(line):
@@ -271,18 +268,18 @@ def _indent(blanks: str) -> str:
 
 
 def _words_of(prefix: str, rest: str, *, whole: bool, head: str = "") -> tuple[Piece, ...]:
-    """The line's words; of one that is not `whole`, those that are."""
+    """The line's words; if it is not `whole`, the finished ones."""
     if rest.startswith("~~~"):
         rest = "~" + BROKEN + rest[1:]
-    found: list[Piece] = []
+    words: list[Piece] = []
     text, lead, used, settled = prefix, "", 0, 0
 
     def end() -> None:
         nonlocal text, lead, used
         if text.strip():
-            # At the top of another message it must not become a heading or a list.
-            top = head + (BROKEN if _OPENING.match(text) else "") if found else ""
-            found.append(Piece(text, lead, top))
+            # At the top of another message it must not turn into a heading or a list.
+            top = head + (BROKEN if _OPENING.match(text) else "") if words else ""
+            words.append(Piece(text, lead, top))
             text, lead, used = "", "", 0
 
     for part, solid in _parts(rest, whole):
@@ -290,14 +287,14 @@ def _words_of(prefix: str, rest: str, *, whole: bool, head: str = "") -> tuple[P
         if single or part == " " or used + len(part) > _CHUNK:
             end()
         if part == " ":
-            lead, settled = " " if found else "", len(found)
+            lead, settled = " " if words else "", len(words)
         else:
             text, used = text + part, used + len(part)
             if single:
                 end()
-                settled = len(found)
+                settled = len(words)
     end()
-    return tuple(found if whole else found[:settled])
+    return tuple(words if whole else words[:settled])
 
 
 def _parts(line: str, whole: bool) -> Iterator[tuple[str, bool]]:
@@ -306,7 +303,7 @@ def _parts(line: str, whole: bool) -> Iterator[tuple[str, bool]]:
         if atom.solid:
             yield atom.text, True
             continue
-        for found in _WORD.finditer(atom.text):
-            part = " " if found[0].isspace() else found[0]
+        for match in _WORD.finditer(atom.text):
+            part = " " if match[0].isspace() else match[0]
             for at in range(0, len(part), _CHUNK):
                 yield part[at : at + _CHUNK], False

@@ -1,8 +1,8 @@
-"""Strangers' words made fit for Slack: nobody is called by them, and no link of theirs misleads. Pure.
+"""Makes untrusted text safe for Slack: no mentions, no misleading links. Pure.
 
 A `markdown` block, a mrkdwn text (https://docs.slack.dev/messaging/formatting-message-text) and a plain_text object
-each read words in their own way. Wherever words of a model, a document or a person go, `safe`, `mrkdwn`, `line`,
-`literal` or `plain` is what they go through.
+each have their own syntax. All words of a model, a document or a person go through `safe`, `mrkdwn`, `line`, `literal`
+or `plain`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ITEM = re.compile(r"^(\s*)- ")
 
 
 def converted(markdown: str) -> str:
-    """The same words; never longer than `page.cost` of the Markdown."""
+    """The safe Markdown as mrkdwn; never longer than `inline.cost` of the Markdown."""
     code, shown = False, []
     for line in markdown.split("\n"):
         if line.startswith("```"):
@@ -40,7 +40,7 @@ def converted(markdown: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """The three characters that Slack's markup is made of (its documentation, "Escaping text")."""
+    """The text with the three control characters of Slack's markup escaped (its documentation, "Escaping text")."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -89,7 +89,7 @@ _CALL = re.compile(
 
 
 def safe(markdown: str) -> str:
-    """A model's or a document's Markdown for a `markdown` block or a stream. What is safe is so again."""
+    """A model's or a document's Markdown for a `markdown` block or a stream. Idempotent."""
     return "".join(piece.lead + piece.text for piece in pieces(markdown))
 
 
@@ -104,27 +104,27 @@ def line(markdown: str, most: int) -> str:
 
 
 def literal(text: str, most: int = 0) -> str:
-    """Words as they stand for a mrkdwn text, in one line: nothing in them is markup. `most`: at most so long.
+    """Words, escaped, for a mrkdwn text, in one line, of at most `most` characters if given.
 
-    Their asterisks of emphasis go, since a book's bold is noise in a quotation.
+    Double asterisks are removed, since a book's bold is noise in a quotation.
     """
-    said = " ".join(clean(text).replace("**", "").split())
-    return _within(_literal, said, most) if most else _literal(said)
+    words_shown = " ".join(clean(text).replace("**", "").split())
+    return _within(_literal, words_shown, most) if most else _literal(words_shown)
 
 
 def plain(text: str, most: int) -> str:
     """Words for a plain_text object, in one line of at most `most` characters."""
-    said = _CALL.sub(lambda found: found[0] + BROKEN, " ".join(clean(text).split()))
-    return shortened(said, most, size)
+    shown = _CALL.sub(lambda match: match[0] + BROKEN, " ".join(clean(text).split()))
+    return shortened(shown, most, size)
 
 
-def _literal(said: str) -> str:
-    return converted(words(said))
+def _literal(text: str) -> str:
+    return converted(words(text))
 
 
-def _within(made: Callable[[str], str], said: str, most: int) -> str:
-    """What is made of the words, shortened until it fits: how much escaping adds is not known beforehand."""
+def _within(convert: Callable[[str], str], text: str, most: int) -> str:
+    """The converted text, shortened until it fits: how much escaping adds is not known beforehand."""
     room = most
-    while size(shown := made(shortened(said, room, size))) > most and room > 2:
+    while size(shown := convert(shortened(text, room, size))) > most and room > 2:
         room = max(min(room * most // size(shown), room - 1), 2)
     return shown

@@ -1,5 +1,5 @@
-"""One message of the bot's on Slack, with blocks and without; and what stands in blocks: buttons, thumbs, plans, small
-print, as Block Kit has them, within Slack's limits. Pure; knows no run and no stage.
+"""A page: one message of the bot's on Slack, with blocks and without; and its blocks within Slack's limits: buttons,
+thumbs, plans, small print. Pure; knows no run and no stage.
 
 Limits: Slack's documentation, "Block elements" and "Blocks".
 """
@@ -23,7 +23,7 @@ Block = dict[str, Any]
 BLOCKS = 50
 """Of a message (Slack's documentation, "Blocks")."""
 TEXT = 3_900
-"""Of a message's fallback, which chat.update holds to 4,000 (its documentation, "msg_too_long")."""
+"""Of a message's text, which chat.update limits to 4,000 (its documentation, "msg_too_long")."""
 LABEL = 75
 """Characters of a button's text."""
 PER_ROW = 25
@@ -34,20 +34,20 @@ TASKS = 50
 """Task cards of a plan."""
 TASK = 300
 _FEEDBACK = "feedback:"
-"""What the custom_id of a thumb begins with: here both thumbs are one element."""
+"""The prefix of a thumb's custom_id: here both thumbs are one element."""
 
 State = Literal["pending", "in_progress", "complete", "error"]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`body` is the message's Markdown, which a stream shows as it grows; `passing` the line below it that does not
-    stay ("Searching…", a bar). `closing` are the blocks that stand below both: notes, sources, buttons.
+    """`body` is the message's Markdown, which a stream shows while it grows; `passing` the status line below it.
+    `closing` are the blocks below both: notes, sources, buttons.
 
-    `growing`: more of `body` may follow. `plain` says all of it without blocks, in mrkdwn, at most TEXT characters
-    where that is possible at all. `buttons_plain` are the rows of buttons that stand under the plain text.
-    `file`: the message is this file, called (name, content), and `body` is what is said of it.
-    `speaker` says it all; `names` are the lines of `body` and of `plain` that tell so, "" where a page before does.
+    `growing`: more of `body` may follow. `plain` is all of it without blocks, in mrkdwn, at most TEXT characters where
+    possible. `buttons_plain` are the rows of buttons under the plain text. `file`: the message is this file (name,
+    content), and `body` is its description. `speaker` is the page's speaker; `names` are the lines of `body` and
+    `plain` with their name, "" if an earlier page has it.
     """
 
     body: str
@@ -62,18 +62,18 @@ class Page:
 
     @property
     def wordless(self) -> bool:
-        """Whether there is nothing of its text yet, but for its title and its speaker's name."""
+        """Whether it has no text yet besides its title and its speaker's name."""
         body = self.nameless.body
         return body.strip() in ("", self.names[0]) or (body.startswith("### ") and "\n" not in body)
 
     @property
     def nameless(self) -> Page:
-        """The same for where the name stands above it anyway."""
+        """The same without the line of the speaker's name."""
         in_body, in_plain = self.names
         if not in_body:
             return self
-        body, said = without_line(self.body, in_body), without_line(self.plain, in_plain)
-        return replace(self, body=body, plain=said, names=("", ""))
+        body, plain_text = without_line(self.body, in_body), without_line(self.plain, in_plain)
+        return replace(self, body=body, plain=plain_text, names=("", ""))
 
     @property
     def blocks(self) -> list[Block]:
@@ -87,15 +87,15 @@ class Page:
 
     @property
     def shown(self) -> str:
-        """16 hexadecimal digits that are the same as long as the page is."""
-        made = blake2b(digest_size=8)
-        said = [self.body, self.passing, self.closing, self.plain, self.buttons_plain]
+        """16 hexadecimal digits that are equal for equal pages."""
+        digest = blake2b(digest_size=8)
+        content = [self.body, self.passing, self.closing, self.plain, self.buttons_plain]
         if self.speaker is not None:
-            said.append(repr(self.speaker))
-        made.update(json.dumps(said, sort_keys=True).encode("utf-8", "surrogatepass"))
+            content.append(repr(self.speaker))
+        digest.update(json.dumps(content, sort_keys=True).encode("utf-8", "surrogatepass"))
         if self.file:
-            made.update(self.file[0].encode() + blake2b(self.file[1]).digest())
-        return made.hexdigest()
+            digest.update(self.file[0].encode() + blake2b(self.file[1]).digest())
+        return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Task:
 
 
 def actions_of(buttons: Sequence[Button]) -> Block:
-    """A row of one to 25 buttons; a press tells the custom_id, as the action's id and as its value."""
+    """A row of one to 25 buttons; the custom_id is the action's id and its value."""
     return {"type": "actions", "elements": list(map(_button, buttons[:PER_ROW]))}
 
 
@@ -124,8 +124,8 @@ def feedback_of(run: str, say: Words) -> Block:
 
 
 def rows_of(buttons: Sequence[Button], run: str, say: Words) -> Iterator[Block]:
-    """What `buttons_row.controls` offers: its thumbs become one element, in a block of their own."""
-    others = [one for one in buttons if not one.custom_id.startswith(_FEEDBACK)]
+    """The rows of `buttons_row.controls`; its thumbs become one element in a block of their own."""
+    others = [button for button in buttons if not button.custom_id.startswith(_FEEDBACK)]
     if others:
         yield actions_of(others)
     if len(others) < len(buttons):
@@ -137,61 +137,63 @@ def plan_of(tasks: Sequence[Task], title: str) -> Block:
     cards = [
         {
             "type": "task_card",
-            "task_id": one.id[:255],
-            "title": plain(one.title, TASK) or "…",
-            "status": one.status,
+            "task_id": task.id[:255],
+            "title": plain(task.title, TASK) or "…",
+            "status": task.status,
         }
-        for one in tasks[-TASKS:]
+        for task in tasks[-TASKS:]
     ]
     return {"type": "plan", "title": plain(title, TASK) or "…", "tasks": cards}
 
 
 def small(mrkdwn: str) -> Block:
-    """A line or more of small print; `mrkdwn` calls nobody and is at most SMALL characters."""
-    # verbatim: names and addresses in it stay words, and only what is marked up is a link.
+    """A line or more of small print; `mrkdwn` is safe and at most SMALL characters."""
+    # verbatim: Slack makes no links of names and addresses by itself.
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": mrkdwn, "verbatim": True}]}
 
 
 def section(mrkdwn: str) -> Block:
-    """Text at most SMALL characters; it calls nobody."""
+    """A text of at most SMALL characters; it is safe."""
     return {"type": "section", "text": {"type": "mrkdwn", "text": mrkdwn, "verbatim": True}}
 
 
 def without_button(blocks: Sequence[Block], action_id: str) -> list[Block]:
-    """The blocks of a message but for this button, and for a row in which nothing else stands."""
-    found: list[Block] = []
+    """The blocks of a message without this button, and without a row of it alone."""
+    result: list[Block] = []
     for block in blocks:
         if block.get("type") not in ("actions", "context_actions"):
-            found.append(block)
-        elif left := [one for one in block.get("elements", ()) if one.get("action_id") != action_id]:
-            found.append({**block, "elements": left})
-    return found
+            result.append(block)
+        elif elements := [
+            element for element in block.get("elements", ()) if element.get("action_id") != action_id
+        ]:
+            result.append({**block, "elements": elements})
+    return result
 
 
 def relabelled(blocks: Sequence[Block], labels: Mapping[str, str]) -> list[Block]:
     """The blocks of a message, with other labels on their buttons, by action_ids."""
-    found: list[Block] = []
+    result: list[Block] = []
     for block in blocks:
         if block.get("type") == "actions":
             elements = [
-                {**one, "text": _text(labels[one["action_id"]], LABEL)}
-                if one.get("action_id") in labels
-                else one
-                for one in block["elements"]
+                {**element, "text": _text(labels[element["action_id"]], LABEL)}
+                if element.get("action_id") in labels
+                else element
+                for element in block["elements"]
             ]
             block = {**block, "elements": elements}
-        found.append(block)
-    return found
+        result.append(block)
+    return result
 
 
-def _button(one: Button) -> Block:
-    made: Block = {
+def _button(button: Button) -> Block:
+    block: Block = {
         "type": "button",
-        "action_id": one.custom_id,
-        "text": _text(f"{one.emoji} {one.label}".strip() or "…", LABEL),
-        "value": one.custom_id,
+        "action_id": button.custom_id,
+        "text": _text(f"{button.emoji} {button.label}".strip() or "…", LABEL),
+        "value": button.custom_id,
     }
-    return {**made, "style": "primary"} if one.loud else made
+    return {**block, "style": "primary"} if button.loud else block
 
 
 def _text(words: str, most: int) -> dict[str, Any]:

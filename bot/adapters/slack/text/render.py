@@ -1,11 +1,10 @@
-"""A stage as it stands right now, to the messages that show it on Slack. Pure; knows no client and no channel.
+"""Renders the present content of a stage to pages for Slack. Pure; knows no client and no channel.
 
-Text fills one message after another, each so short that its plain form, without blocks, holds it too. What stands
-under the text (notes, sources, buttons) goes with the last of them; files are messages of their own.
+Text fills one message after another, each short enough for its plain form without blocks. Notes, sources and buttons
+are on the last one; files are messages of their own.
 
-
-Where a message ends depends only on what it holds and what comes next, not on what follows later: so a growing text
-never takes anything out of a message that has been shown.
+The end of a message depends only on its content and the next piece, not on later ones, so a growing text never removes
+anything from a message that has been shown.
 """
 
 from __future__ import annotations
@@ -44,33 +43,33 @@ TITLE = 200
 NAME = 80
 """Of a speaker's name."""
 CALLS = 25
-"""People who are called by name in one message."""
+"""People who are mentioned in one message."""
 SOURCES = 1_900
 PROMPT = 120
 ASKED = 2_400
 ALT = 1_000
-"""Of what is said of a picture; Slack takes 1,000 (its documentation, "files.getUploadURLExternal")."""
+"""Of a picture's alternative text; Slack takes 1,000 (its documentation, "files.getUploadURLExternal")."""
 FOOTER = Footer(literal, line, size, number="*[{}]*")
 _MEMBER = re.compile(r"[UW][A-Z0-9]+")
 _UNSAFE = re.compile(r"[^\w .()-]+")
-"""What in a file's name might call somebody, or not every system takes."""
+"""Characters of a file's name that might be a mention, or that some systems refuse."""
 
 BODY = 3_200
-"""Of a message's text, as `cost` counts. Its plain form, which chat.update holds to 4,000 characters, then says all
-of it, with some room for what stands below; and in a thread three screens are as much as anybody wants in one.
+"""Of a message's text, as `cost` counts. So its plain form, which chat.update limits to 4,000 characters, has all of
+it, with some room for the parts below; and it is about three screens in a thread.
 """
 BLOCK, LINE, SENTENCE, WORD = 2_500, 2_800, 3_000, 3_100
-"""From where on a message ends before the next block, or line, or sentence, or word."""
+"""The lengths from which a message ends before the next block, line, sentence, or word."""
 
 CLOSING = "\n```"
 _cost = lru_cache(8192)(cost)
-"""Of words, most of which come again: a growing text is filled in anew each time."""
+"""Cached, because the words of a growing text come again each time."""
 _SENTENCE = re.compile(r"[.!?…。！？][\"'”’)\]*_]*\Z")
 
 
 @dataclass(slots=True)
 class Filled:
-    """A message's text. `code`: it ends in code that is still open."""
+    """The text of a message. `code`: it ends in code that is still open."""
 
     text: str = ""
     used: int = 0
@@ -82,20 +81,20 @@ class Filled:
 
 
 def pages(stage: StageContent, context: PageContext) -> list[Page]:
-    """The stage's messages in order, at least one.
+    """The stage's pages in order, at least one.
 
-    While the text grows, each page's body is the beginning of what it will be later, and only the last one changes.
-    A page may end, and its text go on, in the middle of code: it is closed there, and opened again.
+    While the text grows, each page's body is the beginning of its final body, and only the last page changes. Where a
+    page ends in the middle of code, the code is closed, and opened again on the next.
     """
-    made = _pages(stage, context)
+    stage_pages = _pages(stage, context)
     if not (names := _names(stage))[0]:
-        return made
-    first, *others = (replace(one, speaker=stage.speaker) for one in made)
+        return stage_pages
+    first, *others = (replace(page, speaker=stage.speaker) for page in stage_pages)
     return [replace(first, names=names), *others]
 
 
 def _names(stage: StageContent) -> tuple[str, str]:
-    """The line that says who speaks, as Markdown and as mrkdwn; "" where that is the bot."""
+    """The line with the speaker's name, as Markdown and as mrkdwn; "" for the bot."""
     named = words(shortened(stage.speaker.name, NAME, size)) if stage.speaker is not None else ""
     return (f"**{named}**", converted(f"**{named}**")) if named else ("", "")
 
@@ -103,37 +102,37 @@ def _names(stage: StageContent) -> tuple[str, str]:
 def _pages(stage: StageContent, context: PageContext) -> list[Page]:
     growing = stage.growing and not context.ended
     *full, last = _texts(stage, growing)
-    made = [Page(one.closed, plain=_full(one.closed)) for one in full]
-    # What failed is told at the end: beside a text that grows, with its passing line, there may be no room for it.
+    stage_pages = [Page(filled.closed, plain=_full(filled.closed)) for filled in full]
+    # A failure is shown at the end: beside a growing text with its status line there may be no room for it.
     called = [f"<@{id}>" for id in stage.calls if _MEMBER.fullmatch(id)][:CALLS]
-    links = [*([" ".join(called)] if called else []), *(one for one in stage.links if size(one) <= NOTE)]
+    links = [*([" ".join(called)] if called else []), *(link for link in stage.links if size(link) <= NOTE)]
     notes = FOOTER.notes(stage, context, links)
     fixed = [] if growing else FOOTER.failed(stage, context)
     offered = [] if growing else _offered(stage, context.run)
-    room = TEXT - SPARE - _length([*fixed, *(one.prompt for one in offered)])
+    room = TEXT - SPARE - _length([*fixed, *(offer.prompt for offer in offered)])
     files = [] if growing or context.no_files else _files(stage)
     if growing:
         notes_shown = FOOTER.as_fit(notes, room - cost(last.closed) - PASSING)
-        return [*made, _last(stage, context, last, notes_shown, [], [], [])]
-    if cost(last.text) + _length(notes) > room:  # then what stands below goes on in messages of its own
-        made += [Page(last.closed, plain=_full(last.closed))] if last.text else []
+        return [*stage_pages, _last(stage, context, last, notes_shown, [], [], [])]
+    if cost(last.text) + _length(notes) > room:  # then the notes have messages of their own
+        stage_pages += [Page(last.closed, plain=_full(last.closed))] if last.text else []
         *packed, notes = _packed(notes, room)
-        made += [Page("", closing=(small(said),), plain=said) for said in map("\n".join, packed)]
+        stage_pages += [Page("", closing=(small(note),), plain=note) for note in map("\n".join, packed)]
         last = Filled()
-    names = [literal(one.name, 100) for one in stage.files] if files and not made else []
-    return [*made, _last(stage, context, last, notes, fixed, offered, names), *files]
+    names = [literal(file.name, 100) for file in stage.files] if files and not stage_pages else []
+    return [*stage_pages, _last(stage, context, last, notes, fixed, offered, names), *files]
 
 
-def asked(asked: str, who: str, say: Words, *, tasks: Sequence[Task] = (), title: str = "") -> Page:
-    """Who asked what, and under it the plan of `tasks`, called `title`. `who` is a name, and calls nobody."""
+def root_page(root_page: str, who: str, say: Words, *, tasks: Sequence[Task] = (), title: str = "") -> Page:
+    """The root message: who asked what, and below it the plan of `tasks` with this `title`. `who` is a name."""
     lines = [say("page.asked", who=f"**{words(who) or '…'}**")]
     room = ASKED
-    for one in filter(None, map(words, shortened(clean(asked), ASKED, size).split("\n"))):
-        room -= cost(one) + 3
+    for question_line in filter(None, map(words, shortened(clean(root_page), ASKED, size).split("\n"))):
+        room -= cost(question_line) + 3
         if room < 0:
             lines.append("> …")
             break
-        lines.append(f"> {one}")
+        lines.append(f"> {question_line}")
     body = "\n".join(lines)
     plan = (plan_of(tasks, title or say("slack_page.plan")),) if tasks else ()
     return Page(body, closing=plan, plain=converted(body))
@@ -142,36 +141,36 @@ def asked(asked: str, who: str, say: Words, *, tasks: Sequence[Task] = (), title
 def _texts(stage: StageContent, growing: bool) -> list[Filled]:
     """The title and the text, at least one page of them."""
     title = words(shortened(" ".join(clean(stage.title).split()), TITLE, size))
-    found = pieces(stage.text, whole=not growing)
+    text_pieces = pieces(stage.text, whole=not growing)
     titled = [Piece(f"### {title}")] if title else []
     name, _ = _names(stage)
     if name:
         titled.append(Piece(name, lead="\n", glued=True) if titled else Piece(name))
-    if titled and found:
-        found[0] = replace(found[0], lead="\n\n" if name else "\n", glued=True)
-    # What comes before a cut is what was shown of the text when it had come so far, but not the title alone.
+    if titled and text_pieces:
+        text_pieces[0] = replace(text_pieces[0], lead="\n\n" if name else "\n", glued=True)
+    # Before a cut are the pieces that were shown when the text had grown so far, but not the title alone.
     breaks = {len(titled) + max(1, _settled(stage.text[:at])) for at in stage.cuts}
-    return fill([*titled, *found], breaks) or [Filled()]
+    return fill([*titled, *text_pieces], breaks) or [Filled()]
 
 
 @lru_cache(64)
 def _settled(text: str) -> int:
-    """The pieces of it that stay however it goes on."""
+    """The number of its pieces that no continuation can change."""
     return len(pieces(text, whole=False))
 
 
 _full = lru_cache(256)(converted)
-"""Of the messages that are full already, as long as the last one grows."""
+"""Cached for the full messages, while the last one grows."""
 
 
 def _offered(stage: StageContent, run: str) -> list[Offer]:
-    made = []
-    for one in offers(stage, run, LABEL, size):
-        prompt = one.prompt and literal(one.prompt, PROMPT)
-        if one.over:  # Slack knows no button that cannot be pressed
-            prompt = "\n".join(filter(None, [prompt, literal(one.taken)]))
-        made.append(replace(one, prompt=prompt, buttons=() if one.over else one.buttons))
-    return made
+    result = []
+    for offer in offers(stage, run, LABEL, size):
+        prompt = offer.prompt and literal(offer.prompt, PROMPT)
+        if offer.over:  # Slack has no disabled buttons
+            prompt = "\n".join(filter(None, [prompt, literal(offer.taken)]))
+        result.append(replace(offer, prompt=prompt, buttons=() if offer.over else offer.buttons))
+    return result
 
 
 def _last(
@@ -186,26 +185,26 @@ def _last(
     growing = stage.growing and not context.ended
     body = text.text if growing else text.closed
     plain = converted(text.closed)
-    # What there is of the text may be held back.
+    # The beginning of the text may be held back.
     passing = FOOTER.passing(stage, context, wordless=Page(body, names=_names(stage)).wordless)
-    prompts = [one.prompt for one in offered]
+    prompts = [offer.prompt for offer in offered]
     used = SPARE + size(plain) + _length([*notes, passing, *failed, *prompts])
-    found = FOOTER.sources(stage.citations, stage.text, context.say)
-    listed, hidden = FOOTER.fitting(found, SOURCES, context.say, quotes=True)
+    sources = FOOTER.sources(stage.citations, stage.text, context.say)
+    listed, hidden = FOOTER.fitting(sources, SOURCES, context.say, quotes=True)
     closing = [small(listed)] if listed else []
-    quoted, short = FOOTER.fitting(found, TEXT - used, context.say, quotes=True)
-    plainly, left_out = FOOTER.fitting(found, TEXT - used, context.say, quotes=False)
+    quoted, short = FOOTER.fitting(sources, TEXT - used, context.say, quotes=True)
+    plainly, left_out = FOOTER.fitting(sources, TEXT - used, context.say, quotes=False)
     if short == left_out:
         plainly = quoted
     if not (body or notes or failed or offered or closing or passing):
         notes = [f"📎 {shortened(', '.join(names), NOTE, size)}"] if names else [context.say("page.nothing")]
     blocks = [*closing, *map(small, filter(None, map("\n".join, _packed(notes, SMALL))))]
     rows: list[Block] = []
-    for one in offered:
-        blocks += [small(one.prompt)] if one.prompt else []
-        if one.buttons:
-            blocks.append(actions_of(one.buttons))
-            rows.append(actions_of(one.buttons))
+    for offer in offered:
+        blocks += [small(offer.prompt)] if offer.prompt else []
+        if offer.buttons:
+            blocks.append(actions_of(offer.buttons))
+            rows.append(actions_of(offer.buttons))
     if failed:
         blocks += [section(failed[0]), small(failed[1])]
     buttons = list(rows_of(controls(stage, context, more=bool(hidden or left_out)), context.run, context.say))
@@ -221,24 +220,24 @@ def _last(
 
 
 def _files(stage: StageContent) -> list[Page]:
-    """A message for each file. They come once the stage is closed, so that nothing is uploaded twice."""
-    made: list[Page] = []
+    """A page for each file. They are sent once the stage is finished, so none is uploaded twice."""
+    file_pages: list[Page] = []
     taken: set[str] = set()
     for file in stage.files:
         name = file_name(file.name, taken, _UNSAFE)
         alt = shortened(words(file.alt), ALT, size) if isinstance(file, Picture) else ""
-        made.append(Page(alt, plain=converted(alt) or literal(name), file=(name, file.data)))
-    return made
+        file_pages.append(Page(alt, plain=converted(alt) or literal(name), file=(name, file.data)))
+    return file_pages
 
 
 def _packed(lines: list[str], room: int) -> list[list[str]]:
     """The lines in groups of at most `room` characters; at least one group."""
     most = min(room, SMALL)
     groups: list[list[str]] = [[]]
-    for one in lines:
-        if groups[-1] and _length(groups[-1]) + size(one) > most:
+    for packed_line in lines:
+        if groups[-1] and _length(groups[-1]) + size(packed_line) > most:
             groups.append([])
-        groups[-1].append(one)
+        groups[-1].append(packed_line)
     return groups
 
 
@@ -247,24 +246,26 @@ def _length(lines: Sequence[str]) -> int:
     return sum(map(size, shown)) + len(shown)
 
 
-def fill(found: Iterable[Piece], breaks: Collection[int] = ()) -> list[Filled]:
-    """The pieces in messages of at most BODY. At each of `breaks`, counted in pieces, or soon after, another begins."""
-    made: list[Filled] = []
+def fill(found_pieces: Iterable[Piece], breaks: Collection[int] = ()) -> list[Filled]:
+    """The pieces in messages of at most BODY. Another message begins at, or soon after, each of `breaks`, counted in
+    pieces.
+    """
+    messages: list[Filled] = []
     wanted = False
-    for at, piece in enumerate(found):
+    for at, piece in enumerate(found_pieces):
         wanted = wanted or at in breaks
         length = len(piece.lead) + _cost(piece.text)
-        if not made or (wanted and not piece.glued) or _ends(made[-1], piece, length):
+        if not messages or (wanted and not piece.glued) or _ends(messages[-1], piece, length):
             wanted = False
-            if made and made[-1].code:
-                made[-1] = Filled(made[-1].closed)
-            made.append(Filled(piece.head + piece.text, cost(piece.head + piece.text), piece.code))
+            if messages and messages[-1].code:
+                messages[-1] = Filled(messages[-1].closed)
+            messages.append(Filled(piece.head + piece.text, cost(piece.head + piece.text), piece.code))
         else:
-            page = made[-1]
+            page = messages[-1]
             page.text += piece.lead + piece.text
             page.used += length
             page.code = piece.code
-    return made
+    return messages
 
 
 def _ends(page: Filled, piece: Piece, length: int) -> bool:
