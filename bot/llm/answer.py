@@ -15,7 +15,7 @@ from bot.llm.faults import FaultError
 from bot.llm.fields import characters
 
 CHARS_PER_TOKEN = 8
-"""No language comes near it on average: longer than `max_tokens` of these, and the limit was ignored."""
+"""More than any language has on average: an answer longer than `max_tokens` of these has ignored the limit."""
 
 SHORTEST_CAP = 2_000
 REASONING_CHARS = 20_000

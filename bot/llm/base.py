@@ -94,7 +94,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool gave to the call with this id; `failed` marks a sentence about what went wrong."""
+    """The result of the tool call with this id; `failed` marks a sentence about an error."""
 
     call: str
     text: str
@@ -223,7 +223,7 @@ class Meter:
 
 
 class ModelError(Sorry):
-    """A model call that failed after its retries. `fault` picks the sentence a person reads.
+    """A model call that failed, also after retries. `fault` picks the sentence a person reads.
 
     `partial` is the text and usage received before the fault, so that they are billed and kept.
     """
@@ -273,7 +273,7 @@ class Provider(Protocol):
 
 
 def without_images(prompt: Prompt) -> Prompt:
-    """The same from its words alone."""
+    """The prompt without its images."""
     return replace(prompt, messages=tuple(replace(message, images=()) for message in prompt.messages))
 
 
@@ -287,5 +287,5 @@ def room(words: int, effort: Effort | None) -> int:
 
 
 def more_room(expected: Effort | None, effort: Effort | None) -> int:
-    """How many tokens a task for `asked` needs besides where the model is to think as `effort` says."""
+    """How many more tokens a task planned for the effort `expected` needs when the model thinks with `effort`."""
     return max(0, THOUGHTS[effort or expected] - THOUGHTS[expected])

@@ -19,10 +19,10 @@ from bot.events import Sorry
 from bot.llm.base import ModelError, ModelFault
 
 LEAST_OUTPUT = 16
-"""A limit below this is no limit of a model (OpenAI takes no lower one)."""
+"""A number below this is not taken for a model's limit (OpenAI accepts no lower one)."""
 
 LEAST_LEFT = 256
-"""So many tokens a prompt has to leave of the window; else it is too long, and its answer would be a stump."""
+"""The least tokens that a prompt must leave of the window; otherwise it counts as too long."""
 
 RETRIED: frozenset[ModelFault] = frozenset({"rate_limit", "timeout", "connection", "server"})
 
@@ -64,9 +64,9 @@ _THESE_IMAGES = re.compile(
     r"(?<![\w-])(?:images?|image_url|input_image)(?![\w-])|image_(?:parse|format|too)", re.I
 )
 _ONE_OF_THEM = re.compile(r"\bformats?\b|animated|media.?type|mime|corrupt|decod|pixels|bytes", re.I)
-"""In what is said of one image, and not of images; llama.cpp repeats the whole prompt behind it."""
+"""Words about one image, not about images as such; llama.cpp repeats the whole prompt after them."""
 _DATA = re.compile(r"data:[\w/+.-]+;base64,|[A-Za-z0-9+/=]{80,}")
-"""What a service repeats of an image."""
+"""Image data that a service repeats in an error."""
 _KEYS = re.compile(r"\b(?:sk|pk|rk|key|gsk|xai)[-_][\w*.\-]{4,}|Bearer\s+\S+", re.I)
 
 _STATUS = {
@@ -88,12 +88,12 @@ _STATUS = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""What an error inside a stream, which has no status of its own, would have had."""
+"""The status for an error inside a stream, which has none of its own."""
 
 _VALUE = re.compile(
     r"max_?(?:completion_|output_)?tokens\W.{0,60}(?:too (?:large|high|big)|exceed|above|out of range)", re.I
 )
-"""What is said of a limit whose value is refused, and not the parameter itself."""
+"""Words about a limit's value that is refused, not about the parameter itself."""
 
 RESTS_S = {"quota": 300.0, "auth": 300.0, "timeout": 60.0, "connection": 30.0}
 """Seconds for which a model with this fault is asked after the others of its chain."""
@@ -108,7 +108,7 @@ _PASSED = {
     "model.demo_runtime": "not_found",
     "config.role_provider": "not_found",
 }
-"""What a model that could not even be asked is passed over for."""
+"""The fault shown for a model that could not be asked at all."""
 
 
 class FaultError(Exception):
@@ -238,7 +238,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     else:
         date = email.utils.parsedate_tz(headers.get("retry-after", ""))
         if date is not None:
-            with suppress(ValueError, OverflowError):  # a year that no calendar has
+            with suppress(ValueError, OverflowError):  # a year out of range
                 seconds = email.utils.mktime_tz(date) - time.time()
     return max(0.0, seconds) if seconds is not None and math.isfinite(seconds) else None
 

@@ -1,4 +1,4 @@
-"""The openai SDK's client, as both of its wires use it: nothing in it comes out of the environment.
+"""The openai SDK's client for both of its wires, without any setting from the environment.
 
 Imports no SDK: whoever asks has it.
 """

@@ -29,10 +29,10 @@ KEPT_S = 300.0
 """How long services keep a prefix that nobody asks for again (all of them, at the least)."""
 
 REMEMBERED = 500
-"""Prefixes."""
+"""The most prefixes remembered."""
 
 AGAIN_S = 3_600.0
-"""Between two warnings of a model."""
+"""Seconds between two warnings about one model."""
 
 
 async def cost(provider: ProviderConfig, model: str, usage: Usage) -> Decimal | None:

@@ -151,7 +151,7 @@ class ToolLoop:
         return ModelChoice(list(chain), tools)
 
     async def _turn(self, initial: Prompt, able: Sequence[str]) -> AsyncGenerator[str | Status, None]:
-        """One model of `able` is asked `begun`, and told what it asks for, until it has answered."""
+        """Ask one model of `able` the `initial` prompt, and give it the tools' results until it has answered."""
         prompt, owner, recoveries = initial, "", 0
         while True:
             self.capped = await self._cap(prompt, owner) if prompt.tools else ""

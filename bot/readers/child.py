@@ -50,7 +50,7 @@ ORPHANED: Final = 78
 def main(module: str, parent: int) -> None:
     """Read what is on standard input by `module`, for the process with the id `parent`; answer and leave."""
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is no frame
+    os.dup2(2, 1)  # what libraries print must not mix with the frames
     try:
         # Before the limits: so that what Python compiles of it is kept.
         read_document: Read = importlib.import_module(module).read
@@ -97,7 +97,7 @@ def _answer(read: Read, name: str, data: bytes, progress: Progress) -> tuple[byt
 
 def fault_location(fault: BaseException) -> str:
     """The exception's type and location, and nothing of the file's content."""
-    import traceback  # a tenth of the start, and seldom needed
+    import traceback  # a tenth of the start-up time, and seldom needed
 
     steps = traceback.extract_tb(fault.__traceback__)
     ours = [step for step in steps if "readers" in Path(step.filename).parts]
@@ -145,7 +145,7 @@ def limit(parent: int) -> None:
         above = hard if name == "RLIMIT_CPU" else most
         try:
             resource.setrlimit(which, (most, above))
-        except (OSError, ValueError):  # macOS does not know all that it names
+        except (OSError, ValueError):  # macOS does not support all limits that it names
             continue
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
@@ -154,7 +154,7 @@ def _watch(parent: int) -> None:
     while True:
         if resident() > MEMORY_BYTES:
             os._exit(OUT_OF_MEMORY)
-        if os.name == "posix" and os.getppid() != parent:  # elsewhere a launcher may stand between them
+        if os.name == "posix" and os.getppid() != parent:  # elsewhere a launcher may be the direct parent
             os._exit(ORPHANED)
         time.sleep(WATCHED_S)
 

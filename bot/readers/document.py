@@ -18,7 +18,7 @@ Progress = Callable[[int, int], None]
 """Called with the pages (or parts) read so far and their total."""
 
 TITLE_CHARS: Final = 300
-"""Of a title. It stands before each passage that a model is shown, so a stranger's must not be a text of its own."""
+"""Longest title, in characters. It stands before each passage in a prompt, so it must not be a text of its own."""
 
 _UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Controls, and what turns the direction of reading."""

@@ -25,7 +25,7 @@ SHORT: Final = 4096
 """Largest frame in bytes that is no document."""
 
 DECODE_ERRORS: Final = (ValueError, LookupError, TypeError, RecursionError)
-"""What reading a frame may raise."""
+"""The errors that decoding a frame may raise."""
 
 _KEY: Final = re.compile(r"library\.file_[a-z_]{1,40}")
 _UNFIT: Final = re.compile("[\x00\ud800-\udfff]")
@@ -131,7 +131,7 @@ def decode_refusal(body: bytes, name: str) -> tuple[Sorry, str]:
 
 
 def decode_progress(body: bytes) -> tuple[int, int]:
-    """How many of how many pages. Raises one of DECODE_ERRORS."""
+    """(pages read, pages in all). Raises one of DECODE_ERRORS."""
     pages_done, total = json.loads(body)
     return _within(pages_done, 10**9), _within(total, 10**9)
 

@@ -28,7 +28,7 @@ class _Cell:
 
 @dataclass(slots=True)
 class Grid:
-    """One table's cells as they come: `row`, then its `cell`s."""
+    """Collects one table's cells: call `row`, then `cell` for each of its cells."""
 
     _rows: list[tuple[bool, list[_Cell]]] = field(default_factory=list)
     _cells: int = 0

@@ -25,7 +25,7 @@ class Picture(NamedTuple):
 
 
 def picture_of(data: bytes) -> Picture | None:
-    """What picture `data` is; None for anything else, and for one that is cut off before its size."""
+    """The format and size of the picture `data`; None for anything else, and for one that ends before its size."""
     kind_and_size: tuple[PictureKind, tuple[int, int] | None] | None = None
     if data.startswith(_PNG):
         kind_and_size = "png", _png(data)

@@ -29,7 +29,7 @@ _KEPT: Final = frozenset({
     "PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG",
     "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT",
 })  # fmt: skip
-"""What a Python with libraries needs to start, and nothing that might be a key."""
+"""The environment variables that Python and its libraries need to start, and none that may hold a key."""
 
 _OUT_OF_TIME: Final = -getattr(signal, "SIGXCPU", 1000)
 _KILLED: Final = -getattr(signal, "SIGKILL", 1000)
@@ -150,7 +150,7 @@ async def _started(module: str, name: str) -> Process:
 
 
 async def _give(process: Process, name: str, data: bytes) -> None:
-    """It may die before it has read all of it."""
+    """The process may end before it has read everything."""
     assert process.stdin is not None
     with suppress(BrokenPipeError, ConnectionResetError):
         process.stdin.write(json.dumps(name).encode() + b"\n")
@@ -176,7 +176,7 @@ async def _end(process: Process, within: float) -> None:
 async def _wait_end(process: Process) -> int:
     """How a process that ends, or was killed, ended."""
     assert process.stdout is not None
-    # While there is something in its pipe that nobody reads, asyncio waits for ever.
+    # While its pipe holds unread data, asyncio waits for ever.
     while await process.stdout.read(65_536):
         pass
     return await process.wait()
@@ -202,7 +202,7 @@ def _note(name: str, at: str) -> None:
 def _judged(document: Document) -> Document:
     from bot.retrieval.language import detect
 
-    # A script is of one language, and may be long: its beginning tells.
+    # A script is in one language, and may be long: its beginning is enough.
     text = document.text if document.screenplay is None else document.text[:_TELLING]
     return replace(document, language=detect(text))
 

@@ -122,7 +122,7 @@ def check(name: str, data: bytes) -> None:
     if kind is None or (suffix == kind.suffix and kind.read):
         return
     if suffix == ".pdf" and _PDF in data[:_NEAR]:
-        return  # behind somebody's greeting, and perhaps cut off
+        return  # after other bytes, and perhaps truncated
     if kind in (HTML, TEXT) and suffix in (*PLAIN, ".html", ".htm", ".fountain"):
         return  # either is text, and may be about the other
     if kind.key:
@@ -132,7 +132,7 @@ def check(name: str, data: bytes) -> None:
 
 
 def kind_of(data: bytes) -> Kind | None:
-    """What `data` is, where that is certain."""
+    """The kind of `data`, where it is certain."""
     head = data[:_HEAD]
     for mark in _MARKS:
         head = head.removeprefix(mark)

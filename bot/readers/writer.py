@@ -27,7 +27,7 @@ def flow(text: str) -> str:
 
 
 class Writer:
-    """One document's. Whatever has no words leaves no trace but its page marks."""
+    """Writes one document as Markdown. Content without words leaves only its page marks."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -45,7 +45,7 @@ class Writer:
         return not self._parts
 
     def page(self) -> None:
-        """What comes stands on the next page; also said before the first."""
+        """The following content stands on the next page; also called before the first page."""
         self._turned += 1
 
     def heading(self, level: int, title: str) -> None:
@@ -64,7 +64,7 @@ class Writer:
         self._block("paragraph", _MARKUP.sub(r"\\", _lines(self._opened(text))))
 
     def item(self, text: str, *, depth: int = 0, number: int | None = None) -> None:
-        """One of a list, at a depth from 0; with a number where the list has them."""
+        """An item of a list, at a depth from 0; with a number where the list has them."""
         mark = "-" if number is None else f"{number}."
         if words := flow(self._opened(text)):
             self._block("item", f"{'  ' * depth}{mark} {words}")
@@ -108,7 +108,7 @@ class Writer:
             self._links.append(Link(len(self._marks) - 1, target))
 
     def document(self, title: str, language: str = "") -> Document:
-        """What has been written; in which language is judged by `sandbox` where the file does not say it."""
+        """The document; `sandbox` detects its language where the file does not state it."""
         text = "".join(self._parts)
         pages = [*self._pages, *[len(text)] * self._turned]
         sections = sectioned(text, self._marks, pages=pages)

@@ -53,7 +53,7 @@ class Cleanup:
                 file.unlink(missing_ok=True)
 
     def later(self) -> None:
-        """Something was replaced just now: clear once its grace is over."""
+        """Schedule a clean-up for when the grace of what was just replaced is over."""
         if self._later is not None:
             self._later.cancel()
         self._later = asyncio.create_task(self._clear_later())

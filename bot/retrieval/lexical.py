@@ -187,7 +187,7 @@ class Segment:
 
     @classmethod
     def _read(cls, raw: bytes, at: int) -> tuple[Segment, int]:
-        """The segment that stands at `at`, and where it ends."""
+        """The segment at offset `at`, and the offset of its end."""
         import numpy as np
 
         code, vocabulary, postings, chunks, words = struct.unpack_from(_COUNTS, raw, at)

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from storage.vectors import Vectors
 
 ROUNDS = 4
-"""How often the vectors are asked again for those that belong to no document of the shelf."""
+"""How often a search is repeated because its results belong to no document of the shelf."""
 
 _log = logging.getLogger(__name__)
 
 
 class Nearest:
-    """Asks the vectors of one shelf; `count` chunks at most."""
+    """Searches the vectors of one shelf; returns at most `count` chunks."""
 
     def __init__(
         self,

@@ -59,7 +59,7 @@ class Hit:
 
     @property
     def titled(self) -> bool:
-        """Whether a look-up of its title brought it."""
+        """Whether it was found by its title."""
         return self.by not in ("search", "bridge")
 
 

@@ -113,7 +113,7 @@ class Shelf:
         return number if number < self._first[at + 1] else None
 
     def terms_of(self, chunk_id: str) -> frozenset[int]:
-        """The numbers of the terms that a chunk holds; none for a chunk that is not here."""
+        """The numbers of a chunk's terms; none for a chunk of another shelf."""
         number = self._chunk_number(chunk_id)
         return frozenset() if number is None else frozenset(self._postings.held(number).tolist())
 
@@ -148,7 +148,7 @@ class Shelf:
         return TitleMatch(self._documents[document][0], ordinal, title, path, match.kind, match.score)
 
     def complete(self, prefix: str, limit: int = 20) -> list[str]:
-        """Titles for a half-typed one."""
+        """Titles that begin like a prefix."""
         return self._titles.complete(prefix, limit)
 
     def search(

@@ -21,7 +21,7 @@ _NEAR: Final = 4
 """Pages before and after in which a header comes again."""
 _TIMES: Final = 3
 _SHARE: Final = 0.5
-"""Of the lines at a height: as many must come again, or it is where pages begin, and some begin alike."""
+"""Share of the lines at one height that must repeat; with fewer it is only where pages begin, some of them alike."""
 _ROMAN: Final = re.compile(r"\b[ivxlc]+\b|\d+")
 _NUMBERED: Final = (
     "#",
@@ -39,7 +39,7 @@ _APART: Final = 1.5
 """Ems to the nearest line of the text, at least."""
 _MARGIN_LINES: Final = 5
 _MARGIN_WIDTH: Final = 0.3
-"""Of the page's widest block."""
+"""Share of the width of the page's widest block."""
 _LETTER: Final = re.compile(r"\w")
 
 
@@ -93,7 +93,7 @@ def _margins(lines: Sequence[Line]) -> set[tuple[int, int]]:
 
 
 def _outside(page: Sequence[Line], removed: Collection[int]) -> list[Line]:
-    """Those of a page's lines that are `gone` (by their ids) and lie, with nothing else, beyond a gap from the rest."""
+    """The page's `removed` lines (by id) that lie, with nothing else, beyond a gap from the rest."""
     rows: list[list[Line]] = []
     for line in sorted(page, key=lambda line_of_page: line_of_page.base):
         if rows and line.base - rows[-1][0].base <= _HEIGHT:

@@ -20,16 +20,16 @@ from rapidfuzz import fuzz
 from bot.readers.pdf.layout import Line, Style
 
 _LARGER: Final = 1.08
-"""Of the body's size, from which on a line is set larger."""
+"""From this multiple of the body's size on, a line counts as larger."""
 _SMALLER: Final = 0.8
-"""Of the body's size, to which bold type may be smaller."""
+"""Bold headings may be as small as this share of the body's size."""
 _SAME: Final = 0.6
 """Points by which sizes differ that are taken for one."""
 _CHARACTERS: Final = 160
 _STYLE_SHARE: Final = 0.25
-"""Of a document's characters: what is more is no style of headings."""
+"""A style with more than this share of a document's characters is no heading style."""
 _ALONE: Final = 0.6
-"""Of a style's groups of lines that look like headings, at least."""
+"""At least this share of a style's groups of lines must look like headings."""
 _COMPLETE: Final = 0.34
 """Entries of an outline for each page, from which on nothing is guessed beside it."""
 _END: Final = re.compile(r"[.,;]$|[a-z]-$|\xad$")
@@ -40,7 +40,7 @@ NUMBER: Final = re.compile(
     re.I,
 )
 LINES: Final = 4
-"""Of one heading."""
+"""The most lines of one heading."""
 
 _ALIKE: Final = 88.0
 """Per cent, that a line's words are those of an outline's entry, where none has just these."""
@@ -78,7 +78,7 @@ def _guessed(lines: Sequence[Line]) -> list[tuple[int, int]]:
     groups: dict[Style, list[tuple[int, int]]] = defaultdict(list)
     for first, last in _groups(lines, body):
         if lines[first].cells and not NUMBER.match(lines[first].text):
-            continue  # the head of a table, likely
+            continue  # probably the head of a table
         groups[lines[first].style].append((first, last))
     spans: list[tuple[int, int]] = []
     for style, members in groups.items():
@@ -212,7 +212,7 @@ def _merged(
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One of an outline's: `level` from 1, the `page` (from 0) it leads to, and how many points from its foot."""
+    """An entry of an outline: `level` from 1, its target's `page` (from 0) and height above its foot (points)."""
 
     level: int
     title: str

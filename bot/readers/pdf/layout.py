@@ -28,7 +28,7 @@ _BIN: Final = 2.0
 _BINS: Final = 1000
 _DEPTH: Final = 6
 _ROWS: Final = 3
-"""Of a column, at least."""
+"""The least number of rows of a column."""
 _TRIES: Final = 3
 _WORDS: Final = 20_000
 """On a page, above which it is taken as it comes: a page that anybody reads has 2,000."""
@@ -69,11 +69,11 @@ class Line:
     cells: tuple[Cell, ...] = ()
     """Its pieces, where wide gaps part it."""
     rank: int = 9
-    """How many rows lie between it and the page's nearest edge, above or below; 9 for more."""
+    """The number of rows between it and the page's nearest edge, above or below; at most 9."""
 
     @property
     def style(self) -> Style:
-        """As headings differ from other lines: size to half a point, bold, slanted."""
+        """The style by which headings differ from other lines: size to half a point, bold, slanted."""
         return round(self.size * 2) / 2, self.bold, self.italic
 
 
@@ -156,8 +156,8 @@ def _columns(rows: list[_Row]) -> tuple[int, int, float] | None:
     right = max(word.right for row in rows for _, word in row.words)
     step = max(_BIN, (right - left) / _BINS)
     many = int((right - left) / step) + 1
-    began = np.zeros(many, int)  # where the run of clear rows that is going on began
-    sides = np.zeros((2, many), int)  # how many of its rows have words to the left, and to the right
+    began = np.zeros(many, int)  # where the current run of clear rows began
+    sides = np.zeros((2, many), int)  # the number of its rows with words to the left, and to the right
     bands: list[tuple[int, int, int, int]] = []
 
     def close(bins: Any, row: int) -> None:

@@ -38,7 +38,7 @@ _BOLD_WEIGHT: Final = 600
 _SKEW: Final = 0.1
 """Radians that a line of text may be off a right angle; what is more is a stamp across the page."""
 _OBJECTS: Final = 200
-"""Of a page without words, looked at for a picture."""
+"""The most objects of a page without words that are checked for a picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class PageWords:
     opened: bool = True
 
     def emptied(self) -> PageWords:
-        """The same without its words."""
+        """A copy without the words."""
         return replace(self, words=[], turned=[])
 
 

@@ -31,13 +31,13 @@ from bot.readers.writer import Writer
 PAGES: Final = 10_000
 """In one file, at most."""
 _ENTRIES: Final = 20_000
-"""Of an outline."""
+"""The most entries of an outline."""
 _SCANNED: Final = 0.9
-"""Of the pages, that are pictures: what little text is on the others is not the document's."""
+"""From this share of picture pages on, a document is a scan: the little text on the others is not its own."""
 _FEW: Final = 60
 """Characters on a page with a picture, up to which they are a stamp's."""
 _UNKNOWN: Final = 0.5
-"""Of all characters, of which nobody knows which letters they are: from there on it is no text."""
+"""From this share of unknown characters on, a document counts as unreadable."""
 _NO_TITLE: Final = re.compile(
     r"(?:microsoft \w+ - .*|.*\.(?:docx?|pdf|tex|dvi|indd|qxp?d?|odt|rtf|md|html?|txt|pptx?|xlsx?|wpd)|untitled.*|"
     r"\(?anonymous\)?|title|document\s?\d*|documento\s?\d*|sem t[ií]tulo.*|slide \d+|powerpoint presentation|"
@@ -113,7 +113,7 @@ def _outline(pdf: PdfDocument) -> list[Entry]:
 
 
 def _height(where: PdfDest | None) -> float | None:
-    """How far above a page's foot a destination is, where it says so."""
+    """A destination's height above the page's foot, if it states one."""
     kind, place = where.get_view() if where else (None, ())
     at = {pdfium.PDFDEST_VIEW_XYZ: 1, pdfium.PDFDEST_VIEW_FITH: 0, pdfium.PDFDEST_VIEW_FITBH: 0}.get(kind, 9)
     return place[at] if at < len(place) else None

@@ -22,7 +22,7 @@ _ROW_GAP: Final = 2.6
 _LEADING: Final = 1.35
 """Ems between the lines of one cell, at most."""
 _ALIGNED: Final = 0.7
-"""Of a column's cells, which have the same left edge, right edge or middle."""
+"""The share of a column's cells that must have the same left edge, right edge or middle."""
 
 Span = tuple[float, float]
 Join = Callable[[str, str], str]

@@ -17,12 +17,12 @@ from bot.readers.pdf.tables import tables
 from bot.readers.writer import PAGE, Writer
 
 _GAP: Final = 1.25
-"""Of the usual distance of two lines: what is more begins a paragraph."""
+"""A distance above this multiple of the usual one between two lines begins a paragraph."""
 _INDENT: Final = 0.7
 """Ems."""
 _SAME_SIZE: Final = 0.1
 _NOTE_SIZE: Final = 0.93
-"""Of the text's size, at most."""
+"""The largest size of a footnote, as a share of the text's size."""
 _NOTES: Final = 40
 """Lines of them between the halves of a paragraph."""
 _NOTED: Final = re.compile(r"\d{1,3}\b|[*†‡§¶]")
@@ -222,8 +222,9 @@ class Composer:
         )
 
     def _end(self, first: int, before: int, at: int) -> bool | None:
-        """How a paragraph goes on from line `before` with line `at`: in the same line of text (False), in a line of its
-        own (True), or not at all (None)."""
+        """How a paragraph continues from line `before` with line `at`.
+
+        In the same line of text (False), in a line of its own (True), or not at all (None)."""
         above, line = self._lines[before], self._lines[at]
         if not _alike(above, line):
             return None

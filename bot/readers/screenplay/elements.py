@@ -17,12 +17,12 @@ Kind = Literal[
 ]  # fmt: skip
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 SPOKEN: Final = frozenset({"parenthetical", "dialogue", "lyric"})
-"""What stands below a cue."""
+"""The kinds of elements below a cue."""
 UNPRINTED: Final = frozenset({"section", "synopsis", "note"})
-"""What is not on the page."""
+"""The kinds that are not printed."""
 
 MOST_EIGHTHS: Final = 80_000
-"""Of a scene: 10,000 pages."""
+"""The longest scene: 10,000 pages."""
 
 LEFT: Final = 1
 RIGHT: Final = 2

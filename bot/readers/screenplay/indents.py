@@ -26,9 +26,9 @@ _PARAGRAPH: Final = 1.6
 _WORDS: Final = 1_500
 """On a page: no page of a script has as many."""
 _SCENES, _SPEECHES = 2, 2
-"""Of a script, at least."""
+"""The least numbers of scenes and speeches of a script."""
 _SET: Final = 0.8
-"""Of all rows, that stand where a script's do."""
+"""The share of all rows that must be indented as in a script."""
 
 _FURNITURE: Final = re.compile(
     r"\(?(?:more|mais|continued|continua|continuação)\)?:?(?: \(\d+\))?", re.IGNORECASE

@@ -1,1 +1,1 @@
-"""What is written in HTML: pages (`html`) and books (`epub`)."""
+"""Readers for HTML: pages (`html`) and books (`epub`)."""

@@ -173,7 +173,7 @@ class Inline(Visible):
         self._add(" ")
 
     def _instead(self) -> None:
-        """What is inside the element that has just begun is left out."""
+        """Skip the content of the element that has just begun."""
         raise NotImplementedError
 
 
@@ -314,7 +314,7 @@ class Listed(Tabled):
         return self._end_entry
 
     def _mark(self, at: int | None) -> None:
-        """What comes is an item of the innermost list."""
+        """The following text is an item of the innermost list."""
         if not self._cell:
             self._item = (min(max(len(self._lists) - 1, 0), _DEEPEST), at)
 

@@ -52,7 +52,7 @@ _LANGUAGE = re.compile(r"\s*([A-Za-z]{2})(?:[-_]\w{1,20})*\s*")
 
 @dataclass(slots=True)
 class Package:
-    """What the book says of itself; `spine` are its chapters' files in reading order."""
+    """The book's metadata; `spine` are its chapters' files in reading order."""
 
     title: str = ""
     language: str = ""
@@ -217,7 +217,7 @@ def _metadata(package: Element, name: str) -> Iterator[str]:
 
 
 def _contents(archive: Archive, navigation: list[str], listed: list[str]) -> Contents:
-    """What the navigation documents say, else the NCX."""
+    """The table of contents of the navigation documents, else of the NCX."""
     for file, page in _pages_of(archive, "", navigation):
         target = Navigation(file)
         parse(page, target)

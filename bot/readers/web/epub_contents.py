@@ -112,7 +112,7 @@ class Navigation:
 
 
 def from_ncx(base: str, root: Element) -> Contents:
-    """What the NCX `base` says."""
+    """The table of contents of the NCX `base`."""
     contents = Contents()
     path: list[str] = []
     for point in root.iter("{*}navPoint"):

@@ -88,7 +88,7 @@ def cleaned(text: str) -> str:
 
 
 def kinds_of(attributes: Attributes) -> frozenset[str]:
-    """What an element says that it is: its roles, and EPUB's types."""
+    """An element's declared kinds: its roles, and EPUB's types."""
     names = f"{attributes.get('epub:type', '')} {attributes.get('role', '')}"
     return frozenset(names.lower().split()) if names != " " else _NO_KINDS
 
@@ -101,7 +101,7 @@ def level_of(tag: str, attributes: Attributes, kinds: frozenset[str]) -> int:
 
 
 def names_of(tag: str, attributes: Attributes) -> list[str]:
-    """What links may call this place."""
+    """The names by which links refer to this place."""
     if not attributes:
         return []
     names = (attributes.get("id"), attributes.get("name") if tag == "a" else None)
@@ -115,7 +115,7 @@ def number(text: str | None, otherwise: int) -> int:
 
 
 class Target(Protocol):
-    """What `parse` tells of a document."""
+    """The events of `parse`."""
 
     def start(self, tag: str, attributes: dict[str, str]) -> None: ...
     def end(self, tag: str) -> None: ...

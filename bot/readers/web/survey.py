@@ -55,7 +55,7 @@ class _Table:
 
 @dataclass(slots=True)
 class Survey:
-    """What a first look found: `titles` of headings by the ids that lead to them; `layout` tables by `count`."""
+    """The result of the first reading: `titles` of headings by the ids of their links; `layout` tables by `count`."""
 
     title: str = ""
     main: bool = False
