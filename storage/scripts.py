@@ -5,7 +5,7 @@ Knows nothing of what a script says: `body` is the caller's JSON.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
@@ -200,6 +200,46 @@ class Scripts:
             stored_keys = (await connection.execute(select(table.c.key).where(*of_script))).scalars()
             for key in set(stored_keys) - set(keys):
                 await connection.execute(table.delete().where(*of_script, table.c.key == key))
+
+    async def keep_vectors(self, space: str, id: str, embedder: str, vectors: Mapping[str, bytes]) -> None:
+        """Keep scenes' vectors by the scenes' contents; nothing for a script that has gone."""
+        from sqlalchemy import select
+
+        from storage.tables import script_vectors, scripts
+
+        there = select(scripts.c.id).where(scripts.c.space == space, scripts.c.id == id)
+        async with self._db.write() as connection:
+            if await connection.scalar(there) is None:
+                return
+            for content, made in vectors.items():
+                row = {"space": space, "script_id": id, "embedder": embedder, "content": content}
+                new = self._db.insert(script_vectors).values(**row, vectors=made)
+                await connection.execute(new.on_conflict_do_nothing())
+
+    async def drop_vectors(self, space: str, id: str, embedder: str, contents: Collection[str]) -> None:
+        """Forget the vectors of other embedders, and those of scenes with other contents."""
+        from sqlalchemy import select
+
+        from storage.tables import script_vectors as table
+
+        mine = (table.c.space == space, table.c.script_id == id)
+        async with self._db.write() as connection:
+            await connection.execute(table.delete().where(*mine, table.c.embedder != embedder))
+            kept = (await connection.execute(select(table.c.content).where(*mine))).scalars()
+            for content in set(kept) - set(contents):
+                await connection.execute(table.delete().where(*mine, table.c.content == content))
+
+    async def vectors(self, reader: Reader, id: str, embedder: str) -> dict[str, bytes]:
+        """The vectors of a script that may be read, by its scenes' contents."""
+        from sqlalchemy import select
+
+        from storage.tables import script_vectors as table
+        from storage.tables import scripts
+
+        mine = (*_readable(reader), scripts.c.id == id, table.c.embedder == embedder)
+        query = select(table.c.content, table.c.vectors).join(scripts).where(*mine)
+        async with self._db.read() as connection:
+            return {row.content: row.vectors for row in await connection.execute(query)}
 
     async def keep_ideas(self, reader: Reader, id: str, run: str, texts: Sequence[str]) -> list[int]:
         """Keep what this run has thought of, each under the next number; once. Their numbers, none where the script

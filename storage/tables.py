@@ -41,7 +41,7 @@ from storage.tables_library import (
 )
 from storage.tables_quiz import quiz_cards, quiz_questions
 from storage.tables_schedule import schedule_followers, schedules
-from storage.tables_script import script_findings, script_ideas, script_places, scripts
+from storage.tables_script import script_findings, script_ideas, script_places, script_vectors, scripts
 from storage.tables_slack import slack_bots, slack_installations, slack_oauth_states
 from storage.tables_story import stories, story_branches, story_nodes, story_places, story_vectors
 
@@ -74,6 +74,7 @@ __all__ = [
     "script_findings",
     "script_ideas",
     "script_places",
+    "script_vectors",
     "scripts",
     "sections",
     "segments",

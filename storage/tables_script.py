@@ -7,6 +7,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     PrimaryKeyConstraint,
     String,
     Table,
@@ -17,7 +18,7 @@ from sqlalchemy import (
 from storage.columns import Moment, metadata
 from storage.ownership import Ownership, PersonRule
 
-__all__ = ["script_findings", "script_ideas", "script_places", "scripts"]
+__all__ = ["script_findings", "script_ideas", "script_places", "script_vectors", "scripts"]
 
 # `platform`, `channel` and `thread` are where it is shared, for who may read it only there.
 scripts = Table(
@@ -89,4 +90,17 @@ script_ideas = Table(
     info=Ownership(
         people=(PersonRule("author_id", "delete"),), run="run_id", goes_with="run", within="scripts"
     ).info,
+)
+
+# Vectors of a scene's pieces, one after another, by the hash of what the scene prints.
+script_vectors = Table(
+    "script_vectors",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("script_id", String, ForeignKey("scripts.id", ondelete="CASCADE"), nullable=False),
+    Column("embedder", String, nullable=False),
+    Column("content", String, nullable=False),
+    Column("vectors", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("script_id", "embedder", "content"),
+    info=Ownership(to="space", within="scripts").info,
 )

@@ -111,11 +111,21 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.script.catalogue import Catalogue
     from bot.works.script.ideas import Ideas
     from bot.works.script.intake import ScriptIntake
+    from bot.works.script.likeness import Likeness
     from bot.works.script.work import Scripts
 
     catalogue = Catalogue(house.scripts)
     section = house.config.section(ScriptConfig)
-    analysing = Analysing(catalogue, house.models, house.prompts, house.settings.roles, section)
+    likeness = Likeness(house.scripts, house.embedding)
+    analysing = Analysing(
+        catalogue,
+        house.models,
+        house.prompts,
+        house.settings.roles,
+        section,
+        likeness,
+        embeds=house.embedding.configured,
+    )
     intake = ScriptIntake(catalogue, house.incoming, house.config.section(LibraryConfig).max_bytes, analysing)
     ideas = Ideas(catalogue)
     asking = Asking(
@@ -127,6 +137,7 @@ def make(house: House, runs: Runs) -> Work:
         house.thread_history,
         house.settings.roles,
         analysing,
+        likeness,
         section,
     )
     return Scripts(catalogue, intake, analysing, ideas, asking.run)

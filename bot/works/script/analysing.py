@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bot import fence
-from bot.events import Answered, Event, Request, Run, Sorry
+from bot.events import Answered, Event, OptionValue, Request, Run, Sorry
 from bot.llm.base import Message, Prompt, room
 from bot.strategies.base import LANGUAGES
 from bot.works.script import analysis
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.works.script.config import ScriptConfig
+    from bot.works.script.likeness import Likeness
     from bot.works.script.model import Script
     from storage.scripts import Reader, ScriptRow
 
@@ -46,7 +47,13 @@ class Analysing:
         prompts: Prompts,
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
         config: ScriptConfig,
+        likeness: Likeness,
+        *,
+        embeds: bool,
     ) -> None:
+        """`embeds`: an embedder is configured."""
+        self._likeness = likeness
+        self._embeds = embeds
         self._catalogue = catalogue
         self._models = models
         self._prompts = prompts
@@ -59,10 +66,16 @@ class Analysing:
         async def able() -> bool:
             return self._able(self._models.with_roles(await self._roles(run.request)))
 
-        if not await run.step(f"{key}-able", able, bool):
-            return False
-        await run.begin(key, "analysed", options={"script": script}, line=f"script:{script}")
-        return True
+        goes_on = await run.step(f"{key}-able", able, bool)
+        if goes_on or self._embeds:
+            options: dict[str, OptionValue] = {"script": script, "cards": goes_on}
+            await run.begin(key, "analysed", options=options, line=f"script:{script}")
+        return goes_on
+
+    async def catch_up(self, run: Run, script: str) -> None:
+        """Have the vectors made that an embedder which was not at hand has left out."""
+        options: dict[str, OptionValue] = {"script": script, "cards": False}
+        await run.begin("catch-up", "analysed", options=options, line=f"script:{script}")
 
     async def of(self, asked: Reader, row: ScriptRow, script: Script) -> Analysis:
         """What there is of a script by now."""
@@ -78,8 +91,17 @@ class Analysing:
         return can is not None and not can.demo
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Look into the scenes that have no card, then tell the whole from all cards."""
+        """Make the vectors that the scenes lack; then look into those that have no card (unless `cards` is off), and
+        tell the whole from all cards."""
         asked, id = reader(run.request), str(run.request.options["script"])
+        try:
+            _, reading = await self._reading(asked, id)
+            await self._likeness.learn(asked, id, reading)
+        except Sorry as error:  # made up for by the next question
+            _log.info("script %s has not all its vectors: %s", id, error)
+        if run.request.options.get("cards") is False:
+            yield Answered()
+            return
 
         async def wanted() -> list[str]:
             row, reading = await self._reading(asked, id)

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from bot.works.script.catalogue import Reading
     from bot.works.script.config import ScriptConfig
     from bot.works.script.ideas import Ideas
+    from bot.works.script.likeness import Floats, Likeness
     from bot.works.script.model import Scene
     from storage.sessions import Sessions
 
@@ -129,10 +130,12 @@ class Asking:
         earlier: ThreadHistory,
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
         analysing: Analysing,
+        likeness: Likeness,
         config: ScriptConfig,
     ) -> None:
         """`roles`: whose models a place has chosen itself."""
         self._analysing = analysing
+        self._likeness = likeness
         self._catalogue = catalogue
         self._ideas = ideas
         self._models = models
@@ -152,9 +155,9 @@ class Asking:
         yield Stage("answer", say("rules.answer"))
         if found.cards and not found.done:
             yield Notice(say("script.half_analysed"))
-        answer = Answer(
-            run, snapshot, reading, found, say, self._models.with_roles(snapshot.roles), self._config
-        )
+        like = partial(self._likeness.of, asked, row.id, reading)
+        models = self._models.with_roles(snapshot.roles)
+        answer = Answer(run, snapshot, reading, found, like, say, models, self._config)
         try:
             async with aclosing(answer.events()) as events:
                 async for event in events:
@@ -163,6 +166,8 @@ class Asking:
                 async with aclosing(self._ideas.kept(run, row, "".join(answer.shown), say)) as events:
                     async for event in events:
                         yield event
+            if await run.step("lacking", partial(self._likeness.lacking, asked, row.id, reading), bool):
+                await self._analysing.catch_up(run, row.id)
         finally:  # also when stopped: what was shown is kept, and a follow-up can build on it
             text, space = "".join(answer.shown), run.request.place.space
             if snapshot.session is not None and text.strip():
@@ -249,6 +254,7 @@ class Answer:
         snapshot: Snapshot,
         reading: Reading,
         found: Analysis,
+        like: Callable[[str], Awaitable[Floats | None]],
         say: Words,
         models: Models,
         config: ScriptConfig,
@@ -258,7 +264,8 @@ class Answer:
         self._snapshot = snapshot
         self._script = reading.script
         self._search = reading.search
-        self._tools = ScriptTools(snapshot.script, reading.script, reading.search, found)
+        self._like = like
+        self._tools = ScriptTools(snapshot.script, reading.script, reading.search, found, like)
         self._say = say
         self._models = models
         self._config = config
@@ -455,7 +462,9 @@ class Answer:
         """The scenes that come nearest, in their own words."""
         one, say = self._snapshot, self._say
         yield Status(say("script.searching"))
-        found = [scene for _, scene in await asyncio.to_thread(self._search.ranked, one.question, QUOTED)]
+        cosines = await self._like(one.question)
+        ranked = partial(self._search.ranked, one.question, QUOTED, cosines=cosines)
+        found = [scene for _, scene in await asyncio.to_thread(ranked)]
         if one.scene and scene_named(one.question):
             meant = self._script.scenes[one.scene - 1]
             found = [meant, *(scene for scene in found if scene is not meant)][:QUOTED]

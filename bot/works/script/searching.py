@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from bot.retrieval.language import detect
 from bot.retrieval.lexical import content_terms
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from bot.works.script.model import Scene, Script
+
+    Floats = NDArray[np.float32]
 
 _K1, _B = 0.9, 0.4
 """Of BM25 over short texts (Anserini's defaults for passages)."""
@@ -44,9 +49,14 @@ class SceneSearch:
         return math.log(1 + (len(self._scenes) - held + 0.5) / (held + 0.5))
 
     def ranked(
-        self, query: str, most: int, allowed: Callable[[Scene], bool] = lambda scene: True
+        self,
+        query: str,
+        most: int,
+        allowed: Callable[[Scene], bool] = lambda scene: True,
+        cosines: Floats | None = None,
     ) -> list[tuple[float, Scene]]:
-        """The scenes that hold words of the query, the best first, each with its score."""
+        """The scenes that hold words of the query, the best first, each with its score. Where `cosines` are given (of
+        every scene; 0 does not vote), they are fused with the words as for the library's passages."""
         mean = sum(self._lengths) / max(1, len(self._lengths)) or 1.0
         scores: defaultdict[int, float] = defaultdict(float)
         for term in dict.fromkeys(self.terms(query)):
@@ -54,9 +64,23 @@ class SceneSearch:
             for at, count in self._holding.get(term, ()):
                 weight = count + _K1 * (1 - _B + _B * self._lengths[at] / mean)
                 scores[at] += rarity * count / weight
+        if cosines is not None and cosines.any():
+            scores = self._fused(scores, cosines)
         best = sorted(scores.items(), key=lambda one: (-one[1], one[0]))
         found = [(score, self._scenes[at]) for at, score in best if allowed(self._scenes[at])]
         return found[:most]
+
+    def _fused(self, scores: Mapping[int, float], cosines: Floats) -> defaultdict[int, float]:
+        import numpy as np
+
+        from bot.retrieval.ranking import Options, fused
+
+        lexical = np.zeros(len(self._scenes), dtype=np.float32)
+        for at, score in scores.items():
+            lexical[at] = score
+        both = fused(lexical, cosines, Options().dense_weight)
+        voted = np.flatnonzero((both > 0) | (cosines > 0)).tolist()
+        return defaultdict(float, {at: float(both[at]) for at in voted})
 
     def telling(self, text: str, most: int) -> str:
         """The rarest words of a text, as a query."""

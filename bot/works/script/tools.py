@@ -5,7 +5,7 @@ Plain functions; who calls them, and how often, is `bot.llm.tools`' business.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bot.words import Words
     from bot.works.script.analysis import Analysis
     from bot.works.script.model import Scene, Script
-    from bot.works.script.searching import SceneSearch
+    from bot.works.script.searching import Floats, SceneSearch
 
 SCENE_CHARS: Final = 12_000
 """Of a scene that a model reads; the rest is said to be left out."""
@@ -43,7 +43,16 @@ _NEIGHBOURS: Final = {"type": "integer", "minimum": 0, "maximum": NEIGHBOURS}
 class ScriptTools:
     """The tools over one script."""
 
-    def __init__(self, id: str, script: Script, search: SceneSearch, found: Analysis) -> None:
+    def __init__(
+        self,
+        id: str,
+        script: Script,
+        search: SceneSearch,
+        found: Analysis,
+        like: Callable[[str], Awaitable[Floats | None]] | None = None,
+    ) -> None:
+        """`like` says how like a query the scenes are, where there are vectors (`likeness`)."""
+        self._like = like
         self._found = found
         self._id = id
         self._script = script
@@ -117,8 +126,9 @@ class ScriptTools:
             }
             return all(value in said[name] for name, value in given.items())
 
-        found = self._search.ranked(query, limit, allowed)
-        best = found[0][0] if found else 1.0
+        cosines = await self._like(query) if self._like is not None else None
+        found = self._search.ranked(query, limit, allowed, cosines)
+        best = (found[0][0] if found else 0.0) or 1.0
         return ToolOutput(
             "" if found else "No scene has these words.",
             tuple(self._passage(scene, score / best) for score, scene in found),

@@ -1,0 +1,73 @@
+"""Scenes are found by their meaning beside their words, once an embedder has seen them; by words until then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from bot.events import Sorry
+from bot.works.script.searching import SceneSearch
+from storage.scripts import Reader
+from tests.fakes.embedder import Letters
+from tests.works.course.desk import opened
+from tests.works.script.test_asking import FERRY, ferry
+from tests.works.script.test_scripts import ADA, Room
+
+SETTINGS = '[embedding]\nmodel = "openai:one"\n'
+MISSPELT = "Whelhouze ligthouze?"
+"""Whose letters are those of the wheelhouse and the lighthouse, and none of whose words is any of the script's."""
+
+
+async def test_an_outage_of_the_embedder_is_caught_up(tmp_path: Path) -> None:
+    async with opened(tmp_path, SETTINGS) as desk:
+        room, letters = Room(desk), Letters("openai:one")
+        embedding, scripts = desk.app.house.embedding, desk.app.house.scripts
+        reader = Reader("local", "ada")
+
+        def out(name: str) -> None:
+            raise Sorry("embedding.key_missing", model=name)
+
+        async def ended() -> None:
+            for child in await desk.app.house.records.inbox.children("local", f"{room.runs:032x}"):
+                await desk.app.ended(child.id)
+
+        embedding.load = out
+        await room.has(ADA, FERRY)
+        (row,) = await scripts.all(reader)
+        assert "No scene has these words." in await room.said(ADA, "ask", MISSPELT)
+        assert await scripts.vectors(reader, row.id, "openai:one") == {}
+
+        embedding.load = letters.load
+        # The question is answered by words; it has the vectors made, and the next one is answered by them, too.
+        assert "No scene has these words." in await room.said(ADA, "ask", MISSPELT)
+        await ended()
+        kept = await scripts.vectors(reader, row.id, "openai:one")
+        assert set(kept) == {scene.content for scene in ferry().scenes}
+        assert await scripts.vectors(Reader("local", "eve"), row.id, "openai:one") == {}
+        assert "WHEELHOUSE - DAY" in await room.said(ADA, "ask", MISSPELT)
+        await ended()
+
+        # A new draft has only the vectors made that it lacks, and those of what is gone go.
+        await room.has(ADA, FERRY.replace("Eat something", "Eat nothing"), run="second")
+        before = kept
+        await room.said(ADA, "ask", "The lamp?")
+        await ended()
+        kept = await scripts.vectors(reader, row.id, "openai:one")
+        assert (len(kept), len(set(kept) & set(before))) == (4, 3)
+        assert all(kept[content] == before[content] for content in set(kept) & set(before))
+
+
+def test_meaning_votes_beside_words() -> None:
+    search = SceneSearch(ferry())
+    by_words = [scene.number for _, scene in search.ranked("lamp oil", 4)]
+    assert by_words == [2, 4, 1]
+    likest = np.array([0.0, 0.5, 0.9, 0.7], dtype=np.float32)
+    fused = search.ranked("lamp oil", 4, cosines=likest)
+    assert {scene.number for _, scene in fused} == {1, 2, 3, 4}
+    assert fused[0][1].number == 2
+    assert [scene.number for _, scene in search.ranked("zeppelin", 2, cosines=likest)] == [3, 4]
+    nobody = np.zeros(4, dtype=np.float32)
+    assert [scene.number for _, scene in search.ranked("lamp oil", 4, cosines=nobody)] == by_words
+    inside = search.ranked("zeppelin", 2, lambda scene: scene.heading.setting == "EXT", likest)
+    assert [scene.number for _, scene in inside] == [4, 2]
