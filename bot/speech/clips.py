@@ -66,15 +66,17 @@ class Clips:
         ended: Callable[[str], Awaitable[Ended]],
         post: Post,
         *,
+        stands: Callable[[Request], Awaitable[bool]],
         suffix: str = "mp3",
     ) -> None:
-        """`suffix` is "mp3" or "wav"."""
+        """`stands` says whether a request has not been withdrawn meanwhile. `suffix` is "mp3" or "wav"."""
         self._speech = speech
         self._settings = settings
         self._budget = budget
         self._config = config
         self._ended = ended
         self._post = post
+        self._stands = stands
         self._suffix = suffix
         self._going: set[asyncio.Task[None]] = set()
         self._turns: WeakValueDictionary[Place, asyncio.Lock] = WeakValueDictionary()
@@ -124,7 +126,7 @@ class Clips:
             if made is None:
                 return
             # Its text stands before it, and is never kept waiting by it.
-            if await self._ended(request.id) != "stopped":
+            if await self._ended(request.id) != "stopped" and await self._stands(request):
                 async with asyncio.timeout(POST_S):
                     await self._post(request, made, words_aloud.key)
 

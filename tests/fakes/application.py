@@ -113,8 +113,12 @@ class FakeApp:
             nowhere,
             self._ended,
             post,
+            stands=self._stands,
             suffix=suffix,
         )
+
+    async def _stands(self, request: Request) -> bool:
+        return True
 
     async def _ended(self, run: str) -> Ended:
         return cast("Ended", await self._tickets[run].wait())

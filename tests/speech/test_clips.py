@@ -37,6 +37,7 @@ class Desk:
         self.posted: list[tuple[str, str, Clip]] = []
         self.texts = asyncio.Event()
         self.end: Ended = "done"
+        self.withdrawn = False
         self.ledger = Ledger(db)
         self.settings = Settings(SettingsStore(db), config)
         self.speech = Speech(config, engines)
@@ -47,8 +48,12 @@ class Desk:
             config,
             self._ended,
             self._post,
+            stands=self._stands,
             suffix=suffix,
         )
+
+    async def _stands(self, request: Request) -> bool:
+        return not self.withdrawn
 
     async def _ended(self, run: str) -> Ended:
         await self.texts.wait()
@@ -111,8 +116,9 @@ async def test_clips_of_one_place_keep_their_order_and_none_is_lost(desk: Desk) 
     assert [run for run, *_ in desk.posted] == [f"run-{n}" for n in range(WAITING)]
 
 
-async def test_a_run_that_was_stopped_has_no_clip(desk: Desk) -> None:
-    desk.end = "stopped"
+@pytest.mark.parametrize("how", ["stopped", "withdrawn"])
+async def test_a_run_that_was_stopped_or_withdrawn_has_no_clip(desk: Desk, how: str) -> None:
+    desk.end, desk.withdrawn = ("stopped", False) if how == "stopped" else ("done", True)
     desk.texts.set()
     await desk.clips.speak(asked("run", "x"), Speak(SCENE, "scene-1"))
     await desk.clips.settled()

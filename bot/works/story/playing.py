@@ -432,7 +432,7 @@ class Playing:
         elif text in (message.text for message in asked.messages[-4:]):
             yield Notice(say("story.repeated"))
         if text:
-            yield Speak(text, f"scene-{taken.turn}", taken.speaker.name if taken.speaker else "narrator")
+            yield Speak(text, f"scene-{taken.n}", taken.speaker.name if taken.speaker else "narrator")
         if taken.more:
             yield Choices("", (stopcard(taken.turn, say),))
             return
