@@ -218,6 +218,7 @@ def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() ->
         "show",
         "recall",
         "recap",
+        "missed",
         "state",
         "characters",
         "plot",
@@ -240,6 +241,7 @@ def test_what_tells_a_person_of_their_own_doings_is_personal() -> None:
     others = {
         "story flip",
         "story stopcard",
+        "story whisper",
         "schedule follow",
         "schedule unfollow",
         "script list",

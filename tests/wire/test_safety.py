@@ -93,7 +93,7 @@ async def test_mature_stories_are_told_where_only_adults_are(driver: Any) -> Non
     if hasattr(d, "discord"):
         d.channels[0].restrict()
     else:
-        await d.command(BIA, "settings set", **{"setting value": "story.mature on", "for": "channel"})
+        await d.command(BIA, "settings set", setting="story.mature", value="on", **{"for": "channel"})
         await d.until(lambda: d.states().count("") == 0)
     d.model.queue += [Reply("The door is of oak."), CHOICES]
     talk = await d.ask(ANA, PREMISE, verb="story start", rating="mature")

@@ -48,6 +48,7 @@ SCHEDULED: Final = {
     "reminder": Scheduled("schedule", "remind"),
     "recap": Scheduled("story", "recap"),
     "nudge": Scheduled("story", "nudge", missed="drop", silent=True),
+    "deadline": Scheduled("story", "overdue", silent=True),
     "lesson": Scheduled("course", "lesson"),
 }
 

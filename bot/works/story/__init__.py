@@ -36,6 +36,12 @@ AGREED: Final = (
 EXPORTS: Final = ("markdown", "epub", "json", "chat", "card", "card-json", "lorebook")
 """What `/story export` writes; the first unless another is named."""
 _OF_STORY = Argument("story", "verbs.arg_story", required=False, completes="story")
+
+
+def _party(name: str, example: str, argument: Argument | None = None) -> Verb:
+    return Verb("story", name, f"verbs.story_{name}", example, ordered=True, argument=argument, group="party")
+
+
 _SCENE = Option("scene", "verbs.option_scene", "number", most=100_000)
 
 VERBS: tuple[Verb, ...] = (
@@ -255,6 +261,30 @@ VERBS: tuple[Verb, ...] = (
         options=AGREED,
         group="party",
     ),
+    _party("join", "/story join"),
+    _party("leave", "/story leave", Argument("who", "verbs.arg_leave", required=False)),
+    _party("play", "/story play Mira", Argument("character", "verbs.arg_play")),
+    _party("gm", "/story gm Bia", Argument("who", "verbs.arg_gm", required=False)),
+    _party("deadline", "/story deadline 2 days", Argument("span", "verbs.arg_deadline", required=False)),
+    Verb(
+        "story",
+        "missed",
+        "verbs.story_missed",
+        "/story missed",
+        options=(Option("words", "verbs.option_recap_words", "number", most=2_000), PRIVATE),
+        group="party",
+    ),
+    Verb(
+        "story",
+        "whisper",
+        "verbs.story_whisper",
+        "/story whisper Bia: the lamp is a trap",
+        personal=True,
+        argument=Argument("text", "verbs.arg_whisper", required=False, most=1_100),
+        group="party",
+    ),
+    Verb("story", "whispered", "verbs.story_whisper", "/story whispered", inner=True),
+    Verb("story", "overdue", "verbs.story_pass", "/story overdue", ordered=True, inner=True),
     Verb(
         "story",
         "forget",
@@ -375,6 +405,7 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
     from bot.works.story.outlining import Outlining
+    from bot.works.story.party import Party
     from bot.works.story.playing import Playing
     from bot.works.story.presets import Presets
     from bot.works.story.prompt_files import PromptFiles
@@ -439,6 +470,7 @@ def make(house: House, runs: Runs) -> Work:
         ),
         Safety(logs, runs, adults, checks=checks),
         HandingOut(logs, adults),
+        Party(logs, runs, house.records.schedules, settings),
     )
 
 

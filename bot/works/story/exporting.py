@@ -59,6 +59,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "gm": "person?",
         "passed": "passed?",
         "plot_check_mode": "check?",
+        "deadline": "whole number?",
     },
     "cast": {"name": "text", "sheet": "sheet"},
     "lore": {"id": "key", "entry": "entry"},
@@ -95,10 +96,12 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "climax": "text?",
         "resolution": "text?",
     },
+    "party": {"person": "person", "name": "text", "here": "flag", "plays": "text?"},
     "safety": {"rating": "rating?", "lines": "text?", "veils": "text?"},
     "stopcard": {},
 }
 """What a file holds of each kind of node's body (`bot.works.story.log.Kind`), and what of: "?" for what may be missing.
+Whispers are in no file: they are for two people.
 
 Nothing else leaves the house. The run and the stage of a scene are left out: they say which message of a platform
 shows it.
@@ -146,6 +149,7 @@ def exported(story: StoryRow, branches: Sequence[BranchRow], nodes: Sequence[Nod
 
 class _Writer:
     def __init__(self, story: StoryRow, branches: Sequence[BranchRow], nodes: Sequence[NodeRow]) -> None:
+        nodes = [row for row in nodes if row.kind in FIELDS]
         self._story = story
         self._branches = _parents_first(branches)
         self._nodes = nodes

@@ -55,6 +55,8 @@ Kind: TypeAlias = Literal[
     "chapter",
     "safety",
     "stopcard",
+    "party",
+    "whisper",
 ]
 """What a node is, and what its body holds:
 
@@ -83,13 +85,15 @@ ticked    whether a key event, or the climax of the chapter that is named, has h
 settled   what was flagged of a version of the turn's scene counts as it stands now: {scene}
 chapter   a chapter that begins behind the node's `turn`; again by the same id, as it has become: {id, title, location,
           time, scenario, key_events: [{id, text}], climax, resolution}
+party     somebody has joined or left, or plays a character: {person, name, here, plays?}
+whisper   words between the game master and a player, which nobody else is told: {to, name, text}
 safety    what the table has agreed on, each part by its name; of the whole story: {rating, lines, veils}
 stopcard  the node's `turn` is gone from all branches, with what was played on from it: {}. It is of the whole story
           and nobody's: who played the card is not kept.
 """
 
 SHARED_UP_TO_CUT: Final = frozenset(
-    ("set", "cast", "lore", "memory", "idea", "preset", "intent", "forgotten", "chapter")
+    ("set", "cast", "lore", "memory", "idea", "preset", "intent", "forgotten", "chapter", "party", "whisper")
 )
 """Of a branch's past, these count up to the turn where it leaves its parent: what was set later is not its own."""
 
@@ -158,6 +162,27 @@ class Act:
     when: str = ""
     group: str = ""
     label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Somebody who has joined a table or left it, by the node `changed` the last time, `seq` the first time."""
+
+    name: str
+    here: bool
+    plays: str
+    seq: int
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Whisper:
+    """From one person, whose `name` is told, to another: by their ids."""
+
+    by: str
+    to: str
+    name: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,6 +419,9 @@ class Story:
     path: list[str] = field(default_factory=list)
     length: int = 0
     seq: int = 0
+    party: dict[str, Member] = field(default_factory=dict)
+    """By the ids of the people."""
+    whispers: list[Whisper] = field(default_factory=list)
     cards: dict[str, str] = field(default_factory=dict)
     """By the turn that a stop card was played under: the run that did."""
     card_at: int = 0
@@ -469,6 +497,14 @@ class Story:
                 self.end_with(node.turn)
             case "stopcard":
                 self._stopcard(node)
+            case "party" if node.body:
+                body = json.loads(node.body)
+                first = self.party[body["person"]].seq if body["person"] in self.party else node.seq
+                member = Member(body["name"], body["here"], body.get("plays", ""), first, node.seq)
+                self.party[body["person"]] = member
+            case "whisper" if node.body:
+                body = json.loads(node.body)
+                self.whispers.append(Whisper(node.author_id, body["to"], body["name"], body["text"]))
             case _:
                 if node.body:  # else a person took the words back, and with them what they did
                     self._more(node.kind, node.turn, json.loads(node.body), node.id)

@@ -1,4 +1,4 @@
-"""Whose turn it is at a table."""
+"""Who is at a table, and whose turn it is."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bot.works.story.log import Story
 
 if TYPE_CHECKING:
+    from bot.events import Author
     from bot.works.story.config import StoryConfig
 
 
@@ -14,15 +15,53 @@ def mode_of(story: Story, settings: StoryConfig) -> str:
     return str(story.settings.get("mode") or settings.mode)
 
 
+def everybody(story: Story) -> dict[str, str]:
+    """Whoever has taken a turn or joined, in the order in which they came: their names by their ids."""
+    acts = [
+        (turn.first, act.author, act.name)
+        for turn in story.told
+        if (act := turn.act).mode != "open" and act.author and not act.speaker
+    ]
+    came = sorted([*acts, *((one.seq, id, one.name) for id, one in story.party.items())])
+    names: dict[str, str] = {}
+    for _, id, name in came:
+        names.setdefault(id, name)
+    return names
+
+
+def members(story: Story) -> dict[str, str]:
+    """The same without those who have left and not taken a turn since."""
+    last = {turn.act.author: turn.first for turn in story.told}
+    return {
+        id: name
+        for id, name in everybody(story).items()
+        if (one := story.party.get(id)) is None or one.here or last.get(id, 0) > one.changed
+    }
+
+
 def whose(story: Story) -> tuple[str, str] | None:
     """Whose turn it is where people take turns in a fixed order: an author's id and name; None while only one plays."""
-    acts = [act for turn in story.told if (act := turn.act).mode != "open" and act.author and not act.speaker]
-    names = {act.author: act.name for act in acts}
-    if len(names) < 2:
+    here, order = members(story), list(everybody(story))
+    if len(here) < 2:
         return None
-    order = list(names)
-    following = order[(order.index(acts[-1].author) + 1 + passed(story)) % len(order)]
-    return following, names[following]
+    acts = (turn.act for turn in story.told)
+    acted = [act.author for act in acts if act.mode != "open" and not act.speaker and act.author in order]
+    after = order.index(acted[-1]) + 1 if acted else 0
+    waiting = [id for id in (*order[after:], *order[:after]) if id in here]
+    following = waiting[passed(story) % len(waiting)]
+    return following, here[following]
+
+
+def game_master(story: Story) -> str:
+    """Their id; "" where that is nobody, as of a story that was imported."""
+    return str(story.settings.get("gm") or "")
+
+
+def masters(story: Story, who: Author) -> bool:
+    """Whether they may do what is the game master's: they are, or run the place, or nobody at the table is."""
+    master = game_master(story)
+    there = any(turn.act.author == master for turn in story.told) or master in story.party
+    return who.admin or who.id == master or not there
 
 
 def passed(story: Story) -> int:

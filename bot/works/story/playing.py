@@ -41,6 +41,7 @@ from bot.works.story.choices import (
 from bot.works.story.log import SCENE, Excerpt, Mode, Story
 from bot.works.story.logs import Logs, Played, TakenAway, node, spot
 from bot.works.story.order import mode_of, whose
+from bot.works.story.party import plays
 from bot.works.story.presence import unknown_to
 from bot.works.story.recalling import excerpts, query_of
 from bot.works.story.safety import agreement, check_rating
@@ -198,7 +199,7 @@ class Playing:
         if rolls:
             body["rolls"] = dice.for_writer(rolls).splitlines()
             body["dice"] = dice.as_text(rolls, words(request.locale)).splitlines()
-        if character := plays(story, request.author.name):
+        if character := plays(story, request.author):
             body["character"] = character
         author = request.author.id
         if mode_of(story, self.settings) == "gm" and story.settings.get("gm") not in (author, None):
@@ -567,11 +568,3 @@ def people(given: str) -> list[tuple[str, dict[str, str]]]:
         if last:
             cast.append((last, {"about": about.strip()[:2_000]}))
     return cast
-
-
-def plays(story: Story, name: str) -> str:
-    """The character whom this person plays, "" for none."""
-    wanted = name.casefold()
-    return next(
-        (who for who, sheet in story.cast.items() if str(sheet.get("player", "")).casefold() == wanted), ""
-    )

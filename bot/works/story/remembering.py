@@ -211,8 +211,10 @@ class Remembering:
                 if not 1 <= number <= story.length:
                     raise Sorry("story.no_scene", n=number, count=story.length)
                 return Since(taken, number)
-        if OWN_TURN.fullmatch(given):
+        if request.verb == "missed" or OWN_TURN.fullmatch(given):
             own = [at for at, turn in enumerate(story.told, 1) if turn.act.author == request.author.id]
+            if request.verb == "missed" and own and own[-1] == story.length:
+                raise Sorry("story.nothing_missed")
             # Of who has just taken the last turn, all that there is to tell came before.
             return Since(taken, min(own[-1] + 1, story.length) if own else 1)
         if not given:

@@ -37,7 +37,7 @@ from bot.works.story.choices import flagged, taken_away, ways
 from bot.works.story.log import MODES, SCENE, Story, Turn
 from bot.works.story.logs import WRITTEN, Away, Logs, Played, TakenAway, node, spot
 from bot.works.story.lorebook import LORE, LORE_CHARS
-from bot.works.story.order import last_taken, mode_of, passed, whose
+from bot.works.story.order import last_taken, masters, mode_of, passed, whose
 from bot.works.story.safety import agreed_lines, check_rating
 from bot.works.story.tree import Branches, lines
 from storage.stories import Spot
@@ -547,6 +547,8 @@ class Table:
             return Done("story.mode_is", {"mode": mode_of(played.story, self._settings)})
         if wanted not in MODES:
             raise Sorry("story.no_mode", name=request.text.strip(), names=", ".join(MODES))
+        if wanted == "gm" and not masters(played.story, request.author):
+            raise Sorry("story.only_gm")
         body = {"mode": wanted} | ({"gm": request.author.id} if wanted == "gm" else {})
         await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
         return Done(f"story.mode_{wanted.replace('-', '_')}")
@@ -556,6 +558,8 @@ class Table:
         waited = whose(played.story)
         if waited is None or played.story.head is None:
             raise Sorry("story.nobody_waits")
+        if request.author.id != waited[0] and not masters(played.story, request.author):
+            raise Sorry("story.only_gm_passes", name=waited[1])
         body = {"passed": {"after": last_taken(played.story), "count": passed(played.story) + 1}}
         await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
         now = await self._logs.here(request.place)

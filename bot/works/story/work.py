@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
     from bot.works.story.outlining import Outlining
+    from bot.works.story.party import Party
     from bot.works.story.playing import Playing
     from bot.works.story.prompt_files import PromptFiles
     from bot.works.story.remembering import Remembering
@@ -59,8 +60,10 @@ class Stories:
         bringing: Bringing,
         safety: Safety,
         handing_out: HandingOut,
+        party: Party,
     ) -> None:
         self._handing_out = handing_out
+        self._party = party
         self._bringing = bringing
         self._safety = safety
         self._outlining = outlining
@@ -100,6 +103,10 @@ class Stories:
             "stopcard": self._safety.stopcard,
             "safety": self._safety.agree,
             **dict.fromkeys(("export", "share"), self._handing_out.run),
+            **dict.fromkeys(("join", "leave", "play", "gm", "deadline", "whisper"), self._party.run),
+            "whispered": self._party.whispered,
+            "overdue": self._party.overdue,
+            "missed": self._remembering.recap,
             "edited": self._rewording.edited,
             "reword": self._rewording.answered,
             **({"fork": self._table.apart} if run.request.options.get("thread") else {}),
@@ -114,6 +121,8 @@ class Stories:
         async with aclosing(events):
             async for event in events:
                 yield event
+        if verb in (*WRITTEN, "pass", "mode"):
+            await self._party.wait(run)
         if verb in WRITTEN or (verb == "cast" and "cast" in run_of):
             yield Answered()
             looked_into = await self._extracting.begin(run)

@@ -1,0 +1,322 @@
+"""The party: who is at the table and plays whom, its game master, how long a turn may take, and whispers.
+
+A whisper is between the game master and a player. It is kept in the log and nowhere else: no prompt, recall, recap,
+state or export has it, and who reads along learns that there is one, and not what it says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextvars import Context
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from bot.events import Author, Choice, Choices, Event, Request, Run, Sorry, Stage, Text
+from bot.runs.requests import child_id
+from bot.words import Words, words
+from bot.works.story import cast
+from bot.works.story.log import Story
+from bot.works.story.logs import Logs, Played, TakenAway, node
+from bot.works.story.order import (
+    everybody,
+    game_master,
+    last_taken,
+    masters,
+    members,
+    mode_of,
+    passed,
+    whose,
+)
+from storage.schedules import ScheduleRow
+
+if TYPE_CHECKING:
+    from bot.kind import Runs
+    from bot.works.story.config import StoryConfig
+    from storage.schedules import Schedules
+    from storage.stories import Node
+
+DEADLINE: Final = "deadline"
+"""The kind of what waits in the calendar's table for a turn to take too long."""
+WHISPER_CHARS: Final = 1_000
+SHOWN: Final = 20
+"""Whispers that are shown, the last ones."""
+LONGEST: Final = timedelta(days=60)
+_SPAN = re.compile(r"(\d{1,5})\s*(min|minutes?|minutos?|h|hours?|horas?|d|days?|dias?)", re.IGNORECASE)
+_MINUTES: Final = {"m": 1, "h": 60, "d": 24 * 60}
+_NONE: Final = ("off", "none", "-", "0", "nada", "não", "nao")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A sentence of the catalogue, or a text as it is; `to` is the name of who has a whisper."""
+
+    key: str = ""
+    values: dict[str, str | int] | None = None
+    text: str = ""
+    to: str = ""
+
+
+class Party:
+    def __init__(
+        self,
+        logs: Logs,
+        runs: Runs,
+        schedules: Schedules,
+        settings: StoryConfig,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._logs = logs
+        self._runs = runs
+        self._schedules = schedules
+        self._settings = settings
+        self._now = now
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        verbs: dict[str, Callable[[Request, Played, Words], Awaitable[Told]]] = {
+            "join": self._join,
+            "leave": self._leave,
+            "play": self._play,
+            "gm": self._gm,
+            "deadline": self._deadline,
+            "whisper": self._whisper,
+        }
+
+        async def doing() -> Told:
+            try:
+                return await verbs[request.verb](request, await self._logs.going_on(request), say)
+            except TakenAway as error:
+                raise Sorry("story.taken_away") from error
+
+        told = await run.step("told", doing, Told)
+        yield Stage(request.verb, "")
+        yield Text(told.text or say(told.key, **(told.values or {})))
+        if told.to:
+            await run.step("whispered", lambda: self._tell(request, told.to), bool)
+        if request.verb in ("join", "leave", DEADLINE):
+            await self.wait(run)
+
+    async def _join(self, request: Request, played: Played, say: Words) -> Told:
+        if request.text.strip():
+            return await self._play(request, played, say)
+        await self._logs.append(played, self._here(request, played.story, here=True))
+        return Told("story.party_joined", {"name": request.author.name})
+
+    def _here(self, request: Request, story: Story, *, here: bool, plays: str = "") -> Node:
+        known = story.party.get(request.author.id)
+        plays = plays or (known.plays if known is not None and here else "")
+        body: dict[str, Any] = {"person": request.author.id, "name": request.author.name, "here": here}
+        body |= {"plays": plays} if plays else {}
+        return node(request.id, "party", "party", body, author=request.author.id)
+
+    async def _leave(self, request: Request, played: Played, say: Words) -> Told:
+        """Whoever asks; or somebody who is absent, by the game master."""
+        story, who = played.story, request.author
+        if wanted := request.text.strip():
+            id, name = self._named(story, wanted)
+            if id != who.id and not masters(story, who):
+                raise Sorry("story.only_gm")
+            who = Author(id, name)
+        names = members(story)
+        if who.id not in names:
+            raise Sorry("story.not_at_table", name=who.name)
+        nodes = [self._here(replace(request, author=Author(who.id, names[who.id])), story, here=False)]
+        for n, (character, sheet) in enumerate(story.cast.items()):
+            if self._is_played_by(story, character, who):
+                left = {key: value for key, value in sheet.items() if key != "player"}
+                body = {"name": character, "sheet": left}
+                nodes.append(node(request.id, f"cast-{n}", "cast", body, author=request.author.id))
+        await self._logs.append(played, *nodes)
+        return Told("story.party_left", {"name": names[who.id]})
+
+    def _is_played_by(self, story: Story, character: str, who: Author) -> bool:
+        member = story.party.get(who.id)
+        player = str(story.cast[character].get("player") or "")
+        return player.casefold() == who.name.casefold() or (member is not None and member.plays == character)
+
+    async def _play(self, request: Request, played: Played, say: Words) -> Told:
+        story, wanted = played.story, " ".join(request.text.split())[: cast.NAME_CHARS]
+        if not (known := cast.called(story, wanted)):
+            raise Sorry("story.no_character_of", name=wanted, names=", ".join(story.cast) or "…")
+        player = str(story.cast[known].get("player") or "")
+        if player and not self._is_played_by(story, known, request.author):
+            raise Sorry("story.played_by_other", name=known, player=player)
+        sheet = {**story.cast[known], "player": request.author.name}
+        await self._logs.append(
+            played,
+            self._here(request, story, here=True, plays=known),
+            node(request.id, "cast", "cast", {"name": known, "sheet": sheet}, author=request.author.id),
+        )
+        return Told("story.party_plays", {"name": request.author.name, "character": known})
+
+    async def _gm(self, request: Request, played: Played, say: Words) -> Told:
+        story, wanted = played.story, request.text.strip()
+        master = game_master(story)
+        if not wanted:
+            name = self._names(story).get(master, "")
+            return Told("story.gm_is", {"name": name}) if name else Told("story.gm_nobody")
+        if not masters(story, request.author):
+            raise Sorry("story.only_gm")
+        id, name = self._named(story, wanted)
+        await self._logs.append(played, node(request.id, "set", "set", {"gm": id}, author=request.author.id))
+        return Told("story.gm_now", {"name": name})
+
+    async def _deadline(self, request: Request, played: Played, say: Words) -> Told:
+        story, wanted = played.story, request.text.strip()
+        now = int(story.settings.get("deadline") or 0)
+        if not wanted:
+            return Told("story.deadline_is", {"span": _span(now, say)}) if now else Told("story.no_deadline")
+        if not masters(story, request.author):
+            raise Sorry("story.only_gm")
+        found = _SPAN.fullmatch(wanted)
+        minutes = int(found[1]) * _MINUTES[found[2][0].casefold()] if found else 0
+        if wanted.casefold() not in _NONE and not 0 < minutes <= LONGEST.total_seconds() // 60:
+            raise Sorry("story.deadline_how")
+        body = {"deadline": minutes}
+        await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
+        if not minutes:
+            return Told("story.deadline_off")
+        key = (
+            "story.deadline_set"
+            if mode_of(story, self._settings) == "round-robin"
+            else "story.deadline_later"
+        )
+        return Told(key, {"span": _span(minutes, say)})
+
+    async def _whisper(self, request: Request, played: Played, say: Words) -> Told:
+        story, me, master = played.story, request.author.id, game_master(played.story)
+        text = request.text.strip()
+        if not text:
+            mine = [one for one in story.whispers if me in (one.by, one.to)][-SHOWN:]
+            names = self._names(story)
+            lines = [
+                f"- **{one.name} → {names.get(one.to, '?')}:** {' '.join(one.text.split())}" for one in mine
+            ]
+            return Told(text="\n".join(lines)) if lines else Told("story.no_whispers")
+        if len(text) > WHISPER_CHARS:
+            raise Sorry("story.long_whisper", length=len(text), limit=WHISPER_CHARS)
+        if me == master:
+            named, colon, text = text.partition(":")
+            if not colon or not text.strip():
+                raise Sorry("story.whisper_whom")
+            to, name = self._named(story, named.strip())
+        else:
+            to, name = master, self._names(story).get(master, "")
+            if not name:
+                raise Sorry("story.gm_nobody")
+            if me not in members(story):
+                raise Sorry("story.not_at_table", name=request.author.name)
+        if to != master and to not in members(story):
+            raise Sorry("story.whisper_left", name=name)
+        body = {"to": to, "name": request.author.name, "text": text.strip()}
+        await self._logs.append(played, node(request.id, "whisper", "whisper", body, author=me))
+        return Told("story.whispered", {"name": name}, to=name)
+
+    async def _tell(self, request: Request, name: str) -> bool:
+        """That there is a whisper, where all can see it: by a run of its own, which has none of its words."""
+        child = Request(
+            child_id(request, "whispered"), request.place, Author("", ""), "story", "whispered",
+            {"name": name}, locale=request.locale, parent=request.id,
+            origin=self._runs.origin(request.place) or "", adults=request.adults,
+        )  # fmt: skip
+        # Outside of this run's context: there it would be a step of it, and be ended with it.
+        await asyncio.create_task(self._perform(child), context=Context())
+        return True
+
+    async def _perform(self, child: Request) -> None:
+        await self._runs.perform(child)
+
+    async def whispered(self, run: Run) -> AsyncGenerator[Event, None]:
+        say = words(run.request.locale)
+        yield Stage("whispered", "")
+        yield Text(say("story.has_whisper", name=str(run.request.options.get("name"))))
+        yield Choices("", (Choice(say("story.button_whisper"), "/story whisper"),))
+
+    async def wait(self, run: Run) -> None:
+        """Have the calendar come for the turn that is waited for now, where it may take only so long."""
+        request = run.request
+
+        async def begun() -> bool:
+            played = await self._logs.here(request.place)
+            place, story = request.place, played.story if played is not None else Story()
+            minutes, waited = int(story.settings.get("deadline") or 0), whose(story)
+            here = await self._schedules.here(place.space, place.platform, place.channel, place.thread)
+            if old := [row.id for row in here if row.kind == DEADLINE and row.id != run.id]:
+                await self._schedules.remove(place.space, *old)
+            if not minutes or waited is None or mode_of(story, self._settings) != "round-robin":
+                return False
+            if passed(story) >= len(members(story)):  # nobody plays: it rests until somebody does
+                return False
+            due = self._now() + timedelta(minutes=minutes)
+            turn = {"after": last_taken(story), "passed": passed(story), "waited": waited[0]}
+            rule = {"zone": "UTC", "first": f"{due:%Y-%m-%dT%H:%M:%S}", "every": ""}
+            row = ScheduleRow(
+                run.id, place.space, place.platform, place.channel, place.thread, request.author.id,
+                request.locale, DEADLINE, "", json.dumps(turn), json.dumps(rule), "once", due, self._now(),
+            )  # fmt: skip
+            await self._schedules.add(row)
+            return True
+
+        await run.step("deadline", begun, bool)
+
+    async def overdue(self, run: Run) -> AsyncGenerator[Event, None]:
+        """What the calendar begins: the turn is passed on, unless something has happened since."""
+        request, say = run.request, words(run.request.locale)
+
+        async def passing() -> list[str]:
+            played = await self._logs.here(request.place, run.id)
+            story = played.story if played is not None else Story()
+            waited = whose(story)
+            turn = {
+                "after": last_taken(story),
+                "passed": passed(story),
+                "waited": waited[0] if waited else "",
+            }
+            if played is None or waited is None or turn != {name: request.options.get(name) for name in turn}:
+                return []
+            body = {"passed": {"after": turn["after"], "count": passed(story) + 1}}
+            await self._logs.append(played, node(request.id, "set", "set", body))
+            now = await self._logs.here(request.place)
+            following = whose(now.story) if now is not None else None
+            return [waited[1], following[1] if following is not None else "?"]
+
+        if names := await run.step("passing", passing, list[str]):
+            yield Stage("overdue", "")
+            yield Text(say("story.overdue", name=names[0], next=names[1]))
+            await self.wait(run)
+
+    def _names(self, story: Story) -> dict[str, str]:
+        """Of everybody who is or was at the table, who began the story, too."""
+        acts = {turn.act.author: turn.act.name for turn in story.told if turn.act.author}
+        return acts | everybody(story)
+
+    def _named(self, story: Story, wanted: str) -> tuple[str, str]:
+        """Raises Sorry for nobody's name; a character's name is that of who plays it."""
+        key = " ".join(wanted.removeprefix("@").split()).casefold()
+        names = self._names(story)
+        for id, name in names.items():
+            member = story.party.get(id)
+            if key == name.casefold() or (member is not None and key == member.plays.casefold() != ""):
+                return id, name
+        raise Sorry("story.nobody_called", name=wanted[: cast.NAME_CHARS], names=", ".join(names.values()))
+
+
+def plays(story: Story, who: Author) -> str:
+    """The character whom this person plays, "" for none."""
+    member = story.party.get(who.id)
+    if member is not None and member.plays in story.cast:
+        return member.plays
+    name = who.name.casefold()
+    sheets = story.cast.items()
+    return next((one for one, sheet in sheets if str(sheet.get("player", "")).casefold() == name), "")
+
+
+def _span(minutes: int, say: Words) -> str:
+    unit, of = (
+        ("days", 1440) if minutes % 1440 == 0 else ("hours", 60) if minutes % 60 == 0 else ("minutes", 1)
+    )
+    return say(f"story.span_{unit}", n=minutes // of)

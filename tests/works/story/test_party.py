@@ -1,0 +1,192 @@
+"""A table with several people: who is there, whose turn it is and for how long, and what two of them whisper."""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.works.schedule.calendar import Calendar
+from tests.promises.talk import Talk
+from tests.works.story.test_playing import Writer, playing
+from tests.works.story.test_safety import asks, exported_now, log, whole
+
+SECRET = "the lamp is a trapdoor in disguise"
+
+
+async def begin(talk: Talk, *, mode: str = "round-robin", cast: str = "Mira: a diver; Bo") -> None:
+    await talk.say("/help")
+    options = {"mode": mode, "cast": cast}
+    assert await asks(talk, "start", "A door in the sea.", who="ana", options=options) == "done"
+
+
+async def told(talk: Talk, verb: str, text: str = "", *, who: str = "ana", **more: Any) -> str:
+    """What somebody is told: everything that the request's run has shown."""
+    start = len(talk.events)
+    await asks(talk, verb, text, who=who, **more)
+    return " ".join(str(one.get("text", "")) for one in talk.events[start:])
+
+
+async def test_people_join_play_a_character_and_leave(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await begin(talk)
+        assert "Bia is at the table" in await told(talk, "join", who="bia")
+        assert "Bia plays Mira" in await told(talk, "play", "mira", who="bia")
+        assert "Mira is played by Bia" in await told(talk, "play", "Mira", who="cai")
+        assert "There are: Mira, Bo" in await told(talk, "play", "Zoe", who="cai")
+        assert "Cai plays Bo" in await told(talk, "join", "Bo", who="cai")
+        await asks(talk, "act", "I dive.", who="bia")
+        assert 'plays="Mira"' in whole(writer.scenes[-1])
+        assert "It is Cai's turn" in await told(talk, "act", "I dive again.", who="bia")
+        assert "Cai has left" in await told(talk, "leave", who="cai")
+        assert "not at the table" in await told(talk, "leave", who="cai")
+        assert await asks(talk, "act", "I go on alone.", who="bia") == "done"
+        assert "Dan plays Bo" in await told(talk, "play", "Bo", who="dan"), "whoever left has set it free"
+        await asks(talk, "act", "I am back.", who="cai")
+        assert "It is Cai's" not in await told(talk, "act", "Me, too.", who="dan")
+
+
+async def test_the_game_master_skips_the_absent_and_hands_over(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await begin(talk)
+        for who in ("ana", "bia", "cai"):
+            await asks(talk, "join", who=who)
+        for who in ("ana", "bia", "cai", "ana"):
+            assert await asks(talk, "act", "I wait.", who=who) == "done"
+        assert "only Bia or the game master" in await told(talk, "pass", who="cai")
+        assert "next is Cai" in await told(talk, "pass", who="ana")
+        assert "next is Ana" in await told(talk, "pass", who="cai")
+        assert "Only the game master" in await told(talk, "leave", "Bia", who="cai")
+        assert "Bia has left" in await told(talk, "leave", "Bia", who="ana")
+        await asks(talk, "act", "I go on.", who="ana")
+        assert await asks(talk, "act", "I follow.", who="cai") == "done", "nobody waits for who is absent"
+        assert "Only the game master" in await told(talk, "gm", "Cai", who="cai")
+        assert "nobody called Zoe" in await told(talk, "gm", "Zoe")
+        assert "Cai is the game master now" in await told(talk, "gm", "Cai")
+        assert "The game master is Cai" in await told(talk, "gm", who="ana")
+        assert "Only the game master" in await told(talk, "mode", "gm", who="ana")
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [("90 minutes", "90 minutes"), ("12 h", "12 hours"), ("2 dias", "2 days"), ("off", "as long as")],
+)
+async def test_how_long_a_turn_may_take_is_said_in_words(tmp_path: Path, typed: str, said: str) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await begin(talk)
+        assert said in await told(talk, "deadline", typed)
+        assert said in await told(talk, "deadline")
+        for wrong in ("soon", "61 days", "-1 h", "0 h"):
+            assert "Example" in await told(talk, "deadline", wrong)
+
+
+async def test_a_turn_that_takes_too_long_is_passed_on_after_a_restart_too(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await begin(talk)
+        for who in ("ana", "bia"):
+            await asks(talk, "act", "I wait.", who=who)
+        await asks(talk, "deadline", "2 days")
+        await asks(talk, "act", "I wait again.", who="ana")
+    async with playing(tmp_path, writer) as talk:
+        await talk.say("/help")
+        assert talk.app is not None
+        schedules = talk.app.house.records.schedules
+
+        async def waiting() -> list[Any]:
+            return list(await schedules.here("local", "terminal", "terminal", "t"))
+
+        async def later(days: int) -> None:
+            assert talk.app is not None
+            now = datetime.now(UTC) + timedelta(days=days)
+            await Calendar(schedules, talk.app, lambda: now).round()
+
+        (row,) = await waiting()
+        assert row.kind == "deadline"
+        await later(1)
+        assert "taken too long" not in str(talk.events)
+        await later(3)
+        await talk.until(lambda events: "Bia's turn has taken too long" in str(events))
+        await talk.until(lambda events: "next is Ana" in str(events))
+        while len(await waiting()) != 1 or (await waiting())[0].id == row.id:
+            await talk.say("/story gm")
+        await later(3)  # nobody is left to wait for: it rests
+        await talk.until(lambda events: "Ana's turn has taken too long" in str(events))
+        while await waiting():
+            await talk.say("/story gm")
+        assert await asks(talk, "act", "I am here.", who="bia") == "done"
+        assert await asks(talk, "act", "And I.", who="ana") == "done"
+        await asks(talk, "act", "Me, too.", who="bia", id="late")
+        (stale,) = await waiting()
+        await asks(talk, "act", "On we go.", who="ana")
+        await schedules.add(stale)
+        count = len(await log(talk, "set"))
+        await Calendar(schedules, talk.app, lambda: stale.next_at).round()
+        await talk.say("/story gm")
+        assert len(await log(talk, "set")) == count, "what was waited for has come meanwhile"
+
+
+async def test_what_was_missed_is_told_since_ones_last_turn(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await begin(talk, mode="free")
+        for who, text in (("bia", "I dive."), ("ana", "I hold the rope."), ("ana", "I pull.")):
+            await asks(talk, "act", text, who=who)
+        await told(talk, "missed", who="bia")
+        asked = whole(writer.asked[-1])
+        assert "I hold the rope." in asked
+        assert "I dive." not in asked
+        assert "You have missed nothing" in await told(talk, "missed", who="ana")
+
+
+@pytest.mark.parametrize(("locale", "said"), [("en", "A whisper for Bia"), ("pt-BR", "Um cochicho para Bia")])
+async def test_a_whisper_is_for_two_people_alone(tmp_path: Path, locale: str, said: str) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await begin(talk, mode="free")
+        await asks(talk, "join", "Mira", who="bia")
+        await asks(talk, "act", "I look around.", who="cai")
+        before = len(talk.events)
+        await asks(talk, "whisper", f"Bia: {SECRET}", who="ana", locale=locale)
+        await asks(talk, "whisper", f"I know that {SECRET}", who="bia", locale=locale)
+        await talk.until(lambda events: said in str(events))
+        assert SECRET not in str(talk.events[before:]), "not even the answer to who whispers repeats it"
+        for who, count in (("ana", 2), ("bia", 2), ("cai", 0)):
+            assert (await told(talk, "whisper", who=who)).count(SECRET) == count, who
+        shown = len(talk.events)
+        for verb, text in (
+            ("act", "I ask about the lamp."), ("retry", ""), ("ask", "What is the lamp?"), ("recap", ""),
+            ("recall", f"the lamp, {SECRET[4:9]}"), ("state", ""), ("show", ""), ("ideas", "the lamp"),
+            ("missed", ""), ("fork", "aside"), ("act", "I go on."),
+        ):  # fmt: skip
+            await asks(talk, verb, text, who="cai")
+        files = [one for one in await talk.say("/story prompt") if "data" in one]
+        assert files
+        assert not any(SECRET.encode() in base64.b64decode(one["data"]) for one in files)
+        assert SECRET not in str(talk.events[shown:])
+        assert SECRET not in str(writer.asked)
+        text = await exported_now(talk)
+        assert SECRET not in text
+        assert '"whisper"' not in text
+        assert json.loads((await log(talk, "whisper"))[0].body)["text"] == SECRET
+
+
+async def test_a_whisper_that_nobody_would_hear_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await begin(talk, mode="free")
+        await asks(talk, "join", who="bia")
+        await asks(talk, "leave", who="bia")
+        for who, text, said in (
+            ("ana", "Bia: come back", "Bia has left the table, and would not hear it."),
+            ("ana", "come back", "Say to whom"),
+            ("ana", "Zoe: hello", "nobody called Zoe"),
+            ("bia", "I am gone", "not at the table"),
+            ("ana", "Bia: " + "x" * 2_000, "too long"),
+        ):
+            assert said in await told(talk, "whisper", text, who=who)
+        assert not await log(talk, "whisper")
