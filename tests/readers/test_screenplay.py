@@ -146,13 +146,13 @@ def test_words_that_hold_no_emphasis_stay_as_they_are(text: str) -> None:
 def test_ten_times_the_text_takes_ten_times_as_long(piece: str) -> None:
     def seconds(size: int) -> float:
         text = "Title: x\n" + piece * (size // len(piece)) + "\n\n]]"
-        started = time.process_time()
+        started = time.thread_time()  # no other thread's, which an earlier test may have left behind
         for one in fountain(text).elements:
             plain(one.text)
-        return time.process_time() - started
+        return time.thread_time() - started
 
-    # A quadratic reader takes a hundred times as long.
-    assert seconds(400_000) < 30 * max(seconds(40_000), 0.01)
+    # A quadratic reader takes a hundred times as long, each time; a busy neighbour of the processor makes it slow once.
+    assert any(seconds(400_000) < 30 * max(seconds(40_000), 0.01) for _ in range(3))
 
 
 @pytest.mark.parametrize(

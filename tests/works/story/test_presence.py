@@ -24,6 +24,7 @@ from bot.works.story.remembering import moments
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors
+from tests.fakes import migrated
 from tests.fakes.embedder import Letters
 from tests.fakes.reply import Reply
 from tests.works.story.tale import Tale
@@ -67,8 +68,8 @@ class Told(Tale):
 
 
 @pytest.fixture
-async def memory() -> AsyncIterator[Memory]:
-    db = await Database.open("sqlite+aiosqlite:///:memory:")
+async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
+    db = await Database.open(migrated.database(tmp_path / migrated.STORAGE))
     await Stories(db).create(Spot("local", "terminal", "terminal", "t"), "story", "A story", "ana")
     embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig(ONE)))
     embedding.load = Letters(ONE).load

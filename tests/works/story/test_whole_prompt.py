@@ -25,6 +25,7 @@ from bot.works.story.taken import Taken, called_up, choices_task, prompt, search
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors
+from tests.fakes import migrated
 from tests.fakes.embedder import Letters
 from tests.works.story.tale import Tale, prose
 
@@ -93,8 +94,8 @@ def told() -> Tale:
 
 
 @pytest.fixture
-async def memory() -> AsyncIterator[Memory]:
-    db = await Database.open("sqlite+aiosqlite:///:memory:")
+async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
+    db = await Database.open(migrated.database(tmp_path / migrated.STORAGE))
     await Stories(db).create(Spot("local", "terminal", "terminal", "t"), "story", "A story", "ana")
     embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig(ONE)))
     embedding.load = Letters(ONE).load

@@ -20,6 +20,7 @@ from bot.works.story.recalling import query_of
 from bot.works.story.state import chapters, title_at, titles
 from storage.db import Database
 from storage.story_vectors import StoryVectors
+from tests.fakes import migrated
 from tests.works.story.tale import Line, Tale
 
 PAGODA = '{"id": "c", "title": "The Pagoda"}'
@@ -27,8 +28,8 @@ BY_WORDS = RecallConfig().without(["events", "neighbours", "scene"])
 
 
 @pytest.fixture
-async def memory() -> AsyncIterator[Memory]:
-    db = await Database.open("sqlite+aiosqlite:///:memory:")
+async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
+    db = await Database.open(migrated.database(tmp_path / migrated.STORAGE))
     embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig("none")))
     yield Memory(StoryVectors(db), embedding, BY_WORDS)
     await db.close()

@@ -17,6 +17,7 @@ from bot.works.story.memory.ranking import Query
 from storage.db import Database
 from storage.stories import Stories
 from storage.story_vectors import StoryVectors
+from tests.fakes import migrated
 from tests.fakes.embedder import Letters
 
 ONE = "openai:one"
@@ -92,8 +93,8 @@ class Hammered:
         return [known[piece.node] for piece in pieces]
 
 
-async def test_the_same_names_everywhere_at_once_and_nothing_crosses() -> None:
-    db = await Database.open("sqlite+aiosqlite:///:memory:")
+async def test_the_same_names_everywhere_at_once_and_nothing_crosses(tmp_path: Path) -> None:
+    db = await Database.open(migrated.database(tmp_path / migrated.STORAGE))
     try:
         house = Hammered(db)
         for space in ("one", "two"):

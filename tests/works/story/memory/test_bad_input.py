@@ -16,14 +16,15 @@ from bot.works.story.memory.memory import Memory, Recalled
 from bot.works.story.memory.ranking import Query
 from storage.db import Database
 from storage.story_vectors import StoryVectors
+from tests.fakes import migrated
 from tests.works.story.tale import Tale, prose
 
 EVERYONE = "Ana, Bo, Caio, Davi, Mira and Zoe"
 
 
 @pytest.fixture
-async def memory() -> AsyncIterator[Memory]:
-    db = await Database.open("sqlite+aiosqlite:///:memory:")
+async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
+    db = await Database.open(migrated.database(tmp_path / migrated.STORAGE))
     yield Memory(
         StoryVectors(db),
         Embedding(Config(Path(), Path(), embedding=EmbeddingConfig("none"))),

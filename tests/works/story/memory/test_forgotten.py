@@ -17,14 +17,15 @@ from bot.works.story.memory.ranking import Query
 from bot.works.story.recalling import as_prompt, excerpts
 from storage.db import Database
 from storage.story_vectors import StoryVectors
+from tests.fakes import migrated
 from tests.works.story.tale import Tale, prose
 
 SECRET = "The word of the vault is xanadu."
 
 
 @pytest.fixture
-async def memory() -> AsyncIterator[Memory]:
-    db = await Database.open("sqlite+aiosqlite:///:memory:")
+async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
+    db = await Database.open(migrated.database(tmp_path / migrated.STORAGE))
     embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig("none")))
     yield Memory(StoryVectors(db), embedding, RecallConfig())
     await db.close()

@@ -15,14 +15,15 @@ from storage.db import Database
 from storage.people import People
 from storage.stories import Stories
 from storage.story_vectors import StoryVectors
+from tests.fakes import migrated
 from tests.fakes.embedder import Letters
 
 ONE = "openai:one"
 HERE = Place("terminal", "local", "terminal", "t")
 
 
-async def test_the_vectors_of_a_scene_go_with_who_put_it_in_own_words() -> None:
-    db = await Database.open("sqlite+aiosqlite:///:memory:")
+async def test_the_vectors_of_a_scene_go_with_who_put_it_in_own_words(tmp_path: Path) -> None:
+    db = await Database.open(migrated.database(tmp_path / migrated.STORAGE))
     try:
         logs, vectors = Logs(Stories(db)), StoryVectors(db)
         embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig(ONE)))

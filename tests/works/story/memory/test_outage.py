@@ -20,6 +20,7 @@ from bot.works.story.memory.ranking import Query
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors
+from tests.fakes import migrated
 from tests.fakes.embeddings import EmbeddingService, Fault
 from tests.works.story.tale import Tale, prose
 
@@ -63,8 +64,8 @@ class Table:
 
 
 @pytest.fixture
-async def table() -> AsyncIterator[Table]:
-    db = await Database.open("sqlite+aiosqlite:///:memory:")
+async def table(tmp_path: Path) -> AsyncIterator[Table]:
+    db = await Database.open(migrated.database(tmp_path / migrated.STORAGE))
     await Stories(db).create(Spot("local", "terminal", "terminal", "t"), "story", "A story", "ana")
     async with EmbeddingService(key=KEY) as service:
         yield Table(service, db)
