@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import io
-import math
-import struct
 import wave
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from aiohttp import web
 
 VOICES = {"alloy", "ash", "coral", "nova", "onyx", "sage", "shimmer"}
@@ -28,14 +27,13 @@ MOST_CHARACTERS = 4096
 
 def tone(seconds: float, rate: int = 24_000, hertz: float = 440.0) -> bytes:
     """A WAV file of one channel, 16 bits."""
-    count = int(seconds * rate)
-    samples = (int(12_000 * math.sin(2 * math.pi * hertz * one / rate)) for one in range(count))
+    samples = 12_000 * np.sin(2 * np.pi * hertz * np.arange(int(seconds * rate)) / rate)
     out = io.BytesIO()
     with wave.open(out, "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(rate)
-        file.writeframes(struct.pack(f"<{count}h", *samples))
+        file.writeframes(samples.astype("<i2").tobytes())
     return out.getvalue()
 
 

@@ -107,6 +107,7 @@ async def test_a_clip_is_posted_once_its_text_stands(desk: Desk) -> None:
     assert len(samples) / rate == pytest.approx(clip.seconds + 0.16, abs=0.2)
 
 
+@pytest.mark.slow
 async def test_clips_of_one_place_keep_their_order_and_none_is_lost(desk: Desk) -> None:
     for n in range(WAITING):
         await desk.clips.speak(asked(f"run-{n}", "x"), Speak(f"Stage {n}, and no more of it.", f"s{n}"))
@@ -149,6 +150,7 @@ async def test_what_could_not_be_said_is_told_in_a_sentence(db: Database) -> Non
     assert desk.posted[-1][2].data
 
 
+@pytest.mark.slow
 async def test_a_text_without_an_end_is_cut(db: Database) -> None:
     class Long(FakeEngine):
         async def say(self, text: str, voice: str, speed: float, language: str):  # type: ignore[no-untyped-def]

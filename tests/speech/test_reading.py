@@ -298,7 +298,7 @@ def test_nothing_that_is_written_is_too_strange(text: str) -> None:
         "é ",
     ],
 )
-def test_fifty_thousand_characters_take_a_moment(text: str) -> None:
+def test_a_long_piece_takes_a_moment(text: str) -> None:
     began = time.process_time()
-    read_aloud(text * (20_000 // len(text)), "en")
-    assert time.process_time() - began < 5
+    read_aloud(text * (5_000 // len(text)), "en")
+    assert time.process_time() - began < 2

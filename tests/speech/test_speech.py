@@ -140,6 +140,7 @@ async def test_nothing_to_say_is_nothing_said(text: str) -> None:
     assert engine.said == []
 
 
+@pytest.mark.slow
 async def test_fifty_thousand_characters_without_an_end_are_cut() -> None:
     engine = FakeEngine()
     heard = await all_of(speech(engine, cache_mb=0), "and then the wolf ran on through the wood " * 1_200)
