@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.terminal.one_shot import told
+from bot.adapters.terminal.one_shot import report_lines
 from bot.events import Sorry
 from bot.retrieval.evaluate import Gold, Passage, Question, SearchOutcome, evaluate, read_questions, score
 from bot.words import words
@@ -62,7 +62,7 @@ async def test_failed_questions_are_named_and_strangers_counted_apart(tmp_path: 
     assert report.figures["refused"] == 0.25
     assert (report.figures["strangers"], report.figures["strangers_answered"]) == (2, 0.5)
 
-    lines = told(report, words("en"), None)
+    lines = report_lines(report, words("en"), None)
     assert [line.strip() for line in lines[-8:]] == [
         part
         for name, why in [
@@ -73,7 +73,7 @@ async def test_failed_questions_are_named_and_strangers_counted_apart(tmp_path: 
         ]
         for part in (f"{name}  {name}", why)
     ]
-    assert told(report, words("en"), 1)[-1] == "… and 3 more; --all names every one."
+    assert report_lines(report, words("en"), 1)[-1] == "… and 3 more; --all names every one."
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ Open = Callable[["Config"], Awaitable[Application]]
 
 
 def log_to(config: Config) -> None:
-    """The log goes to the data folder: standard output is for people or for JSON."""
+    """Log to the data folder, because standard output is for people or for JSON."""
     import logging
 
     try:
@@ -30,11 +30,11 @@ def log_to(config: Config) -> None:
         handler: logging.Handler = logging.FileHandler(
             config.data_dir / "sutradhar.log", encoding="utf-8", delay=True
         )
-    except OSError:  # opening the app says so to the person
+    except OSError:  # opening the app tells the person
         handler = logging.NullHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
-    # Of a line that cannot be written (a full disk, a closed pipe) nothing is said: it would be a traceback each.
+    # No traceback for each line that cannot be written (a full disk, a closed pipe).
     logging.raiseExceptions = False
     logging.captureWarnings(True)
 
@@ -94,7 +94,7 @@ async def _program(config: Config, locale: str, thread: str | None, out: BinaryI
 
 
 def welcome(config: Config, conversation: Conversation, colour: bool) -> list[str]:
-    """One line of who is there; at the first start also what to type."""
+    """The greeting; at the first start also what to type."""
     say, ink = conversation.say, Ink(colour)
     model = next(iter(config.roles.answerer), None) or say("terminal.no_model")
     if model == DEMO:

@@ -1,4 +1,4 @@
-"""What the Tab key offers: verbs, options, names from the library, files.
+"""Completions for the Tab key: verbs, options, names from the library, files.
 
 Knows the table of verbs and asks the app for names; draws nothing.
 """
@@ -21,7 +21,7 @@ from bot.verb import Verb
 from bot.words import Words
 
 Names = Callable[[str, str, str | None], Awaitable[list[str]]]
-"""(kind, prefix, shelf) to names, as App.complete gives them."""
+"""(kind, prefix, shelf) → names, as App.complete gives them."""
 
 
 class LineCompleter(Completer):
@@ -30,7 +30,7 @@ class LineCompleter(Completer):
         self._say = say
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        return ()  # the prompt asks the asynchronous one
+        return ()  # the prompt uses the asynchronous method
 
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
@@ -40,11 +40,11 @@ class LineCompleter(Completer):
             return
         verb = verb_of(line)
         if verb is None:
-            for found in self._verbs(line):
-                yield found
+            for completion in self._verbs(line):
+                yield completion
             return
-        for found in await self._after(verb, line):
-            yield found
+        for completion in await self._after(verb, line):
+            yield completion
 
     def _verbs(self, line: str) -> Iterable[Completion]:
         typed = line[1:].lower()
@@ -60,39 +60,39 @@ class LineCompleter(Completer):
         word = words[-1].value if not line[-1].isspace() else ""
         typed = line[words[-1].start :] if word else ""
         before = words[:-1] if word else words
-        given = {one.value for one in words}
+        named = {token.value for token in words}
         if word.startswith("--"):
             return [
-                Completion(f"--{one.name}", -len(word), display_meta=self._say(one.summary))
-                for one in verb.options
-                if f"--{one.name}".startswith(word)
-                and (f"--{one.name}" == word or f"--{one.name}" not in given)
+                Completion(f"--{offered.name}", -len(word), display_meta=self._say(offered.summary))
+                for offered in verb.options
+                if f"--{offered.name}".startswith(word)
+                and (f"--{offered.name}" == word or f"--{offered.name}" not in named)
             ]
         last = before[-1].value if before else ""
         option = verb.option(last[2:]) if last.startswith("--") else None
         if option is not None and option.kind != "flag":
             if option.completes == "path":
-                return [Completion(one, -len(typed)) for one in await asyncio.to_thread(paths, word)]
+                return [Completion(path, -len(typed)) for path in await asyncio.to_thread(paths, word)]
             if option.choices:
-                found = [one for one in option.choices if one.startswith(word)]
+                names = [choice for choice in option.choices if choice.startswith(word)]
             else:
-                found = await self._find(option.completes, word, None)
-            return [Completion(quoted(one), -len(typed)) for one in found]
+                names = await self._find(option.completes, word, None)
+            return [Completion(quoted(name), -len(typed)) for name in names]
         if verb.argument is None:
             return []
         if verb.argument.completes == "path":
-            return [Completion(one, -len(typed)) for one in await asyncio.to_thread(paths, word)]
+            return [Completion(path, -len(typed)) for path in await asyncio.to_thread(paths, word)]
         if verb.argument.completes == "command":
             text = line.split(None, 1)[1] if len(words) > 1 else ""
             return [
-                Completion(one.path, -len(text), display_meta=self._say(one.summary))
-                for one in TABLE
-                if one.path.startswith(text.lower())
+                Completion(row.path, -len(text), display_meta=self._say(row.summary))
+                for row in TABLE
+                if row.path.startswith(text.lower())
             ]
         text = argument(verb, line, words)
         return [
-            Completion(one, -len(text))
-            for one in await self._find(verb.argument.completes, text, _shelf(words))
+            Completion(name, -len(text))
+            for name in await self._find(verb.argument.completes, text, _shelf(words))
         ]
 
     async def _find(self, kind: str, prefix: str, shelf: str | None) -> list[str]:
@@ -127,7 +127,7 @@ def argument(verb: Verb, line: str, words: list[Token]) -> str:
 
 
 def paths(prefix: str) -> list[str]:
-    """Files and folders that begin like `prefix`, spaces escaped, hidden ones only when asked for."""
+    """Files and folders that begin with `prefix`, spaces escaped, hidden ones only if it begins with a dot."""
     folder, name = os.path.split(prefix)
     shown = []
     try:

@@ -1,4 +1,4 @@
-"""A typed line to what the application does: the same for the prompt, for pipes and for JSON.
+"""From a typed line to a request: the same for the prompt, for pipes and for JSON.
 
 Knows the house's own verbs (help, stop, new) and the app, but not how anything is shown.
 """
@@ -42,7 +42,7 @@ class Ticket(Protocol):
 
 
 class Application(Protocol):
-    """What an adapter of the terminal asks of bot.app.App."""
+    """The part of bot.app.App that the terminal's adapters use."""
 
     def attach(self, platform: Platform) -> None: ...
 
@@ -65,20 +65,20 @@ class Application(Protocol):
 
 THREAD_CHARS = 40
 MOST_OFFERED = 200
-"""Choices of a conversation that are known again when they are typed; those that came first go first."""
+"""The most choices of a conversation that are recognized when typed; the oldest are dropped first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What a typed line asks for; `answers` is the run whose choice it is, "" for none."""
+    """A parsed line; `answers` is the run whose choice it is, "" for none."""
 
     parsed: Parsed
     answers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class House:
-    """A verb that the adapter answers itself: "help", which needs no app, or "stop", which overtakes."""
+class LocalVerb:
+    """A verb that the adapter answers itself: "help", which needs no app, or "stop", which overtakes other lines."""
 
     verb: str
     text: str = ""
@@ -92,19 +92,19 @@ def new_id() -> str:
 
 
 def absolute(path: str) -> str:
-    """A path that means the same after a restart in another folder. Links stay links: readers refuse them."""
+    """An absolute path, valid after a restart in another folder. Links stay links, because readers refuse them."""
     # Not Path.resolve, which follows links, nor Path.absolute, which keeps "..".
     return os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111
 
 
 def new_thread(request: Request, id: str, title: str) -> tuple[Place, str]:
-    """A thread by a name that a person can type, which shows nothing before they open it."""
+    """A new thread with a name that a person can type; it shows nothing before they open it."""
     name = "-".join(re.findall(r"\w+", title.casefold()))[:THREAD_CHARS].strip("-")
     return replace(request.place, thread=f"{name}-{id[-4:]}".lstrip("-")), ""
 
 
 def author() -> Author:
-    """Whoever the operating system says is typing; at their own terminal they may do everything."""
+    """The user of the operating system, who is admin in their own terminal."""
     try:
         name = getpass.getuser()
     except (OSError, KeyError, ImportError):  # a container's user need not have a name
@@ -124,26 +124,26 @@ class Conversation:
         self._asking: Line | None = None
 
     def watched(self, view: View, request: Request) -> View:
-        """The run's view, through which this conversation hears what it offers."""
+        """The run's view, wrapped so that this conversation learns its choices."""
         if request.place == self.place:
             return _Watched(view, request.id, self)
         return Unseen() if request.parent else view
 
     def offer(self, run: str, choices: Choices) -> None:
-        """From now on a line that is one of these commands chooses it, unless one of them is taken."""
-        for one in choices.choices:
+        """Recognize these commands as choices when they are typed, until one of them is taken."""
+        for choice in choices.choices:
             if choices.taken is not None:
-                self._offered.pop(one.command.strip(), None)
-            elif one.command:
-                self._offered[one.command.strip()] = run, one
-                self._offered.move_to_end(one.command.strip())
+                self._offered.pop(choice.command.strip(), None)
+            elif choice.command:
+                self._offered[choice.command.strip()] = run, choice
+                self._offered.move_to_end(choice.command.strip())
         while len(self._offered) > MOST_OFFERED:
             self._offered.popitem(last=False)
 
     def read(self, line: str) -> Line | str:
-        """What a line asks for; or something to say: the question of a choice, which the next line answers.
+        """The parsed line, or a text to print: the question of a choice, which the next line answers.
 
-        A line that begins with a slash is no answer: "/" alone only leaves the question. Raises Sorry.
+        A line that begins with a slash is no answer: "/" alone only cancels the question. Raises Sorry.
         """
         line = line.strip()
         asking, self._asking = self._asking, None
@@ -154,7 +154,7 @@ class Conversation:
                 return self.say("terminal.left")
         run, choice = self._offered.get(line, ("", None))
         lacking = lacking_text(line)
-        # What opens a form elsewhere may be a whole line of its own, and means what it says.
+        # The command of a choice with a form may be complete by itself: then it is performed as it is.
         if lacking is None and (choice is None or not choice.asks or choice.form):
             return Line(parse(line), run)
         self._asking = Line(lacking or parse(line, asks=True), run)
@@ -162,7 +162,7 @@ class Conversation:
         return f"{asks} ({self.say('terminal.asks')})"
 
     def _label(self, parsed: Parsed) -> str:
-        """What a verb's text is, to be typed behind it."""
+        """The label of a verb's text."""
         argument = parsed.verb.argument if parsed.verb is not None else None
         label = self.say(argument.summary) if argument is not None else "…"
         return f"{label[:1].upper()}{label[1:]}:"
@@ -170,13 +170,13 @@ class Conversation:
     def help(self, topic: str) -> str:
         return help_text(self.say, topic)
 
-    async def request(self, run: str, line: Line, app: Application) -> Request | House:
-        """The request that a line makes here; plain text goes to the session's work."""
+    async def request(self, run: str, line: Line, app: Application) -> Request | LocalVerb:
+        """The request of a line; plain text goes to the session's work."""
         parsed = line.parsed
         if parsed.verb is None:
             work, name = await app.plain(self.place, self.author.id, parsed.text)
         elif parsed.verb.at_once or parsed.verb.stops:
-            return House(parsed.verb.name, parsed.text)
+            return LocalVerb(parsed.verb.name, parsed.text)
         else:
             work, name = parsed.verb.work, parsed.verb.name
         options = dict(parsed.options)
@@ -196,7 +196,7 @@ class Conversation:
         )
 
     def stopped(self, n: int) -> str:
-        """What /stop answers when it has stopped `n` runs."""
+        """The answer of /stop after stopping `n` runs."""
         return self.say("desk.stopped", n=n) if n else self.say("desk.nothing_to_stop")
 
     def sentence(self, sorry: Sorry) -> str:
@@ -204,7 +204,7 @@ class Conversation:
 
 
 class Unseen:
-    """Of what a run has begun in another thread."""
+    """The view of a child run in another thread, which shows nothing."""
 
     async def show(self, event: Shown) -> None:
         return

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from bot.adapters.terminal.conversation import Application, Conversation, House, new_id, new_thread
+from bot.adapters.terminal.conversation import Application, Conversation, LocalVerb, new_id, new_thread
 from bot.adapters.terminal.view import Claims
 from bot.events import Request, Sorry, Speak, View
 from bot.platforms import Platform
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class Output(Protocol):
-    """Where a feed's runs are shown; each run ends with exactly one `done`.
+    """The output of a feed's runs; each run ends with exactly one `done`.
 
-    `speak` takes words that are said aloud, if it can do something with them; else `clip` tells of a file of them.
+    `speak` takes spoken words, if it can use them; else `clip` is called with an audio file of them.
     """
 
     @property
@@ -55,7 +55,7 @@ class _Line:
 
 
 async def lines(source: BinaryIO) -> AsyncIterator[str]:
-    """The lines of a stream that may block, without holding up the loop or the process's end."""
+    """The lines of a stream that may block, without blocking the loop or the process's end."""
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[bytes] = asyncio.Queue()
 
@@ -100,7 +100,7 @@ class Feed:
         self._failed = False
 
     async def run(self, opening: Awaitable[Application], source: AsyncIterator[str]) -> int:
-        """0 when every line went well, 1 otherwise. An app that does not open fails every line."""
+        """0 if every line succeeded, else 1. If the app does not open, every line fails."""
         say = self._conversation
         reading = asyncio.create_task(self._read(source))
         closed: Sorry | None = None
@@ -159,7 +159,7 @@ class Feed:
         self._waiting.put_nowait(None)
 
     async def _stop(self) -> int:
-        """Stop what runs, and what waits in the pipe before this line; how many."""
+        """Stop what runs, and the lines that wait before this one; how many."""
         waiting = [before for before in self._pending if not before.stopped]
         for before in waiting:
             before.stopped = True
@@ -181,8 +181,8 @@ class Feed:
                 await self._output.done(line.run, "done")
                 return
             request = await self._conversation.request(line.run, read, app)
-            if isinstance(request, House):
-                await self._house(line, request)
+            if isinstance(request, LocalVerb):
+                await self._local(line, request)
                 return
             ticket = await app.perform(request)
         except Sorry as sorry:
@@ -196,7 +196,7 @@ class Feed:
         self._failed |= status == "failed"
         await self._output.done(line.run, status)
 
-    async def _house(self, line: _Line, asked: House) -> None:
+    async def _local(self, line: _Line, asked: LocalVerb) -> None:
         if asked.verb == "help":
             await self._output.say(line.run, self._conversation.help(asked.text))
         else:

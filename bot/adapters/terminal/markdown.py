@@ -1,4 +1,4 @@
-"""Markdown that arrives in pieces, to lines for a terminal: styled, wrapped at words, tables aligned.
+"""Markdown that arrives in pieces, as lines for a terminal: styled, wrapped at words, tables aligned.
 
 Knows no prompt and no run. What is not whole yet is the tail, which the caller shows apart.
 """
@@ -40,11 +40,11 @@ class Ink:
         return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if self.colour and text else text
 
     def inline(self, text: str) -> str:
-        """Code, **bold**, *italic*, ~~struck~~ and [n] as they look."""
+        """The text with code, **bold**, *italic*, ~~struck~~ and [n] styled."""
         return _INLINE.sub(self._inline, text) if self.colour else text
 
-    def _inline(self, found: re.Match[str]) -> str:
-        code, bold, struck, italic, marker = found.groups()
+    def _inline(self, match: re.Match[str]) -> str:
+        code, bold, struck, italic, marker = match.groups()
         if code:
             return self(code[1:-1], CYAN)
         if bold:
@@ -88,7 +88,7 @@ def width_of(text: str) -> int:
 
 @dataclass(slots=True)
 class MarkdownStream:
-    """Feed it pieces; it gives back finished lines, and keeps the paragraph or table that is open."""
+    """Takes pieces and returns finished lines; the open paragraph or table is kept."""
 
     ink: Ink
     _tail: str = ""
@@ -101,7 +101,7 @@ class MarkdownStream:
         return [shown for line in whole for shown in self._line(line)]
 
     def end(self) -> list[str]:
-        """What is left, now that nothing more comes."""
+        """The rest, at the end of the text."""
         tail, self._tail = self._tail, ""
         shown = self._line(tail) if tail else []
         shown += self._rows()
@@ -109,7 +109,7 @@ class MarkdownStream:
         return shown
 
     def tail(self) -> str:
-        """What has come of the open block, as it will look."""
+        """The open block so far, styled."""
         table = "\n".join(self._table)
         if not self._tail:
             return table
@@ -140,7 +140,7 @@ class MarkdownStream:
         return ink.wrap(ink.inline(line))
 
     def _rows(self) -> list[str]:
-        """The table that has ended, its columns aligned; too wide for the screen, it is a list of its rows."""
+        """The finished table with aligned columns; one too wide for the screen as a list of its rows."""
         rows = [cells_of(row) for row in self._table]
         raw, self._table = self._table, []
         if not rows:
@@ -171,10 +171,10 @@ class MarkdownStream:
         """Each row as an item: its first cell, then the others under the names of their columns."""
         shown = []
         for title, *others in rows:
-            told = [
+            others_named = [
                 f"{name}: {cell}" if name else cell
                 for name, cell in zip(header[1:], others, strict=True)
                 if cell
             ]
-            shown.append(self.ink.wrap(" · ".join([self.ink(title, BOLD), *told]), "• ", "  "))
+            shown.append(self.ink.wrap(" · ".join([self.ink(title, BOLD), *others_named]), "• ", "  "))
         return shown

@@ -47,9 +47,9 @@ def model_files(config: Config, verb: str, names: Sequence[str]) -> int:
 
 
 def try_models(config: Config, locale: str, names: Sequence[str], out: BinaryIO | None) -> int:
-    """Try each and print what came of it, as JSON lines on `out` where there is one; 1 if a way failed.
+    """Try each model and print the results, as JSON lines on `out` if given; 1 if a way failed.
 
-    Raises Sorry ("probe.…") for a model that cannot be meant, before any is asked.
+    Raises Sorry ("probe.…") for an invalid name, before any model is called.
     """
     logging.getLogger().addHandler(logging.NullHandler())  # or warnings would be printed between the lines
     chosen = _chosen(config, names)
@@ -58,7 +58,8 @@ def try_models(config: Config, locale: str, names: Sequence[str], out: BinaryIO 
 
 def _chosen(config: Config, names: Sequence[str]) -> list[tuple[str, ProviderConfig]]:
     speech = set(map(model_of, config.roles.transcriber)) - set(replace(config.roles, transcriber=()).models)
-    wanted = list(dict.fromkeys(names)) or [one for one in config.roles.models if one not in speech]
+    of_roles = [name for name in config.roles.models if name not in speech]
+    wanted = list(dict.fromkeys(names)) or of_roles
     if not wanted:
         raise Sorry("probe.nobody")
     chosen = []
@@ -100,16 +101,16 @@ async def _try_each(
             async with aclosing(probe.run()) as ways:
                 if out is None:
                     table.trying(0)
-                async for one in ways:
-                    tried.append(one)
+                async for trial in ways:
+                    tried.append(trial)
                     if out is None:
-                        table.row(one)
+                        table.row(trial)
                         table.trying(len(tried))
         finally:
             table.wipe()
             await provider.close()
         dollars = await cost(settings, model, probe.usage)
-        broken = broken or any(one.well is False for one in tried)
+        broken = broken or any(trial.well is False for trial in tried)
         if out is None:
             table.sum(probe, dollars)
         else:
@@ -118,7 +119,7 @@ async def _try_each(
 
 
 class _Table:
-    """A block of lines for each model, each shown as soon as it is known; in a terminal also what is tried now."""
+    """A block of lines for each model, each printed as soon as it is known; in a terminal also the present trial."""
 
     def __init__(self, say: Words) -> None:
         from bot.llm.models_probe import WAYS
@@ -143,10 +144,10 @@ class _Table:
         if self._passing:
             print("\x1b[2K", end="\r", flush=True)
 
-    def row(self, one: Trial) -> None:
+    def row(self, trial: Trial) -> None:
         self.wipe()
-        name = self._say(f"probe.way_{one.way}")
-        print(f"  {MARKS[one.well]} {name:<{self._width}}  {_sentence(self._say, one)}", flush=True)
+        name = self._say(f"probe.way_{trial.way}")
+        print(f"  {MARKS[trial.well]} {name:<{self._width}}  {_sentence(self._say, trial)}", flush=True)
 
     def refused(self, sentence: str) -> None:
         print(f"  {MARKS[False]} {sentence}", flush=True)
@@ -174,8 +175,8 @@ def _price(say: Words, dollars: Decimal | None, paid: int) -> str:
     return f"${dollars:.4f}" if dollars or not paid else say("probe.cost_free")
 
 
-def _sentence(say: Words, one: Trial) -> str:
-    return say(one.key, **one.values)
+def _sentence(say: Words, trial: Trial) -> str:
+    return say(trial.key, **trial.values)
 
 
 def _record(
@@ -184,8 +185,8 @@ def _record(
     used = probe.usage
     return {
         "model": named,
-        "well": all(one.well is not False for one in tried),
-        "tried": {one.way: {"well": one.well, "text": _sentence(say, one)} for one in tried},
+        "well": all(trial.well is not False for trial in tried),
+        "tried": {trial.way: {"well": trial.well, "text": _sentence(say, trial)} for trial in tried},
         "first_token_s": _rounded(probe.first_token_s),
         "tokens_per_s": _rounded(probe.tokens_per_s),
         "calls": probe.calls,

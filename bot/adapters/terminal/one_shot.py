@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 NAMED = 20
-"""How many failed questions are named without `--all`."""
+"""The most failed questions that are named without `--all`."""
 
 
 class Direct:
-    """A bot.events.Run for verbs that only look or make one change: nothing to take up after a crash."""
+    """A bot.events.Run without the engine, for verbs that only read or make one change: nothing to continue."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -81,7 +81,7 @@ def perform(
     out: BinaryIO | None,
     space: str = "local",
 ) -> int:
-    """What a row of the table says; 0 when all went well, else 1. With `out`, JSON lines go there.
+    """Perform a verb; 0 if it succeeded, else 1. With `out`, JSON lines go there.
 
     `space` is whose it is: this terminal's, or that of a server of a platform, by its id.
 
@@ -118,7 +118,7 @@ async def _perform(
 
 
 async def _durable(app: App, request: Request, output: Output) -> str:
-    """Through the engine: what a crash cut off earlier is taken up, and waited for, too."""
+    """Perform it through the engine, which also continues interrupted runs, and wait for these, too."""
     for platform in ("terminal", WATCH):
         app.attach(Platform(platform, output.view, origin=lambda place: ""))
     resumed = await app.start()
@@ -161,22 +161,23 @@ def evaluate(
 def show(report: Report, say: Words, *, every: bool, json: bool) -> int:
     """Print a report; 0."""
     if json:
-        print(json_module.dumps({**report.figures, "failed": [asdict(one) for one in report.failures]}))
+        failed = [asdict(case) for case in report.failures]
+        print(json_module.dumps({**report.figures, "failed": failed}))
     else:
-        print("\n".join(told(report, say, None if every else NAMED)))
+        print("\n".join(report_lines(report, say, None if every else NAMED)))
     return 0
 
 
-def told(report: Report, say: Words, limit: int | None) -> list[str]:
+def report_lines(report: Report, say: Words, limit: int | None) -> list[str]:
     """The report in lines; at most `limit` failed questions are named, and the others counted."""
     lines = [f"{name:<18} {value:.4g}" for name, value in report.figures.items()]
     failures = report.failures
     if failures:
         lines += ["", say("eval.failed", n=len(failures))]
-        for one in failures[:limit]:
-            lines += [f"  {clean(one.id)}  {clean(one.query)}", f"    {_why(one, say)}"]
-        if left := len(failures[limit:]) if limit is not None else 0:
-            lines.append(say("eval.more", n=left))
+        for case in failures[:limit]:
+            lines += [f"  {clean(case.id)}  {clean(case.query)}", f"    {_why(case, say)}"]
+        if more := len(failures[limit:]) if limit is not None else 0:
+            lines.append(say("eval.more", n=more))
     return lines
 
 
@@ -206,9 +207,9 @@ async def _evaluate(config: Config, file: Path, shelf: str, *, lookup: bool) -> 
         if sys.stderr.isatty():
             end = "\n" if asked == len(questions) else ""
             print(f"\r{asked}/{len(questions)}", end=end, file=sys.stderr, flush=True)
-        found = await app.library.search("local", shelf, question.query, lookup=lookup)
-        passages = [Passage(one.source, one.text) for one in found.passages]
-        return SearchOutcome(passages, found.confident)
+        result = await app.library.search("local", shelf, question.query, lookup=lookup)
+        passages = [Passage(found_passage.source, found_passage.text) for found_passage in result.passages]
+        return SearchOutcome(passages, result.confident)
 
     try:
         return await measure(questions, search)

@@ -1,4 +1,4 @@
-"""What a pipe gets: plain text as it comes, without colours; or every event as one line of JSON.
+"""The output of a pipe: plain text as it comes, without colours; or every event as one line of JSON.
 
 docs/json.md describes the fields. Knows no prompt and no work.
 """
@@ -30,7 +30,7 @@ _BARE = re.compile("[\x7f-\x9f\u2028\u2029]")
 
 
 class PlainScreen:
-    """Finished lines to a stream. The passing line goes to `passing` where that is a terminal."""
+    """Writes finished lines to a stream, and the status line to `passing` if that is a terminal."""
 
     def __init__(self, out: TextIO, ink: Ink, passing: TextIO | None) -> None:
         self.ink = ink
@@ -58,7 +58,7 @@ class PlainScreen:
 
 
 def plain_output(say: Words, folder: Path) -> PlainOutput:
-    """To standard output. A pipe's reader looks for sentences: nothing is wrapped for it."""
+    """Writes to standard output, without wrapping, because a program reads it."""
     tty = sys.stdout.isatty()
     ink = Ink(coloured(tty), shutil.get_terminal_size().columns if tty else 1_000_000)
     return PlainOutput(PlainScreen(sys.stdout, ink, sys.stderr), say, folder)
@@ -110,14 +110,14 @@ def event_fields(event: Event) -> dict[str, Any]:
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+    return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, tuple):
-        return [event_fields(one) if isinstance(one, get_args(Shown)) else _plain(one) for one in value]
+        return [event_fields(item) if isinstance(item, get_args(Shown)) else _plain(item) for item in value]
     return _fields(value) if is_dataclass(value) else value
 
 
@@ -135,11 +135,11 @@ class JsonLines:
         return _JsonView(self, Stages(outbox, request.place.space, run))
 
     async def speak(self, request: Request, words_aloud: Speak) -> None:
-        """Words for who turns them into a voice; each once, also after a crash."""
+        """Write words for a speech program; each once, also after a crash."""
         self.write({"run": request.id, "stage": None, **event_fields(words_aloud)})
 
     async def say(self, run: str, text: str) -> None:
-        """The answer to a verb of the house, such as /help."""
+        """Write the answer to a verb that needs no run, such as /help."""
         self.write({"run": run, "stage": None, **event_fields(Text(text))})
 
     async def note(self, run: str, text: str) -> None:
@@ -149,7 +149,7 @@ class JsonLines:
         self.write({"run": run, "stage": None, **event_fields(Failed(text))})
 
     async def done(self, run: str, status: str) -> None:
-        """End a run; ending it again is nothing."""
+        """End a run; again does nothing."""
         if run not in self._done:
             self._done.add(run)
             self.write({"run": run, "event": "done", "status": status})
@@ -170,7 +170,7 @@ class _JsonView:
         retitles = self._stages.retitles(event)
         await self._stages.enter(event)
         line: dict[str, Any] = {"run": self._stages.run, "stage": self._stages.key, **event_fields(event)}
-        if self._stages.replaces and not retitles:  # else what has just come would be dropped, too
+        if self._stages.replaces and not retitles:  # a new title must not drop the text before it
             line["replace"] = True
         self._lines.write(line)
 

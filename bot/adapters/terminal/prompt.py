@@ -26,7 +26,7 @@ from prompt_toolkit.styles import Style
 
 from bot.adapters.markdown import clean
 from bot.adapters.terminal.complete import LineCompleter
-from bot.adapters.terminal.conversation import Application, Conversation, House, Line, new_id, new_thread
+from bot.adapters.terminal.conversation import Application, Conversation, Line, LocalVerb, new_id, new_thread
 from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, RED, YELLOW, Ink, MarkdownStream
 from bot.adapters.terminal.narration import Player, kept
 from bot.adapters.terminal.view import Claims, Stages, TerminalView
@@ -49,7 +49,7 @@ _STYLE = Style.from_dict(
 
 
 class Prompt:
-    """One person's sitting. It is the Screen of every view."""
+    """One person's session at the prompt; the Screen of every view."""
 
     def __init__(
         self, conversation: Conversation, data: Path, welcome: Sequence[str], *, colour: bool
@@ -106,7 +106,7 @@ class Prompt:
             self._statuses.pop(run, None)
         self._session.app.invalidate()
 
-    # The sitting.
+    # The session.
 
     async def run(self, opening: Awaitable[Application]) -> int:
         """Show the prompt at once, open the app behind it; 0, or 1 when it does not open."""
@@ -116,7 +116,7 @@ class Prompt:
             starting = asyncio.create_task(self._start(opening))
             try:
                 while True:
-                    # Its own handler would ask for ENTER after every fault, inside this very prompt.
+                    # The library's handler would ask for ENTER after every fault, within this prompt.
                     line = await self._session.prompt_async(
                         self._message, pre_run=self._greet, set_exception_handler=False
                     )
@@ -216,7 +216,7 @@ class Prompt:
 
     async def _ask(self, run: str, line: Line, app: Application) -> None:
         request = await self.conversation.request(run, line, app)
-        if isinstance(request, House):
+        if isinstance(request, LocalVerb):
             stopped = await app.stop(self.conversation.place)
             await self.write([self.ink(self.conversation.stopped(stopped), DIM)])
             return
@@ -265,13 +265,13 @@ class Prompt:
     async def _names(self, kind: str, prefix: str, shelf: str | None) -> list[str]:
         if self._app is None or not self._ready.is_set():
             return []
-        here = self.conversation
-        return await self._app.complete(here.place.space, kind, prefix, shelf, here.author.id)
+        conversation = self.conversation
+        return await self._app.complete(conversation.place.space, kind, prefix, shelf, conversation.author.id)
 
     # What is drawn.
 
     async def _tick(self) -> None:
-        """The spinner turns while something runs, so that a long wait is seen to be alive."""
+        """Turn the spinner while something runs."""
         while True:
             await asyncio.sleep(0.12)
             if self._statuses or self._answers or not self._ready.is_set():
@@ -283,7 +283,7 @@ class Prompt:
 
     def _message(self) -> ANSI:
         lines = [line for tail in self._tails.values() for line in tail.split("\n")]
-        # The window's own rows bound it: what has scrolled off comes whole when the block ends.
+        # Only the window's rows; the whole block is printed at its end.
         lines = lines[-max(shutil.get_terminal_size().lines - 9, 3) :]
         passing = [text for run, text in self._statuses.items() if run not in self._jobs]
         if self._answers and not passing and not self._tails:
@@ -324,7 +324,7 @@ class Prompt:
 
 
 def _history(data: Path) -> History:
-    """The lines of earlier sittings; kept in memory alone where the folder cannot be written."""
+    """The lines of earlier sessions; only in memory if the folder cannot be written."""
     try:
         data.mkdir(parents=True, exist_ok=True)
         file = data / "history"

@@ -39,7 +39,7 @@ _SHORT = re.compile(r"/\w+ \w+( \w{,4})?")
 
 
 class Screen(Protocol):
-    """Where views write. `write` keeps what it shows; tail and status are passing."""
+    """The output of views. `write` is lasting; tail and status are replaced."""
 
     ink: Ink
 
@@ -50,7 +50,7 @@ class Screen(Protocol):
         ...
 
     def status(self, run: str, text: str) -> None:
-        """The passing line of a run, or "" when it is over."""
+        """The status line of a run, or "" when it is over."""
         ...
 
 
@@ -94,7 +94,7 @@ class Stages:
         return isinstance(event, Stage) and event.key == self.key
 
     async def enter(self, event: Shown) -> None:
-        """Take note of an event before it is shown; `replaces` is then right for it."""
+        """Take note of an event before it is shown; `replaces` is then set for it."""
         if isinstance(event, Stage) and not self.retitles(event):
             await self.leave()
             self.key = event.key
@@ -103,14 +103,14 @@ class Stages:
             self._shown.append(repr(event))
 
     async def leave(self) -> None:
-        """The open stage has been shown whole."""
+        """Record the open stage as shown."""
         if self.key is not None:
             await self.outbox.sent(self.space, self.run, self.key, self.key, _hash(self._shown))
         self.key, self.replaces = None, False
         self._shown.clear()
 
     async def changes(self, changed: Changed) -> bool:
-        """Whether the stage was shown, and in another way than this, which is then noted as shown."""
+        """Whether the stage was shown with other contents; the new ones are then recorded as shown."""
         row, shown = await self.outbox.get(self.space, self.run, changed.stage), _hash([repr(changed)])
         if row is None or row.shown in (None, shown):
             return False
@@ -188,23 +188,25 @@ class TerminalView:
     def _offered(self, group: Choices) -> list[str]:
         """A line for each choice, or one for all where their commands are short.
 
-        Of those of which one is taken there is nothing more to be typed.
+        Once one is taken, no commands are shown.
         """
-        ink, made = self._screen.ink, []
-        short = all(_SHORT.fullmatch(one.command) and not one.asks for one in group.choices)
+        ink, lines = self._screen.ink, []
+        short = all(_SHORT.fullmatch(choice.command) and not choice.asks for choice in group.choices)
         if group.taken is None and short:
-            offered = [f"{ink(clean(one.label), BOLD)} {ink(one.command, DIM)}" for one in group.choices]
+            offered = [
+                f"{ink(clean(choice.label), BOLD)} {ink(choice.command, DIM)}" for choice in group.choices
+            ]
             return [f"  {' · '.join(offered)}"]
-        for n, one in enumerate(group.choices):
-            label, typed = clean(one.label), clean(one.command) or self._say("terminal.dismiss")
+        for n, choice in enumerate(group.choices):
+            label, typed = clean(choice.label), clean(choice.command) or self._say("terminal.dismiss")
             if group.taken is not None:
-                made.append(f"✓ {ink(label, BOLD)}" if n == group.taken else f"  {ink(label, DIM)}")
+                lines.append(f"✓ {ink(label, BOLD)}" if n == group.taken else f"  {ink(label, DIM)}")
             else:
-                made.append(f"  {ink(label, BOLD)}  {ink(typed, DIM)}{' …' if one.asks else ''}")
-        return made
+                lines.append(f"  {ink(label, BOLD)}  {ink(typed, DIM)}{' …' if choice.asks else ''}")
+        return lines
 
     async def change(self, changed: Changed) -> None:
-        """What scrolls by cannot be changed: the stage is shown once more, and it says why."""
+        """Show the changed stage again, with the reason, because printed text cannot be changed."""
         if changed.in_place or not await self._stages.changes(changed):
             return
         ink, why = self._screen.ink, "terminal.changed" if changed.contents else "terminal.withdrawn"
@@ -240,14 +242,14 @@ class TerminalView:
             await self._screen.write(lines)
 
     async def _block(self, lines: Sequence[str]) -> None:
-        """Something that is not text: the open paragraph ends before it, with its sources."""
+        """End the open paragraph, with its sources, before something that is not text."""
         await self._end_stage()
         await self._write(lines)
 
     async def _end_text(self) -> None:
-        left = self._text.end()
+        rest = self._text.end()
         self._screen.tail(self._stages.run, "")
-        await self._write(left)
+        await self._write(rest)
 
     async def _end_stage(self) -> None:
         await self._end_text()
@@ -262,11 +264,11 @@ class TerminalView:
             await self._write(["", *cited, ""])
 
     def _quoted(self, n: int) -> bool:
-        """Whether the words that [n] stands on are what the stage has just shown."""
+        """Whether the quotation of [n] is part of the text that the stage has just shown."""
         return _letters(self._citations[n].quote) in "".join(self._said)
 
     async def _save(self, name: str, data: bytes) -> str:
-        """Keep a file that came with the answer; the run's id keeps two of one name apart."""
+        """Save a file of the answer; the run's id distinguishes two of one name."""
         target = self._folder / f"{self._stages.run[-12:]}-{Path(clean(name)).name or 'file'}"
 
         def write() -> None:
@@ -278,7 +280,7 @@ class TerminalView:
 
 
 def progress(status: Status) -> str:
-    """The passing line, with a bar where the total is known."""
+    """The status line, with a bar if the total is known."""
     text = " ".join(clean(status.text).split())
     if status.done is None or not status.total:
         return text
@@ -292,7 +294,7 @@ def _letters(text: str) -> str:
 
 
 def citation(ink: Ink, cited: Citation, quoted: bool = False) -> list[str]:
-    """[n] with where it is from, then the words it stands on unless they are `quoted` above."""
+    """[n] with its source, then the quotation unless it is `quoted` above."""
     where = clean(cited.source)
     if cited.heading:
         where += f" › {clean(cited.heading)}"
