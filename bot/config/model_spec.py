@@ -94,12 +94,12 @@ def parse(text: str) -> ModelSpec:
 
 def parse_list(text: str) -> tuple[ModelSpec, ...]:
     """Members, parted by commas, semicolons or lines. Raises Sorry("members.…")."""
-    return of([member_text for member_text in _ONE.findall(text) if member_text.strip()])
+    return of([member for member in _ONE.findall(text) if member.strip()])
 
 
 def of(texts: Sequence[str]) -> tuple[ModelSpec, ...]:
     """Members, one a text. Raises Sorry("members.…")."""
-    members = tuple(parse(member_text) for member_text in texts)
+    members = tuple(parse(text) for text in texts)
     if len(members) > MOST:
         raise Sorry("members.many", n=len(members), limit=MOST)
     return members
@@ -112,11 +112,7 @@ def _formatted(value: float | str) -> str:
 
 def _persona(value: str) -> str:
     """On one line, and without the quotation marks in which it is written."""
-    value = "".join(
-        character
-        for character in value
-        if character.isspace() or (character.isprintable() and character != '"')
-    )
+    value = "".join(char for char in value if char.isspace() or (char.isprintable() and char != '"'))
     value = " ".join(value.split())
     if len(value) > PERSONA_CHARS:
         raise Sorry("members.persona", length=len(value), limit=PERSONA_CHARS)

@@ -88,9 +88,7 @@ class RolesConfig:
     def models(self) -> Chain:
         """Every model that a part names, each once, as "provider:model"."""
         chains = [getattr(self, part.name) for part in fields(self)]
-        return tuple(
-            dict.fromkeys(model_spec.model_of(member_text) for chain in chains for member_text in chain)
-        )
+        return tuple(dict.fromkeys(model_spec.model_of(text) for chain in chains for text in chain))
 
 
 _OF_TEXT: Final = ("answerer", "writer", "extractor", "researcher", "chair", "tool_loop")

@@ -159,9 +159,7 @@ def _strict(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) 
     strict: dict[str, Any] = {}
     for name, value in node.items():
         if name == "properties":  # whose keys are names, and not words of the schema
-            strict[name] = {
-                property_name: _strict(part, definitions, inside) for property_name, part in value.items()
-            }
+            strict[name] = {key: _strict(part, definitions, inside) for key, part in value.items()}
         elif name in ("enum", "const"):
             strict[name] = value
         elif name not in _DROPPED and name != "$defs":

@@ -193,9 +193,7 @@ def _strict(schema: object) -> bool:
     if "object" in schema.get("type", ()) and not closed:
         return False
     inner = [*properties.values(), *schema.get("anyOf", ())]
-    return all(
-        _strict(subschema) for subschema in [*inner, *([schema["items"]] if "items" in schema else [])]
-    )
+    return all(_strict(part) for part in [*inner, *([schema["items"]] if "items" in schema else [])])
 
 
 def _items(message: Message, *, raw: bool) -> list[dict[str, Any]]:

@@ -229,9 +229,7 @@ class Service:
         rules = self._rules[model]
         # Thoughts that were refused once are not sent again, in whatever talk they come; others are.
         talk = [f"{model} {hash(message.raw)}" for message in prompt.messages if message.raw]
-        overrides: dict[str, Any] = {
-            self._unread[part_name]: None for part_name in talk if part_name in self._unread
-        }
+        overrides: dict[str, Any] = {self._unread[name]: None for name in talk if name in self._unread}
         while True:
             left_out = rules.left_out | {name for name, value in overrides.items() if value is None}
             request = rules.fit(self._request(model, prompt, left_out))

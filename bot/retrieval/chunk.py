@@ -54,7 +54,7 @@ def chunks(document: Document, *, child_chars: int, parent_chars: int) -> list[C
     to; here it only caps a smaller `child_chars`. The heading's line is left to the breadcrumb.
     """
     cap = max(1, min(child_chars, max(parent_chars, 1)))
-    chunks_made: list[Chunk] = []
+    result: list[Chunk] = []
     for section in document.sections:
         breadcrumb = SEPARATOR.join(section.path) or document.title
         start = body_start(document.text, section)
@@ -62,17 +62,17 @@ def chunks(document: Document, *, child_chars: int, parent_chars: int) -> list[C
             text = piece.head + document.text[piece.start : piece.end]
             if not _WORD.search(text):  # a rule across the page
                 continue
-            chunks_made.append(
-                Chunk(len(chunks_made), section.ordinal, piece.start, piece.end, text, breadcrumb, piece.rows)
+            result.append(
+                Chunk(len(result), section.ordinal, piece.start, piece.end, text, breadcrumb, piece.rows)
             )
-    return chunks_made
+    return result
 
 
 def windows(document: Document, *, chars: int, overlap: int) -> list[Chunk]:
     """The sentences of each section in windows of at most `chars` characters, each beginning with the last sentences of
     the one before, at most `overlap` characters of them.
     """
-    windows_made: list[Chunk] = []
+    result: list[Chunk] = []
     for section in document.sections:
         breadcrumb = SEPARATOR.join(section.path) or document.title
         start = body_start(document.text, section)
@@ -84,16 +84,14 @@ def windows(document: Document, *, chars: int, overlap: int) -> list[Chunk]:
                 past += 1
             text = document.text[spans[at][0] : spans[past - 1][1]]
             if _WORD.search(text):
-                windows_made.append(
-                    Chunk(
-                        len(windows_made), section.ordinal, spans[at][0], spans[past - 1][1], text, breadcrumb
-                    )
+                result.append(
+                    Chunk(len(result), section.ordinal, spans[at][0], spans[past - 1][1], text, breadcrumb)
                 )
             following = past
             while following - 1 > at and spans[past - 1][1] - spans[following - 1][0] <= overlap:
                 following -= 1
             at = following if past < len(spans) else past
-    return windows_made
+    return result
 
 
 def _sentence_spans(text: str, start: int, end: int, chars: int) -> Iterator[tuple[int, int]]:

@@ -102,14 +102,14 @@ _SHORT = 2
 
 
 def coverage(
-    question_words: Sequence[QuestionWord], passages: Sequence[int], postings: Postings
+    words: Sequence[QuestionWord], passages: Sequence[int], postings: Postings
 ) -> tuple[float, float, int]:
     """(share, worth, chunk) of the chunk that covers most of the question's words; chunk is -1 if none does."""
     import numpy as np
 
     total = 0.0
     weights = np.zeros(len(passages), dtype=np.float64)
-    for word in question_words if passages else ():
+    for word in words if passages else ():
         counts = postings.counts(word.terms, passages)
         weights += word.weight * counts / (counts + 1)
         total += word.weight

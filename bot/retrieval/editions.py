@@ -58,11 +58,7 @@ class OpenShelf:
 
     def children(self, document: str, path: tuple[str, ...]) -> list[str]:
         """Titles of the sections right below `path`; none of a document that has left the shelf."""
-        below = [
-            title
-            for title, below_path in self._sections.get(document, ())
-            if path and below_path[:-1] == path
-        ]
+        below = [title for title, steps in self._sections.get(document, ()) if path and steps[:-1] == path]
         return list(dict.fromkeys(below))
 
 

@@ -322,9 +322,9 @@ def _cells(row: Element, read: Callable[[Element], list[Part]]) -> list[Cell[Par
 
 def _below(element: Element, kind_wanted: str) -> Iterator[Element]:
     """A table's rows or a row's cells, also those in content controls."""
-    for element_inside in element:
-        child_name = kind(element_inside)
+    for inner in element:
+        child_name = kind(inner)
         if child_name == kind_wanted:
-            yield element_inside
+            yield inner
         elif child_name in THROUGH or child_name == "sdt":
-            yield from _below(element_inside, kind_wanted)
+            yield from _below(inner, kind_wanted)

@@ -235,9 +235,7 @@ def _described(element: Element, name: str) -> str:
     """A picture's description, as its author gave it."""
     if name == "wp:docPr":
         decorative = any(
-            element_inside.get("val") in ("1", "true")
-            for element_inside in element.iter()
-            if kind(element_inside) == "adec:decorative"
+            inner.get("val") in ("1", "true") for inner in element.iter() if kind(inner) == "adec:decorative"
         )
         words = "" if decorative or element.get("hidden") in ("1", "true") else element.get("descr", "")
     elif name == "v:shape":
@@ -253,10 +251,10 @@ def _described(element: Element, name: str) -> str:
 def _equation(element: Element) -> str:
     """An equation in one line: its characters in order, fractions and indices with a sign between."""
     parts: list[str] = []
-    for element_inside in element.iter():
-        name = kind(element_inside)
+    for inner in element.iter():
+        name = kind(inner)
         if name in _MATH:
             parts.append(_MATH[name])
         elif name == "m:t":
-            parts.append(own_text(element_inside))
+            parts.append(own_text(inner))
     return "".join(parts).translate(_SIGNS)

@@ -97,11 +97,7 @@ class Styles:
         if not role:
             inherited = ("quote", "code")
             role = next(
-                (
-                    role_name
-                    for role_name in inherited
-                    if any(_ROLES[role_name].fullmatch(words) for words in names)
-                ),
+                (role for role in inherited if any(_ROLES[role].fullmatch(words) for words in names)),
                 "",
             )
         return Style(

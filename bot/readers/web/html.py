@@ -43,7 +43,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     "library.file_binary", "library.file_encoding".
     """
     page = text_of(name, data).encode("utf-8", "replace")
-    handler = SurveyHandler(None, lambda elements_done: progress(0, 1))
+    handler = SurveyHandler(None, lambda done: progress(0, 1))
     parse(page, handler)
     survey = handler.survey
     total = 1 + survey.elements // 1000
@@ -54,7 +54,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
 
     parse(
         page,
-        Walker(writer, survey, see, progress=lambda elements_done: progress(elements_done // 1000, total)),
+        Walker(writer, survey, see, progress=lambda done: progress(done // 1000, total)),
     )
     if writer.empty:
         raise Sorry("library.file_empty", name=name)

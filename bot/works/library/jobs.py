@@ -35,11 +35,7 @@ class JobBoard:
         space, say = run.request.place.space, words(run.request.locale)
         jobs = await self._jobs.list(space)
         runs_begun = {job.run for job in jobs}
-        waiting = [
-            waiting_run
-            for waiting_run in await self._jobs.runs(space, JOBS)
-            if waiting_run.id not in runs_begun
-        ]
+        waiting = [run_row for run_row in await self._jobs.runs(space, JOBS) if run_row.id not in runs_begun]
         yield Stage("jobs", say("library.jobs", n=len(jobs) + len(waiting)))
         yield Text(_table(jobs, waiting, say) if jobs or waiting else say("library.no_jobs"))
 

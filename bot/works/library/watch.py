@@ -209,12 +209,8 @@ class Watch:
     def _before(self, folder: _Folder) -> set[str]:
         """What folders that come before this one have on the same shelf."""
         earlier = self._folders[: self._folders.index(folder)]
-        earlier_same = [
-            other_folder
-            for other_folder in earlier
-            if self._shelf or other_folder.path.name == folder.path.name
-        ]
-        return {name for other_folder in earlier_same for name in other_folder.last}
+        earlier_same = [other for other in earlier if self._shelf or other.path.name == folder.path.name]
+        return {name for other in earlier_same for name in other.last}
 
     async def _retry_failed(self, folder: _Folder) -> None:
         """Offer again the files that the last job left although nothing is wrong with them, after growing pauses."""
