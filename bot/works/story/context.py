@@ -100,7 +100,8 @@ def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str =
 def told_in(story: Story, asked: Prompt) -> set[str]:
     """The turns that a prompt tells word for word."""
     texts = {message.text for message in asked.messages}
-    return {turn.id for turn in story.told if _turn(turn)[0].text in texts}
+    last = story.told[-len(asked.messages) :]  # it has room for no others
+    return {turn.id for turn in last if _turn(turn)[0].text in texts}
 
 
 def then(asked: Prompt, scene: str, task: str, *, answer: int) -> Prompt:
@@ -169,7 +170,13 @@ def _parted(told: Sequence[Turn], frame: Frame, room: int) -> tuple[list[Sequenc
 
 
 def _tokens(turn: Turn) -> int:
-    return _told(turn.act, turn.intents, turn.scene.text if turn.scene is not None else "")[1]
+    return _counted(turn.act, turn.intents, turn.scene.text if turn.scene is not None else "")
+
+
+@lru_cache(maxsize=300_000)
+def _counted(act: Act, intents: tuple[tuple[str, str], ...], scene: str) -> int:
+    """Remembered of more turns than what they are told as, since all of a chat log's are counted with each turn."""
+    return _told(act, intents, scene)[1]
 
 
 def _turn(turn: Turn) -> tuple[Message, Message]:

@@ -158,6 +158,8 @@ def done(story: Story, told: Sequence[Turn] | None = None) -> set[str]:
     _tick(happened, story.ticks.get("", ()))
     for turn in story.told if told is None else told:
         ticks, at = story.ticks.get(turn.id, ()), _version(turn)
+        if not (ticks or turn.scenes or turn.found):
+            continue
         _tick(happened, [one for one in ticks if one.versions <= at])
         if (extracted := turn.extracted) is not None:
             happened.update(extracted.done)

@@ -38,7 +38,7 @@ def stretches(story: Story, lines: int) -> list[list[Turn]]:
     before = -2
     for at in reversed(open_lines):
         turn = story.turns[story.path[at]]
-        length = len(turn.act.text)
+        length = len(turn.act.name) + len(turn.act.text)
         if at != before + 1 or cut[-1][-1].act.group != turn.act.group or chars + length > STRETCH_CHARS:
             cut.append([])
             chars = 0

@@ -39,6 +39,7 @@ from bot.works.story.logs import WRITTEN, Away, Logs, Played, TakenAway, node, s
 from bot.works.story.lorebook import LORE, LORE_CHARS
 from bot.works.story.order import last_taken, masters, mode_of, passed, whose
 from bot.works.story.safety import agreed_lines, check_rating
+from bot.works.story.stretches import is_line
 from bot.works.story.tree import Branches, lines
 from storage.stories import Spot
 
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 MEMORY_CHARS = 1_000
 MEMORIES = 50
 LISTED = 40
+LAST_LINES = 3
+"""Of a chat log, shown where it is opened."""
 IDEAS_SHOWN = 10
 APART = "thread"
 """The key of what begins in a thread of its own."""
@@ -621,8 +624,12 @@ def _title(row: StoryRow, say: Words) -> str:
 
 
 def _last(played: Played) -> str:
-    head = played.story.head
-    return head.scene.text if head is not None and head.scene is not None else ""
+    """The last scene, or the last lines of a chat log; "" for nothing told."""
+    story, head = played.story, played.story.head
+    if head is None or head.scene is not None:
+        return head.scene.text if head is not None and head.scene is not None else ""
+    last = [story.turns[id] for id in story.path[max(0, story.length - LAST_LINES) : story.length]]
+    return "\n".join(f"> **{turn.act.name}**: {turn.act.text}" for turn in last if is_line(turn))
 
 
 def _of(turn: Turn, run: str) -> bool:

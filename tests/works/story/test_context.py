@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -125,3 +126,18 @@ def test_words_of_players_stay_data() -> None:
     assert text.count("<foundation>") == 1
     assert "<|im_start|>" not in text
     assert "<note>" not in text
+
+
+@pytest.mark.slow
+def test_with_each_turn_of_a_long_log_all_lines_are_counted_in_little_time() -> None:
+    tale, lines = Tale(), 50_000
+    for number in range(lines):
+        tale.add("act", {"mode": "say", "text": f"Line {number}.", "name": "Jon", "label": str(number)})
+    story = tale.story
+    asked = context.prompt(story, FRAME)
+    began = time.process_time()
+    assert context.prompt(story, FRAME) == asked
+    told = context.told_in(story, asked)
+    assert time.process_time() - began < 0.6
+    assert {story.path[-1], story.path[-20]} <= told
+    assert story.path[0] not in told

@@ -42,7 +42,7 @@ async def opened(talk: Talk) -> str:
     assert talk.app is not None
     read = read_chat_log(log(), "log.jsonl", "local")
     await talk.app.house.stories.take_in(read.story, read.branches, read.nodes, read.bodies)
-    await talk.say("/story open log")
+    assert "**Jon**: Then I stay here." in texts(await talk.say("/story open log"))
     return read.story.id
 
 
@@ -122,7 +122,7 @@ async def test_of_a_line_that_a_model_refuses_no_other_one_waits(tmp_path: Path)
 
 
 def test_a_stretch_is_of_one_scene_of_the_log_and_not_long() -> None:
-    tale = told(*LINES, *[("3", "Jon", "x" * (STRETCH_CHARS // 2 - 1))] * 5)
+    tale = told(*LINES, *[("3", "Jon", "x" * (STRETCH_CHARS // 2 - 4))] * 5)
     tale.turn("I go on.", "It rains.")
     assert cut(tale.story) == [[0, 1, 2], [3, 4], [5, 6], [7, 8], [9]]
     assert cut(tale.story, 3) == [[7, 8], [9]]
