@@ -84,8 +84,8 @@ class Accounts:
             everybody=request.author.admin,
         )
         place, author = request.place, None if request.author.admin else request.author.id
-        here = (place.space, place.platform, place.channel, place.thread)
-        report = replace(report, conversation=await self._ledger.conversation(*here, author_id=author))
+        place_key = (place.space, place.platform, place.channel, place.thread)
+        report = replace(report, conversation=await self._ledger.conversation(*place_key, author_id=author))
         return as_markdown(report, self._settings, words(request.locale), request.author.id)
 
     async def report(self, space: str, author: str, *, days: int = RECENT, everybody: bool = False) -> Report:
@@ -152,9 +152,9 @@ def _conversation(conversation: Conversation, say: Words) -> str:
         "stored": spent.cache_write_tokens,
         "written": spent.output_tokens,
     }
-    told = {name: _figure(n, say) for name, n in figures.items()}
+    shown = {name: _figure(n, say) for name, n in figures.items()}
     title = harmless(conversation.title) or say("usage.untitled")
-    return say("usage.conversation", title=title, n=spent.calls, cost=_cost(spent, say), **told)
+    return say("usage.conversation", title=title, n=spent.calls, cost=_cost(spent, say), **shown)
 
 
 def _people(report: Report, say: Words, asker: str) -> str:

@@ -132,7 +132,7 @@ class App:
 
         house = self.house
         budget = Budget(house.ledger, self.config.budget)
-        made = Clips(
+        clips = Clips(
             house.speech,
             house.settings,
             budget,
@@ -142,8 +142,8 @@ class App:
             stands=self._stands,
             suffix=suffix,
         )
-        self._clips.append(made)
-        return made
+        self._clips.append(clips)
+        return clips
 
     async def _stands(self, request: Request) -> bool:
         """Whether the request is as it was: one that was withdrawn has no words any more, and no answer."""

@@ -74,7 +74,7 @@ class Incoming:
     async def _bring_one(
         self,
         run: Run,
-        kept: Path,
+        target: Path,
         name: str,
         file: File,
         kinds: Sequence[str],
@@ -93,7 +93,7 @@ class Incoming:
         if not file.path and (fetch is None or not file.url):
             raise Sorry("library.not_fetched")
         # Numbered, so that no name from outside becomes a path of ours.
-        path = kept.with_suffix(suffix)
+        path = target.with_suffix(suffix)
         try:
             await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
             if file.path:

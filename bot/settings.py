@@ -45,15 +45,15 @@ SPACES = 1_000
 class Settings:
     """Reads and writes settings, whose values the caller has checked. This process is the only one that writes."""
 
-    def __init__(self, kept: SettingsStore, config: Config) -> None:
-        self.kept = kept
+    def __init__(self, store: SettingsStore, config: Config) -> None:
+        self.store = store
         self._config = config
         self._remembered: OrderedDict[str, Sequence[SettingRow]] = OrderedDict()
         self._turn = asyncio.Lock()
 
     async def nearest(self, place: Place, person: str, name: str) -> list[SettingRow]:
         """The rows of this setting for this person in this place; the first, which is the nearest, holds."""
-        rows = await (self._of(place.space) if name in LATELY else self.kept.named(place.space, [name]))
+        rows = await (self._of(place.space) if name in LATELY else self.store.named(place.space, [name]))
         by_scope: dict[Scope, SettingRow] = {}
         for row in rows:
             if row.name == name and row.of == of(row.scope, place, person):
@@ -62,13 +62,13 @@ class Settings:
 
     async def set(self, place: Place, person: str, name: str, value: str, scope: Scope) -> None:
         async with self._turn:
-            await self.kept.set(place.space, name, value, person, scope, of(scope, place, person))
+            await self.store.set(place.space, name, value, person, scope, of(scope, place, person))
             self._remembered.pop(place.space, None)
 
     async def reset(self, place: Place, person: str, name: str, scope: Scope) -> bool:
         """Remove the setting of this scope; whether there was one."""
         async with self._turn:
-            was = await self.kept.reset(place.space, name, scope, of(scope, place, person))
+            was = await self.store.reset(place.space, name, scope, of(scope, place, person))
             self._remembered.pop(place.space, None)
             return was
 
@@ -95,8 +95,8 @@ class Settings:
 
     async def narrated(self, request: Request) -> bool:
         """Whether what is to be spoken is said aloud where the request comes from."""
-        found = await self.nearest(request.place, request.author.id, NARRATE)
-        return bool(found) and found[0].value == ON
+        settings = await self.nearest(request.place, request.author.id, NARRATE)
+        return bool(settings) and settings[0].value == ON
 
     async def roles(self, request: Request) -> dict[str, list[str]]:
         """The models that this place has chosen, by role, each in the format of bot.config.model_spec.
@@ -117,7 +117,7 @@ class Settings:
             return remembered
         async with self._turn:
             if space not in self._remembered:
-                self._remembered[space] = await self.kept.named(space, LATELY)
+                self._remembered[space] = await self.store.named(space, LATELY)
                 if len(self._remembered) > SPACES:
                     self._remembered.popitem(last=False)
             return self._remembered[space]

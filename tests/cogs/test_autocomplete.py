@@ -98,7 +98,7 @@ async def test_what_a_council_can_research_and_show_is_offered(table: Table) -> 
     research = await offered(table, "council ask", "research", "cultural_context,n")
     assert research == ["cultural_context,narrative_structure"]
     assert await offered(table, "council show", "what", "b") == ["ballots"], "nobody sits in it yet"
-    settings = table.world.app.house.settings.kept
+    settings = table.world.app.house.settings.store
     await settings.set(table.space, "council.members", '["demo:demo", "demo:demo"]', str(table.bia.id))
     assert await offered(table, "council show", "what", "ballots ") == ["ballots 1", "ballots 2"]
 

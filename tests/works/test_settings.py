@@ -219,7 +219,7 @@ async def test_a_value_that_will_not_do_gets_a_sentence_that_says_what_will(
 ) -> None:
     said = await ask("set", given, to=to, author=BIA)
     assert says in said
-    kept = await ask.app.house.settings.kept.named("local", [given.split()[0]])
+    kept = await ask.app.house.settings.store.named("local", [given.split()[0]])
     assert kept == []
 
 
@@ -256,7 +256,7 @@ async def test_times_are_shown_in_the_zone_that_holds(ask: Asker) -> None:
             f"UPDATE sessions SET updated_at = '2026-03-04 01:06:07' WHERE id = '{session.id}'"
         )
     await house.councils.begin(council("run-1", channel="here", kind="best", verdict="Yes."))
-    await house.settings.kept.set("local", "prompt.rag", "system: x", "ana")
+    await house.settings.store.set("local", "prompt.rag", "system: x", "ana")
     async with house.records.database.write() as connection:
         await connection.exec_driver_sql("UPDATE settings SET updated_at = '2026-03-04 01:06:07'")
 

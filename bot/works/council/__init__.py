@@ -117,7 +117,7 @@ def make(house: House, runs: Runs) -> Work:
 def _settings(house: House) -> Settings:
     from bot.works.council.settings import Settings
 
-    return Settings(house.settings.kept, house.models, house.config)
+    return Settings(house.settings.store, house.models, house.config)
 
 
 async def _research(house: House, typed: Typed) -> list[str]:

@@ -156,8 +156,8 @@ async def _lacks_files(event: Body, me: Me) -> bool:
         return user
 
     line = command_of(await text_without_mention(text_of(event, "text"), me.user, same_id)) or ""
-    said = line.lower().removeprefix("/").split()
-    return " ".join(said[:2]) in NAME_FILES or said[:1] == ["add"]
+    first_words = line.lower().removeprefix("/").split()
+    return " ".join(first_words[:2]) in NAME_FILES or first_words[:1] == ["add"]
 
 
 class Deletions:
