@@ -12,7 +12,7 @@ from bot.works.story.log import CHECKS, LENGTHS, MODES, RATINGS, VIEWS
 from bot.works.story.memory.config import RecallConfig
 
 if TYPE_CHECKING:
-    from bot.events import Request, Work
+    from bot.events import Place, Request, Work
     from bot.house import House
     from storage.stories import StoryRow
 
@@ -62,6 +62,7 @@ VERBS: tuple[Verb, ...] = (
             Option("cast", "verbs.option_cast", long=True),
             Option("mode", "verbs.option_mode", choices=MODES),
             *AGREED,
+            Option("together", "verbs.option_together", "flag"),
         ),
         form=("cast", "genre", "tone", "view", "length"),
     ),
@@ -261,6 +262,17 @@ VERBS: tuple[Verb, ...] = (
         options=AGREED,
         group="party",
     ),
+    Verb(
+        "story",
+        "zero",
+        "verbs.story_zero",
+        "/story zero A door in the sea",
+        ordered=True,
+        holds=True,
+        argument=Argument("text", "verbs.arg_zero", required=False, most=4_000),
+        options=(Option("step", "verbs.option_step"), Option("skip", "verbs.option_skip", "flag")),
+        group="party",
+    ),
     _party("join", "/story join"),
     _party("leave", "/story leave", Argument("who", "verbs.arg_leave", required=False)),
     _party("play", "/story play Mira", Argument("character", "verbs.arg_play")),
@@ -412,6 +424,7 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.story.remembering import Remembering
     from bot.works.story.rewording import Rewording
     from bot.works.story.safety import Safety
+    from bot.works.story.session_zero import SessionZero
     from bot.works.story.speaking import Speaking
     from bot.works.story.table import Table
     from bot.works.story.work import Stories
@@ -471,6 +484,7 @@ def make(house: House, runs: Runs) -> Work:
         Safety(logs, runs, adults, checks=checks),
         HandingOut(logs, adults),
         Party(logs, runs, house.records.schedules, settings),
+        SessionZero(logs, playing, house.records.sessions, adults),
     )
 
 
@@ -505,6 +519,12 @@ async def _open_to(house: House, typed: Typed) -> list[StoryRow]:
     return [row for row in rows if row.title]
 
 
+async def _plain(house: House, place: Place, author: str, text: str) -> str:
+    from bot.works.story.session_zero import is_open
+
+    return "zero" if await is_open(house.stories, place) else ""
+
+
 KIND = Kind(
     "story",
     VERBS,
@@ -532,5 +552,6 @@ KIND = Kind(
     ),
     suggests=("slack_home.prompt_story",),
     reworded="edited",
+    plain=_plain,
     sections={"story": StoryConfig, "recall": RecallConfig},
 )

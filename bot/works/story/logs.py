@@ -19,7 +19,7 @@ from bot.events import Place, Request, Sorry
 from bot.works.story.log import OF_ALL, Kind, Part, Story, cut_at, folded, lineage
 from storage.stories import BranchRow, Node, PlaceRow, Spot, Stories, StoryRow
 
-WRITTEN = ("start", "act", "say", "continue", "retry")
+WRITTEN = ("start", "zero", "act", "say", "continue", "retry")
 """The verbs that have the writer write."""
 KEPT = 64
 """Branches that stay folded."""

@@ -192,6 +192,8 @@ class Playing:
             return stale
         if request.verb == "continue" and mode_of(story, self.settings) == "vote":
             return await self._tally(request, played)
+        if story.settings.get("zero"):  # the table begins without the rest of its session zero
+            await self._logs.append(played, node(played.row.id, "begun", "set", {"zero": ""}))
         mode: Mode = "continue" if request.verb == "continue" else "say" if request.verb == "say" else "act"
         self._may(request, story)
         body: dict[str, Any] = {"mode": mode, "text": text, "name": request.author.name}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bot.works.story.remembering import Remembering
     from bot.works.story.rewording import Rewording
     from bot.works.story.safety import Safety
+    from bot.works.story.session_zero import SessionZero
     from bot.works.story.speaking import Speaking
     from bot.works.story.table import Table
     from bot.works.story.world import World
@@ -61,7 +62,9 @@ class Stories:
         safety: Safety,
         handing_out: HandingOut,
         party: Party,
+        session_zero: SessionZero,
     ) -> None:
+        self._session_zero = session_zero
         self._handing_out = handing_out
         self._party = party
         self._bringing = bringing
@@ -103,6 +106,7 @@ class Stories:
             "stopcard": self._safety.stopcard,
             "safety": self._safety.agree,
             **dict.fromkeys(("export", "share"), self._handing_out.run),
+            "zero": self._session_zero.run,
             **dict.fromkeys(("join", "leave", "play", "gm", "deadline", "whisper"), self._party.run),
             "whispered": self._party.whispered,
             "overdue": self._party.overdue,
@@ -111,6 +115,8 @@ class Stories:
             "reword": self._rewording.answered,
             **({"fork": self._table.apart} if run.request.options.get("thread") else {}),
         }
+        if verb == "start" and run.request.options.get("together"):
+            run_of["start"] = self._session_zero.run
         if verb == "cast" and run.request.options.get("write"):
             run_of["cast"] = self._speaking.invent
         elif verb == "chapter" and run.request.options.get("write"):

@@ -1,0 +1,233 @@
+"""Session zero: a table agrees on a story before it begins, one question a message.
+
+Anybody answers, with a button or in words, or skips the question. Where it stands is kept in the story's log, so that
+it goes on after a week, or a restart, as if nothing had been.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from bot.events import Changed, Choice, Choices, Event, Place, Request, Run, Sorry, Stage, Text
+from bot.place_session import session_for, title_of
+from bot.words import Words, words
+from bot.works.story import cast
+from bot.works.story.log import MODES, RATINGS, Kind, Story
+from bot.works.story.logs import Logs, Played, node, spot
+from bot.works.story.playing import people
+from bot.works.story.safety import AGREED_CHARS, NOTHING, agreed_lines, check_rating
+from bot.works.story.taken import Taken
+
+if TYPE_CHECKING:
+    from bot.works.story.playing import Playing
+    from bot.works.story.safety import Adults
+    from storage.sessions import Sessions
+    from storage.stories import Node, Stories
+
+STEPS: Final = ("premise", "tone", "rating", "lines", "veils", "cast", "mode")
+BEGIN: Final = "begin"
+"""The step behind the last question."""
+SKIP: Final = ("skip", "pular", "pula", *NOTHING)
+YES: Final = ("yes", "y", "ok", "go", "begin", "start", "sim", "s", "vamos", "começa", "começar", "pode")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The question that comes `next`; of the one before the step, the run that shows it, and what was said to it.
+
+    `act` is the turn that begins the story, "" while there is none; the story was told up to the node `at` then.
+    """
+
+    story: str
+    branch: str
+    next: str
+    before: str = ""
+    shown_by: str = ""
+    said: str = ""
+    act: str = ""
+    at: int = 0
+
+
+class SessionZero:
+    def __init__(self, logs: Logs, playing: Playing, sessions: Sessions, adults: Adults) -> None:
+        self._logs = logs
+        self._playing = playing
+        self._sessions = sessions
+        self._adults = adults
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        now = await run.step("zero", lambda: self._progress(request, say), Progress)
+        if now.shown_by and now.shown_by != run.id:
+            text = f"{say(f'story.zero_{now.before}')}\n\n{now.said}".strip()
+            title = say("story.zero", n=_number(now.before), of=len(STEPS))
+            yield Changed(now.shown_by, f"zero-{now.before}", title, (Text(text),), in_place=True)
+        if now.act:
+            taken = await run.step("turn", lambda: self._begun(request, now), Taken)
+            async with aclosing(self._playing.scene(run, taken, say)) as events:
+                async for event in events:
+                    yield event
+            return
+        yield Stage(f"zero-{now.next}", say("story.zero", n=_number(now.next), of=len(STEPS)))
+        if now.next == BEGIN:
+            story = await self._logs.story(request.place.space, now.story, now.branch)
+            yield Text("\n".join([*_summary(story, say), "", say("story.zero_begin")]).strip())
+        else:
+            yield Text(say(f"story.zero_{now.next}"))
+        yield Choices("", _ways(now.next, say))
+
+    async def _begun(self, request: Request, now: Progress) -> Taken:
+        row = await self._logs.stories.story(request.place.space, now.story)
+        if row is None:
+            raise Sorry("story.none_here")
+        story = await self._logs.story(request.place.space, now.story, now.branch, now.at)
+        return await self._playing.taken(request, Played(row, now.branch, story), now.act, now.at)
+
+    async def _progress(self, request: Request, say: Words) -> Progress:
+        """Begin, or take the answer in. Raises Sorry."""
+        played = await self._logs.here(request.place, request.id)
+        step = str(request.options.get("step") or "")
+        if played is None or played.story.path or not played.story.settings.get("zero"):
+            if step:
+                raise Sorry("story.zero_over")
+            return await self._new(request)
+        await check_rating(played.story, request, self._adults)
+        story, text = played.story, request.text.strip()
+        now, shown_by = str(story.settings["zero"]), str(story.settings.get("zero_run") or "")
+        if step and step != now:  # a button of a question that was answered
+            raise Sorry("story.zero_answered")
+        nodes: list[Node] = []
+        skips = bool(request.options.get("skip")) or (now != BEGIN and text.casefold() in SKIP)
+        if now == BEGIN:
+            if step or text.casefold() in YES:
+                return await self._open(request, played, shown_by)
+            following, said = BEGIN, ""
+        elif skips or text:
+            nodes = [] if skips else await self._answer(request, now, text, say)
+            given = {one for part in nodes for one in _given(part)}
+            following = _next(story, now, given)
+            said = f"✓ {text if text and not skips else say('story.zero_skipped')}"
+        else:  # it is asked again, as after a week
+            following, said = now, ""
+        where = {"zero": following, "zero_run": request.id}
+        await self._logs.append(
+            played, *nodes, node(request.id, "zero", "set", where, author=request.author.id)
+        )
+        return Progress(played.row.id, played.branch, following, now, shown_by, said)
+
+    async def _new(self, request: Request) -> Progress:
+        """A story of which nothing has been told: what the request says of it is not asked."""
+        say, premise, space = words(request.locale), request.text.strip(), request.place.space
+        nodes: list[Node] = []
+        options = {name: str(value) for name, value in request.options.items() if isinstance(value, str)}
+        for step, given in (("premise", premise), *((name, options.get(name, "")) for name in STEPS[1:])):
+            if given.strip():
+                nodes += await self._answer(request, step, given.strip(), say)
+        title = title_of(options.get("title") or premise or say("story.zero_untitled"))
+        await session_for(self._sessions, request, title, over=True)
+        await self._logs.stories.create(spot(request.place), request.id, title, request.author.id)
+        row = await self._logs.stories.story(space, request.id)
+        assert row is not None, "it was made just now"
+        following = _next(Story(), "", {one for part in nodes for one in _given(part)})
+        rest = {name: options[name] for name in ("genre", "view", "length") if options.get(name)}
+        where = {"zero": following, "zero_run": request.id, "gm": request.author.id, **rest}
+        kept = node(request.id, "zero", "set", where, author=request.author.id)
+        await self._logs.append(Played(row, row.id, Story()), *nodes, kept)
+        return Progress(row.id, row.id, following)
+
+    async def _answer(self, request: Request, step: str, text: str, say: Words) -> list[Node]:
+        """What the log gets of an answer. Raises Sorry for one that says nothing, or too much."""
+        author, limits = request.author.id, self._playing.settings
+        if step == "premise":
+            if len(text) > limits.premise_chars:
+                raise Sorry("story.long_premise", length=len(text), limit=limits.premise_chars)
+            body = {"premise": text, "title": title_of(text)}
+            return [node(request.id, step, "set", body, author=author)]
+        if len(text) > AGREED_CHARS:
+            raise Sorry("story.long_agreement", length=len(text), limit=AGREED_CHARS)
+        if step == "cast":
+            return [
+                node(request.id, f"cast-{n}", "cast", {"name": name, "sheet": sheet}, author=author)
+                for n, (name, sheet) in enumerate(people(text)[: cast.CAST])
+            ]
+        if step in ("rating", "mode"):
+            text = _one_of(text, step, say)
+        if step == "rating":
+            await check_rating(Story(settings={"rating": text}), request, self._adults)
+        kind: Kind = "safety" if step in ("rating", "lines", "veils") else "set"
+        return [node(request.id, step, kind, {step: text}, author=author)]
+
+    async def _open(self, request: Request, played: Played, shown_by: str) -> Progress:
+        who, row = request.author, played.row
+        # By an id that `is_open` knows; it is this run's, which a crash has do all of it again.
+        begun = replace(node(row.id, "begun", "set", {"zero": ""}, author=who.id), run_id=request.id)
+        opening = {"mode": "open", "text": "", "name": who.name}
+        act = node(request.id, "act", "act", opening, author=who.id)
+        at = await self._logs.append(played, begun, act)
+        return Progress(row.id, played.branch, BEGIN, BEGIN, shown_by, "", act.id, at)
+
+
+async def is_open(stories: Stories, place: Place) -> bool:
+    """Whether the table there is in its session zero: then what is written answers it."""
+    found = await stories.played(spot(place))
+    if found is None:
+        return False
+    space, id = place.space, found[0].id
+    return await stories.node(space, f"{id}/zero") is not None and (
+        await stories.node(space, f"{id}/begun") is None
+    )
+
+
+def _given(part: Node) -> set[str]:
+    """The steps that a node answers."""
+    return {"cast"} if part.kind == "cast" else set(json.loads(part.body))
+
+
+def _next(story: Story, step: str, given: set[str]) -> str:
+    """The first step behind this one to which nobody has said anything yet."""
+    known = {*given, *(name for name, value in story.settings.items() if value)}
+    known |= {"cast"} if story.cast else set()
+    later = STEPS[STEPS.index(step) + 1 :] if step else STEPS
+    return next((one for one in later if one not in known), BEGIN)
+
+
+def _number(step: str) -> int:
+    return STEPS.index(step) + 1 if step in STEPS else len(STEPS)
+
+
+def _one_of(text: str, step: str, say: Words) -> str:
+    """A rating or a mode, by its own name or as people read it. Raises Sorry."""
+    known = RATINGS if step == "rating" else MODES
+    named = {say(f"names.{step}_{one.replace('-', '_')}").casefold(): one for one in known}
+    wanted = "-".join(text.casefold().split())
+    if found := named.get(wanted) or named.get(text.casefold()) or (wanted if wanted in known else ""):
+        return found
+    raise Sorry("story.zero_one_of", names=", ".join(named))
+
+
+def _ways(step: str, say: Words) -> tuple[Choice, ...]:
+    if step == BEGIN:
+        return (Choice(say("story.zero_button_begin"), f"/story zero --step {BEGIN}"),)
+    line, known = f"/story zero --step {step}", dict[str, str]()
+    if step == "tone":
+        known = {one: one for one in say("story.zero_tones").split("|")}
+    elif step in ("rating", "mode"):
+        names = RATINGS if step == "rating" else MODES
+        known = {say(f"names.{step}_{one.replace('-', '_')}"): one for one in names}
+    choices = [Choice(label, f"{line} -- {value}") for label, value in known.items()]
+    if step not in ("rating", "mode"):
+        choices.append(Choice(say("story.button_own_words"), line, say(f"story.zero_{step}")))
+    return (*choices, Choice(say("story.zero_skip"), f"{line} --skip"))
+
+
+def _summary(story: Story, say: Words) -> list[str]:
+    told = [
+        f"**{say(f'story.about_{name}')}:** {story.settings[name]}"
+        for name in ("premise", "tone", "mode")
+        if story.settings.get(name)
+    ]
+    return [*told, *agreed_lines(story, say), *([cast.lines(story, say)] if story.cast else [])]
