@@ -462,9 +462,11 @@ class Answer:
         """The scenes that come nearest, in their own words."""
         one, say = self._snapshot, self._say
         yield Status(say("script.searching"))
-        cosines = await self._like(one.question)
-        ranked = partial(self._search.ranked, one.question, QUOTED, cosines=cosines)
+        ranked = partial(self._search.ranked, one.question, QUOTED)
         found = [scene for _, scene in await asyncio.to_thread(ranked)]
+        if found and (cosines := await self._like(one.question)) is not None:
+            # Some scene is always the likest: where no word of the question is said, none is quoted.
+            found = [scene for _, scene in await asyncio.to_thread(ranked, cosines=cosines)]
         if one.scene and scene_named(one.question):
             meant = self._script.scenes[one.scene - 1]
             found = [meant, *(scene for scene in found if scene is not meant)][:QUOTED]

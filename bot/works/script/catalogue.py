@@ -22,6 +22,7 @@ from storage.scripts import VISIBILITIES, Reader, ScriptRow, Visibility
 
 if TYPE_CHECKING:
     from bot.readers.screenplay.elements import Screenplay
+    from bot.works.script.likeness import SceneVectors
     from storage.scripts import Scripts
 
 KEPT: Final = 8
@@ -48,11 +49,15 @@ def body_of(screenplay: Screenplay) -> str:
 
 
 class Reading:
-    """A script as the run `run` has taken it in; its search and its words to check quotations by, made when needed."""
+    """A script as the run `run` has taken it in; its search and its words to check quotations by, made when needed.
+
+    `vectors`, by their embedder, are there once all have been made (`likeness`).
+    """
 
     def __init__(self, run: str, script: Script) -> None:
         self.run = run
         self.script = script
+        self.vectors: dict[str, SceneVectors] = {}
 
     @cached_property
     def search(self) -> SceneSearch:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Sorry
@@ -54,22 +54,28 @@ class Likeness:
         without = await self._without(asked, id, reading, embedder)
         for first in range(0, len(without), AT_ONCE):
             some = without[first : first + AT_ONCE]
-            made = await asyncio.to_thread(_made, embedder, some)
-            await self._rows.keep_vectors(asked.space, id, embedder.name, made)
+            vectors = await asyncio.to_thread(made, embedder, some)
+            await self._rows.keep_vectors(asked.space, id, embedder.name, vectors)
         if without:
             contents = [scene.content for scene in reading.script.scenes]
             await self._rows.drop_vectors(asked.space, id, embedder.name, contents)
 
     async def of(self, asked: Reader, id: str, reading: Reading, query: str) -> Floats | None:
-        """(scenes,): the query's cosine with each scene's nearest piece, 0 where there is none that can be judged; None
-        where nobody votes."""
+        """(scenes,): the query's cosine with each scene's nearest piece, 0 where it has no vectors; None where nobody
+        votes."""
         try:
             if (embedder := await self._embedder(reading, query)) is None:
                 return None
-            kept = await self._rows.vectors(asked, id, embedder.name)
-            if not kept:
-                return None
-            return await asyncio.to_thread(_cosines, embedder, reading.script.scenes, kept, query)
+            vectors = reading.vectors.get(embedder.name)
+            query_vector = await asyncio.to_thread(embedder.query, query)
+            if vectors is None:
+                kept = await self._rows.vectors(asked, id, embedder.name)
+                vectors = await asyncio.to_thread(
+                    SceneVectors, reading.script.scenes, kept, query_vector.size
+                )
+                if vectors.whole:
+                    reading.vectors[embedder.name] = vectors
+            return vectors.cosines(query_vector)
         except Sorry as sorry:
             _log.warning("a script is searched by its words alone: %s", sorry)
             return None
@@ -88,15 +94,15 @@ class Likeness:
         return [scene for content, scene in scenes.items() if content not in kept]
 
 
-def _pieces(scene: Scene) -> list[str]:
+def pieces(scene: Scene) -> list[str]:
     """A scene's words in pieces of whole lines, each behind the heading."""
-    pieces: list[str] = []
+    parts: list[str] = []
     for line in _short_lines(scene):
-        if pieces and len(pieces[-1]) + len(line) < PIECE_CHARS:
-            pieces[-1] += f"\n{line}"
+        if parts and len(parts[-1]) + len(line) < PIECE_CHARS:
+            parts[-1] += f"\n{line}"
         else:
-            pieces.append(f"{scene.heading.text}\n{line}" if pieces else line)
-    return pieces[:PIECES]
+            parts.append(f"{scene.heading.text}\n{line}" if parts else line)
+    return parts[:PIECES]
 
 
 def _short_lines(scene: Scene) -> Iterator[str]:
@@ -104,28 +110,44 @@ def _short_lines(scene: Scene) -> Iterator[str]:
         yield from (line[at : at + PIECE_CHARS] for at in range(0, max(1, len(line)), PIECE_CHARS))
 
 
-def _made(embedder: Embedder, scenes: Sequence[Scene]) -> dict[str, bytes]:
+def made(embedder: Embedder, scenes: Sequence[Scene]) -> dict[str, bytes]:
     """Vectors by content, as half-precision numbers; blocking."""
     import numpy as np
 
-    pieces = [_pieces(scene) for scene in scenes]
-    vectors = embedder.passages([piece for some in pieces for piece in some])
-    made, at = {}, 0
-    for scene, some in zip(scenes, pieces, strict=True):
-        made[scene.content] = vectors[at : at + len(some)].astype(np.float16).tobytes()
+    parts = [pieces(scene) for scene in scenes]
+    vectors = embedder.passages([piece for some in parts for piece in some])
+    packed, at = {}, 0
+    for scene, some in zip(scenes, parts, strict=True):
+        packed[scene.content] = vectors[at : at + len(some)].astype(np.float16).tobytes()
         at += len(some)
-    return made
+    return packed
 
 
-def _cosines(embedder: Embedder, scenes: Sequence[Scene], kept: dict[str, bytes], query: str) -> Floats:
-    """Blocking."""
-    import numpy as np
+class SceneVectors:
+    """The vectors of a script's scenes, as they are kept by content; `whole` where no scene lacks them."""
 
-    asked = embedder.query(query)
-    found = np.zeros(len(scenes), dtype=np.float32)
-    for at, scene in enumerate(scenes):
-        rows = np.frombuffer(kept.get(scene.content, b""), dtype=np.float16)
-        if rows.size and rows.size % asked.size == 0:
-            found[at] = max(0.0, float((rows.reshape(-1, asked.size).astype(np.float32) @ asked).max()))
-    least = embedder.likeness.even if embedder.likeness is not None else 0.0
-    return np.where(found >= least, found, np.float32(0))
+    def __init__(self, scenes: Sequence[Scene], kept: Mapping[str, bytes], dimensions: int) -> None:
+        """Blocking. What is kept of other dimensions does not count."""
+        import numpy as np
+
+        rows, self._starts, self._places, at = [], list[int](), list[int](), 0
+        for place, scene in enumerate(scenes):
+            some = np.frombuffer(kept.get(scene.content, b""), dtype=np.float16)
+            if some.size and some.size % dimensions == 0:
+                rows.append(some.reshape(-1, dimensions).astype(np.float32))
+                self._starts.append(at)
+                self._places.append(place)
+                at += len(rows[-1])
+        self._rows = np.concatenate(rows) if rows else np.zeros((0, dimensions), dtype=np.float32)
+        self._scenes = len(scenes)
+        self.whole = len(rows) == len(scenes)
+
+    def cosines(self, query: Floats) -> Floats:
+        """(scenes,): a query's with each scene's nearest piece, 0 for a scene without vectors; of unit vectors."""
+        import numpy as np
+
+        found = np.zeros(self._scenes, dtype=np.float32)
+        if self._places:
+            nearest = np.maximum.reduceat(self._rows @ query, self._starts)
+            found[self._places] = np.maximum(nearest, 0)
+        return found
