@@ -16,6 +16,8 @@ from bot.works.story.log import Story
 NAME_CHARS: Final = 80
 SHEET_CHARS: Final = 4_000
 STYLE_CHARS: Final = 1_000
+SHOWN_CHARS: Final = 1_000
+"""Of who somebody is, where the cast is listed."""
 CAST: Final = 40
 PICTURE_CHARS: Final = 2_000
 """Of an address; Discord and Slack take little more."""
@@ -108,6 +110,7 @@ def lines(story: Story, say: Words) -> str:
     found = []
     for name, sheet in story.cast.items():
         about = str(sheet.get("about") or "")
+        about = about if len(about) <= SHOWN_CHARS else f"{about[:SHOWN_CHARS].rstrip()}…"
         player = f" ({say('story.played_by', name=str(sheet['player']))})" if sheet.get("player") else ""
         muted = f" ({say('story.is_muted')})" if sheet.get("muted") else ""
         found.append(f"- **{name}**{player}{muted}{': ' + about if about else ''}")

@@ -267,10 +267,14 @@ class Table:
         await self._logs.append(
             played, node(request.id, "flip", "flip", body, turn=turn.id, author=request.author.id)
         )
+        values: dict[str, str | int] = {"at": wanted + 1, "count": len(versions), "n": number}
         shown = await self._shown(request, played.story, turn)
+        if shown is not None and not shown.run:  # it was imported: no message shows it
+            text = f"{scene.text}\n\n{say('story.flipped', **values)}"
+            return Done(text=text, choices=_flips(wanted + 1, len(versions)))
         if shown is not None:
             shown = replace(shown, text=scene.text, choices=list(scene.choices))
-        return Done("story.flipped", {"at": wanted + 1, "count": len(versions), "n": number}, scene=shown)
+        return Done("story.flipped", values, scene=shown)
 
     async def _edit(self, request: Request, say: Words) -> Done:
         """A version of the last scene in a person's own words."""
@@ -612,10 +616,18 @@ class Table:
         await check_rating(await self._logs.story(request.place.space, row.id, row.id), request, self._adults)
         await session_for(self._sessions, request, _title(row, say), over=True)
         taken_from = await self._play(request, row.id, row.id)
-        return Done("story.nothing_yet", title=_title(row, say), taken_from=taken_from)
+        head = (await self._logs.story(request.place.space, row.id, row.id)).head
+        ways = list[list[str]]()
+        if head is not None and head.scene is not None and not head.shown_by and len(head.versions) > 1:
+            ways = _flips(head.versions.index(head.scene) + 1, len(head.versions))
+        return Done("story.nothing_yet", title=_title(row, say), taken_from=taken_from, choices=ways)
 
     async def _ooc(self, request: Request, say: Words) -> Done:
         return Done("story.talk")
+
+
+def _flips(at: int, count: int) -> list[list[str]]:
+    return [[f"◀ {at}/{count}", "/story flip back"], [f"{at}/{count} ▶", "/story flip next"]]
 
 
 def _title(row: StoryRow, say: Words) -> str:

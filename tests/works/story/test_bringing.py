@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.promises.talk import Talk
 from tests.works.story.exchange.test_card import BAD, V2, V3, WORLD, a_png, b64
 from tests.works.story.exchange.test_chat import CHAT, lines
@@ -28,8 +30,12 @@ async def test_a_card_begins_a_story_with_its_greetings_as_versions(tmp_path: Pa
         events = await talk.say(f"/story import {card}")
         assert "3 greetings as versions of its first scene and 1 entry of lore" in texts(events)
         [way] = choices(events)
-        assert "You are late." in texts(await talk.say(way["command"]))
-        await talk.say("/story flip next")
+        opened = await talk.say(way["command"])
+        assert "You are late." in texts(opened)
+        assert [choice["command"] for choice in choices(opened)] == ["/story flip back", "/story flip next"]
+        flipped = await talk.say("/story flip next")
+        assert "The door is open" in texts(flipped)
+        assert "Version 2 of 3" in texts(flipped)
         await talk.say("I light the lamp with oil.")
         told = str(writer.scenes[-1])
         assert "is a diver who fears the dark" in told
@@ -45,6 +51,7 @@ async def test_a_character_and_lore_come_into_the_story_that_is_played(tmp_path:
     async with playing(tmp_path, writer) as talk:
         world = put(tmp_path, "world.json", WORLD)
         assert "no story is played here" in str(await talk.say(f"/story import {world}"))
+        assert "This is no thread whose messages I can read." in str(await talk.say("/story history"))
         await talk.say(START)
         card = put(tmp_path, "mira.json", V2)
         assert "Mira has joined the cast, with 1 entry of lore" in await brought(talk, card)
@@ -58,6 +65,7 @@ async def test_a_character_and_lore_come_into_the_story_that_is_played(tmp_path:
         assert "This is what was written as number 1." in last(writer.scenes[-1]) + str(writer.scenes[-1])
 
 
+@pytest.mark.slow
 async def test_a_chat_and_a_story_become_stories_of_their_own(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
@@ -77,6 +85,7 @@ async def test_a_chat_and_a_story_become_stories_of_their_own(tmp_path: Path) ->
         assert {row.offered for row in stories} == {False}
 
 
+@pytest.mark.slow
 async def test_bad_files_are_named_and_the_good_ones_come_in(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         bad = [
@@ -92,8 +101,3 @@ async def test_bad_files_are_named_and_the_good_ones_come_in(tmp_path: Path) -> 
             assert name in shown
         assert "“beach” is taken in" in texts(events)
         assert "5 of 6 files" in shown
-
-
-async def test_a_terminal_has_no_thread_to_make_a_story_of(tmp_path: Path) -> None:
-    async with playing(tmp_path, Writer()) as talk:
-        assert "This is no thread whose messages I can read." in str(await talk.say("/story history"))
