@@ -131,7 +131,7 @@ async def table(
     app = await open_scripted(data, scripts, recorder, config)
     app.attach(Platform("discord", recorder.view))
     await app.start()
-    env = simcord.Env(Client(app, config), shard_count=1)
+    env = simcord.Env(Client(app, config), shard_count=1, settle_timeout=60)
     try:
         await env.start()
         yield Table(env, app, config, recorder)
