@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-" + "promise" * 6
 NAMES = ("fake", "second", "third")
 PATIENCE_S = 90.0
-QUICK = Timeouts(connect=5, first=1.5, idle=1.2, total=15)
+QUICK = Timeouts(connect=5, first=3, idle=2.5, total=15)
 
 BOOK = """# The Keeper's Handbook
 
