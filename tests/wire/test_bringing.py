@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.kill.instants import ALL
 from tests.wire.conftest import Take
 from tests.wire.stories import ANA, BIA
 from tests.works.story.exchange.test_card import V3, a_png, b64
@@ -64,7 +65,10 @@ async def test_a_card_that_is_attached_becomes_a_story(platform: str, take: Take
     d.check()
 
 
-@pytest.mark.parametrize("platform", ["discord", "slack"])
+@pytest.mark.parametrize(
+    "platform",
+    ["discord", pytest.param("slack", marks=pytest.mark.skipif(not ALL, reason="make test-kill has it"))],
+)
 async def test_a_chat_that_a_kill_9_cuts_off_is_one_story(platform: str, take: Take, tmp_path: Path) -> None:
     d = await take(platform)
     runs, stories = len(d.states()), count(d, "stories")
