@@ -23,6 +23,8 @@ WRITTEN = ("start", "zero", "act", "say", "continue", "retry")
 """The verbs that have the writer write."""
 KEPT = 64
 """Branches that stay folded."""
+PAST, PAST_TURNS = 8, 200_000
+"""Branches as they stood earlier that stay folded, and their turns: one turn's run asks for the same several times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class Logs:
     def __init__(self, stories: Stories) -> None:
         self.stories = stories
         self._folded: OrderedDict[tuple[str, str], _Folded] = OrderedDict()
+        self._past: OrderedDict[tuple[str, str, int, int], Story] = OrderedDict()
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self.writing: dict[str, set[str]] = {}
         """By the turn whose scene is being written: the runs that do."""
@@ -117,9 +120,17 @@ class Logs:
         """
         async with self._turns.setdefault((space, branch), asyncio.Lock()):
             known = await self._current(space, story, branch)
-        return (
-            known.story if at is None or known.story.seq == at else await self._anew(space, story, branch, at)
-        )
+        if at is None or known.story.seq == at:
+            return known.story
+        key = (space, branch, at, known.withdrawn)  # what was withdrawn since is told no more
+        if (past := self._past.get(key)) is None:
+            past = self._past[key] = await self._anew(space, story, branch, at)
+        self._past.move_to_end(key)
+        while len(self._past) > 1 and (
+            len(self._past) > PAST or sum(len(one.turns) for one in self._past.values()) > PAST_TURNS
+        ):
+            self._past.popitem(last=False)
+        return past
 
     async def _current(self, space: str, story: str, branch: str) -> _Folded:
         known = self._folded.pop((space, branch), None)

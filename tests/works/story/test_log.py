@@ -14,13 +14,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from sqlalchemy import text
 
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.events import Place
 from bot.retrieval.embedding import Embedding
 from bot.works.story.log import Story
-from bot.works.story.logs import Logs, Played, node, spot
+from bot.works.story.logs import PAST, Logs, Played, node, spot
 from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory, Recalled
 from bot.works.story.memory.ranking import Query
@@ -305,3 +306,28 @@ async def test_what_is_appended_twice_is_there_once_and_what_was_withdrawn_stays
         await stories.append("another", "story", "story", [act])
     assert await stories.nodes("another", "story", [("story", None)]) == []
     await db.close()
+
+
+async def test_how_a_branch_stood_is_read_once_until_words_are_withdrawn() -> None:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    try:
+        stories = Stories(db)
+        logs = Logs(stories)
+        await stories.create(spot(HERE), "story", "A story", "ana")
+        for run in ("one", "two"):
+            act = node(run, "act", "act", {"mode": "act", "text": f"I knock, {run}."}, author="ana")
+            seq = await stories.append("local", "story", "story", [act])
+        then = await logs.story("local", "story", "story", seq - 1)
+        assert shown(then) == [("I knock, one.", "")]
+        assert await logs.story("local", "story", "story", seq - 1) is then
+        async with db.write() as connection:
+            await connection.execute(text("UPDATE story_nodes SET body = '' WHERE run_id = 'one'"))
+        assert shown(await logs.story("local", "story", "story", seq - 1)) == [("", "")]
+        for number in range(20):
+            await stories.append(
+                "local", "story", "story", [node(f"run{number}", "act", "act", {"mode": "act"})]
+            )
+            await logs.story("local", "story", "story", seq + number)
+        assert len(logs._past) <= PAST
+    finally:
+        await db.close()
