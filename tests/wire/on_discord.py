@@ -145,7 +145,8 @@ class OnDiscord:
         row = next(row for row in commands.TABLE if row.path == verb)
         field = row.argument.name if row.argument is not None else "question"
         values: dict[str, Any] = {field: question, **options}
-        asked = await self.discord.slash(self.people[who], channel, verb, **values)
+        grouped = f"{row.group} {row.name}" if row.group else verb  # as Discord groups them
+        asked = await self.discord.slash(self.people[who], channel, grouped, **values)
         return self.talk(asked, channel)
 
     async def command(

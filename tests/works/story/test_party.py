@@ -72,6 +72,7 @@ async def test_the_game_master_skips_the_absent_and_hands_over(tmp_path: Path) -
         assert "Only the game master" in await told(talk, "mode", "gm", who="ana")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "said"),
     [("90 minutes", "90 minutes"), ("12 h", "12 hours"), ("2 dias", "2 days"), ("off", "as long as")],
@@ -131,6 +132,7 @@ async def test_a_turn_that_takes_too_long_is_passed_on_after_a_restart_too(tmp_p
         assert len(await log(talk, "set")) == count, "what was waited for has come meanwhile"
 
 
+@pytest.mark.slow
 async def test_what_was_missed_is_told_since_ones_last_turn(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
@@ -144,7 +146,10 @@ async def test_what_was_missed_is_told_since_ones_last_turn(tmp_path: Path) -> N
         assert "You have missed nothing" in await told(talk, "missed", who="ana")
 
 
-@pytest.mark.parametrize(("locale", "said"), [("en", "A whisper for Bia"), ("pt-BR", "Um cochicho para Bia")])
+@pytest.mark.parametrize(
+    ("locale", "said"),
+    [("en", "A whisper for Bia"), pytest.param("pt-BR", "Um cochicho para Bia", marks=pytest.mark.slow)],
+)
 async def test_a_whisper_is_for_two_people_alone(tmp_path: Path, locale: str, said: str) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
@@ -176,6 +181,7 @@ async def test_a_whisper_is_for_two_people_alone(tmp_path: Path, locale: str, sa
         assert json.loads((await log(talk, "whisper"))[0].body)["text"] == SECRET
 
 
+@pytest.mark.slow
 async def test_a_whisper_that_nobody_would_hear_is_refused_in_a_sentence(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await begin(talk, mode="free")

@@ -62,6 +62,7 @@ async def exported_now(talk: Talk) -> str:
     return exported(*found)
 
 
+@pytest.mark.slow
 async def test_the_writer_is_told_what_the_table_has_agreed_on(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
@@ -84,7 +85,10 @@ async def test_the_writer_is_told_what_the_table_has_agreed_on(tmp_path: Path) -
         assert "at most 1000" in str(await talk.say(f"/story safety --lines {'x' * 1_001}"))
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "may go beyond"), ("pt-BR", "pode ir além")])
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "may go beyond"), pytest.param("pt-BR", "pode ir além", marks=pytest.mark.slow)],
+)
 async def test_what_goes_beyond_the_agreement_is_flagged_under_its_scene(
     tmp_path: Path, language: str, said: str
 ) -> None:
@@ -103,6 +107,7 @@ async def test_what_goes_beyond_the_agreement_is_flagged_under_its_scene(
         assert any(one["event"] == "changed" and said not in str(one) for one in talk.events[-6:])
 
 
+@pytest.mark.slow
 async def test_without_an_agreement_nothing_goes_beyond_it(tmp_path: Path) -> None:
     service = Service()
     async with looking(tmp_path / "data", service) as talk:
@@ -193,6 +198,7 @@ async def test_a_scene_is_taken_out_while_it_is_written(tmp_path: Path) -> None:
         assert "2 scenes" in texts(await talk.say("/story show"))
 
 
+@pytest.mark.slow
 async def test_another_version_is_stopped_as_well(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
@@ -209,6 +215,7 @@ async def test_another_version_is_stopped_as_well(tmp_path: Path) -> None:
         assert "come out" not in str(talk.events), "nothing more of it was shown"
 
 
+@pytest.mark.slow
 async def test_the_first_scene_is_taken_out_and_told_anew(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
@@ -220,6 +227,7 @@ async def test_the_first_scene_is_taken_out_and_told_anew(tmp_path: Path) -> Non
         assert "number 1" not in whole(writer.scenes[-1])
 
 
+@pytest.mark.slow
 async def test_what_is_no_scene_cannot_be_taken_out(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
         assert "No story is played here" in str(await talk.say("/story stopcard"))
@@ -233,6 +241,7 @@ async def test_what_is_no_scene_cannot_be_taken_out(tmp_path: Path) -> None:
         assert len(await log(talk, "stopcard")) == 0
 
 
+@pytest.mark.slow
 async def test_mature_stories_are_told_among_adults_alone(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
@@ -253,7 +262,10 @@ async def test_mature_stories_are_told_among_adults_alone(tmp_path: Path) -> Non
         assert len(writer.scenes) == count
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "nobody's fault"), ("pt-BR", "culpa de ninguém")])
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "nobody's fault"), pytest.param("pt-BR", "culpa de ninguém", marks=pytest.mark.slow)],
+)
 async def test_a_refusal_is_told_with_ways_on(tmp_path: Path, language: str, said: str) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:

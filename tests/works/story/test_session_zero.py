@@ -11,6 +11,7 @@ from tests.works.story.test_playing import Writer, choices, last, playing, texts
 from tests.works.story.test_safety import asks, whole
 
 
+@pytest.mark.slow
 async def test_a_table_agrees_on_a_story_with_a_restart_in_between(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
@@ -57,6 +58,7 @@ async def test_a_table_agrees_on_a_story_with_a_restart_in_between(tmp_path: Pat
         assert "2 scenes" in texts(await talk.say("/story show"))
 
 
+@pytest.mark.slow
 async def test_all_can_be_skipped_and_what_is_said_at_once_is_not_asked(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
@@ -73,6 +75,7 @@ async def test_all_can_be_skipped_and_what_is_said_at_once_is_not_asked(tmp_path
         assert "lines: clowns" in whole(writer.scenes[-1])
 
 
+@pytest.mark.slow
 async def test_a_turn_begins_the_story_at_once(tmp_path: Path) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
@@ -82,7 +85,10 @@ async def test_a_turn_begins_the_story_at_once(tmp_path: Path) -> None:
         assert "I go in." in last(writer.scenes[-1])
 
 
-@pytest.mark.parametrize(("locale", "said"), [("en", "marked for adults"), ("pt-BR", "marcado para adultos")])
+@pytest.mark.parametrize(
+    ("locale", "said"),
+    [("en", "marked for adults"), pytest.param("pt-BR", "marcado para adultos", marks=pytest.mark.slow)],
+)
 async def test_what_cannot_be_is_refused_at_its_question(tmp_path: Path, locale: str, said: str) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await talk.say("/help")
