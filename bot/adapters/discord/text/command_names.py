@@ -11,7 +11,7 @@ from functools import cache
 
 from bot.adapters.discord.received.commands import FILES, Slot, path_of, slots, texts, wants_text
 from bot.command_line import parse
-from bot.commands import HELP, TABLE, WORKS
+from bot.commands import HELP, TABLE
 from bot.verb import Verb
 from bot.words import LOCALES, Words, name_of, words
 
@@ -69,42 +69,39 @@ def _names(locale: str) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def help_text(say: Words, topic: str = "") -> str:
-    """Markdown: all works, the commands of one work, or one command with its options and an example."""
+    """Markdown: all works, the commands of one group, or one command with its options and an example.
+
+    Under a work's own name its other groups have a line each: all of the story's commands are too long for a message.
+    """
     path = " ".join(topic.strip().lstrip("/").lower().split())
-    works = [work for work in WORKS if path in _groups(say, work)]
+    groups = {row.group or row.work: row.work for row in TABLE if not row.bare}
+    named = [group for group in groups if path in (group, say(f"names.group_{group}"))]
     exact = (
         [row for row in TABLE if path in (row.path, row.name, path_of(say, row))]
-        if path and not works
+        if path and not named
         else []
     )
     if exact:
         return "\n\n".join(_one(say, row) for row in exact)
+    listed = named or list(groups)
     rows = [
-        (path_of(say, row), row.summary) for row in TABLE if row.work in works or (row.bare and not works)
+        (path_of(say, row), row.summary)
+        for row in TABLE
+        if (row.bare if not named else not row.bare and (row.group or row.work) in named)
     ]
-    if not works:
+    if not named:
         rows += [(say(f"names.{name}"), f"welcome.{name}") for name in ONLY_HERE]
-    lines = [] if works else [_work(say, work) for work in WORKS]
-    lines += [f"- **/{path}**  {say(summary)}" for path, summary in rows]
+    commands = [f"- **/{path}**  {say(summary)}" for path, summary in rows]
+    others = [group for group, work in groups.items() if work in listed and (not named or group not in named)]
+    lines = [_group(say, group) for group in others]
+    lines = [*commands, *lines] if named else [*lines, *commands]
     return "\n".join([*lines, "", say("discord.help_more"), say("discord.help_talk")])
 
 
-def _groups(say: Words, work: str) -> set[str]:
-    """The names of a work and its command groups, in the table and in this language."""
-    names = {work, *(row.group or work for row in TABLE if row.work == work)}
-    return names | {say(f"names.group_{name}") for name in names}
-
-
-def _work(say: Words, work: str) -> str:
-    """A line for each command group of a work, with the names of its verbs."""
-    rows: dict[str, list[str]] = {}
-    for row in TABLE:
-        if row.work == work:
-            rows.setdefault(row.group or work, []).append(say(f"names.{work}_{row.name}"))
-    return "\n".join(
-        f"- **/{say(f'names.group_{group}')}**  {say(f'verbs.group_{group}')} {' · '.join(names)}"
-        for group, names in rows.items()
-    )
+def _group(say: Words, group: str) -> str:
+    """A line for a command group, with the names of its verbs."""
+    names = [say(f"names.{row.work}_{row.name}") for row in TABLE if (row.group or row.work) == group]
+    return f"- **/{say(f'names.group_{group}')}**  {say(f'verbs.group_{group}')} {' · '.join(names)}"
 
 
 def _one(say: Words, row: Verb) -> str:
