@@ -152,10 +152,11 @@ class ServerLock:
                 await self._close()
 
     async def release(self) -> None:
-        from sqlalchemy.exc import DBAPIError
+        from sqlalchemy.exc import SQLAlchemyError
 
         if self._connection is not None:
-            with suppress(DBAPIError, OSError):  # by its end it lets go, too, only a moment later
+            # By its end it lets go, too, only a moment later; a statement that was cancelled leaves it unusable.
+            with suppress(SQLAlchemyError, OSError):
                 async with asyncio.timeout(ANSWER_S):
                     await self._connection.exec_driver_sql("SELECT pg_advisory_unlock_all()")
             await self._close()

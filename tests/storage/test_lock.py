@@ -7,6 +7,7 @@ import os
 import platform
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,19 @@ async def test_a_lock_whose_connection_broke_is_taken_again(postgres: str) -> No
     assert not lost.done()
     lost.cancel()
     await lock.release()
+
+
+async def test_a_lock_is_let_go_while_it_is_being_looked_after(postgres: str) -> None:
+    for _ in range(10):
+        lock = ServerLock(postgres, check_s=0.0)  # as good as always at a statement, which is cancelled
+        await lock.hold()
+        lost = asyncio.create_task(lock.lost())
+        await asyncio.sleep(0.01)
+        lost.cancel()
+        with suppress(asyncio.CancelledError):
+            await lost
+        await lock.release()
+    assert not holders(postgres)
 
 
 async def test_a_lock_that_another_process_has_taken_meanwhile_is_lost(postgres: str) -> None:
