@@ -480,11 +480,7 @@ async def threads_of_branches_and_edits_between_kills(d: Driver) -> None:
     assert "I knock once." not in d.model.prompts[-2]
 
 
-ON_BOTH = (
-    *("a cited answer", "stop", "kill 9 mid stream", "a table plays a story"),
-    *("a story that begins in a window", "a scene is forked by its menu"),
-    "an edited turn that scenes have followed",
-)
+ON_BOTH = ("a cited answer", "stop", "kill 9 mid stream", "a table plays a story")
 LONG = ("a 40 000 character answer",)
 """For `make test-slow` on both platforms."""
 

@@ -30,6 +30,7 @@ from bot.works.story.lorebook import LoreEntry
 from storage.db import Database
 from storage.stories import Stories
 from tests.fakes.reply import Reply
+from tests.kill.instants import ALL
 from tests.promises.talk import bot, texts
 from tests.promises.talk import settings as bare
 from tests.works.story.test_log import TEXTS, Table, opened, shown
@@ -174,7 +175,7 @@ class Exchanged(Table):
 
 
 Exchanged.TestCase.settings = settings(
-    max_examples=8, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=5, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestExchanged = Exchanged.TestCase
 
@@ -185,7 +186,10 @@ def test_long_stories_come_back() -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
     longer = settings(
-        max_examples=50, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=50 if ALL else 10,
+        stateful_step_count=60,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
     )
     run_state_machine_as_test(Exchanged, settings=longer)
 

@@ -29,6 +29,7 @@ from storage.db import Database
 from storage.stories import Stories
 from storage.story_vectors import StoryVectors
 from tests.fakes.embedder import Letters
+from tests.kill.instants import ALL
 
 HERE = Place("terminal", "local", "terminal", "t")
 ONE = "openai:one"
@@ -269,7 +270,7 @@ def shown(story: Story) -> list[tuple[str, str]]:
 
 
 Table.TestCase.settings = settings(
-    max_examples=20, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=12, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestTable = Table.TestCase
 
@@ -282,7 +283,7 @@ def test_long_sequences() -> None:
     run_state_machine_as_test(
         Table,
         settings=settings(
-            max_examples=150,
+            max_examples=150 if ALL else 30,
             stateful_step_count=60,
             deadline=None,
             suppress_health_check=list(HealthCheck),
