@@ -87,18 +87,21 @@ def decoded(line: bytes) -> str:
         return line.decode("cp1252", errors="replace")  # what older programs write
 
 
+def json_object(line: str) -> dict[str, Any] | None:
+    """None for what is no object, or cannot be kept: half a pair of surrogates may stand in a line as an escape."""
+    try:
+        given = json.loads(line)
+        json.dumps(given, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    return given if isinstance(given, dict) else None
+
+
 def _body(line: str) -> tuple[dict[str, Any] | None, str]:
     """The body of a line's turn, or why it has none."""
     if len(line) > LINE_CHARS:
         return None, "story.import_line_long"
-    try:
-        given = json.loads(line)
-        json.dumps(
-            given, ensure_ascii=False
-        ).encode()  # half a pair of surrogates may stand in it as an escape
-    except (ValueError, RecursionError):
-        return None, "story.import_line_unreadable"
-    if not isinstance(given, dict):
+    if (given := json_object(line)) is None:
         return None, "story.import_line_unreadable"
     values = {name: _text(given.get(name)) for name in ("id", "speaker", "text", "time", "scene")}
     if not values["id"] or not values["speaker"] or not (values["text"] or "").strip():

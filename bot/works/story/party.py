@@ -224,11 +224,8 @@ class Party:
             origin=self._runs.origin(request.place) or "", adults=request.adults,
         )  # fmt: skip
         # Outside of this run's context: there it would be a step of it, and be ended with it.
-        await asyncio.create_task(self._perform(child), context=Context())
+        await asyncio.create_task(self._runs.perform(child), context=Context())
         return True
-
-    async def _perform(self, child: Request) -> None:
-        await self._runs.perform(child)
 
     async def whispered(self, run: Run) -> AsyncGenerator[Event, None]:
         say = words(run.request.locale)

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from bot.events import Sorry
 from bot.works.story.cast import CAST
-from bot.works.story.chat_log import BEGINNING, LINE_CHARS, TURNS, decoded, story_id
+from bot.works.story.chat_log import BEGINNING, LINE_CHARS, TURNS, decoded, json_object, story_id
 from bot.works.story.importing import LARGEST_MB, NAME_CHARS, BadLine, Imported
 from bot.works.story.log import Story
 from storage.stories import BranchRow, NodeRow, StoryRow
@@ -207,14 +207,7 @@ def _message(line: str) -> tuple[dict[str, Any] | None, str]:
     """A line's message, or why there is none."""
     if len(line) > SWIPES * LINE_CHARS:
         return None, "story.import_line_long"
-    try:
-        given = json.loads(line)
-        json.dumps(
-            given, ensure_ascii=False
-        ).encode()  # half a pair of surrogates may stand in it as an escape
-    except (ValueError, RecursionError):
-        return None, "story.import_line_unreadable"
-    if not isinstance(given, dict):
+    if (given := json_object(line)) is None:
         return None, "story.import_line_unreadable"
     mes, name = given.get("mes"), given.get("name")
     if not isinstance(mes, str) or not mes.strip() or not isinstance(name, str):
