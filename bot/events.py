@@ -207,17 +207,30 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Speaking:
+    """What the open stage gets from here on is said aloud while it is written, up to the Speak of the same key.
+
+    That has the whole of it, for platforms that make files. `key`, `speaker` and `language` are as there.
+    """
+
+    key: str
+    speaker: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Speak:
     """Words for the voice channel or for an audio clip, spoken at most once, also after a crash.
 
-    `key` is unique within the run and the same on replay. `speaker` is who says it, a role such as "narrator" or a
-    character's name; `language` is as in `Request.locale`, "" for the request's own.
+    `key` is that of the stage whose words they are. `speaker` is who says it, a role such as "narrator" or a
+    character's name; `language` is as in `Request.locale`, "" for the request's own. `title` names a file of it.
     """
 
     text: str
     key: str
     speaker: str = ""
     language: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +266,8 @@ class Changed:
     """Gives a stage of an earlier run of this space, by its key, this title and these contents.
 
     Without contents it is withdrawn: a sentence replaces it. A stage that was never shown is not shown now; one that
-    can no longer be edited is posted again, but not with `in_place`.
+    can no longer be edited is posted again, but not with `in_place`. With `unsaid` nobody hears any more what was said
+    of it.
     """
 
     run: str
@@ -262,9 +276,10 @@ class Changed:
     contents: tuple[Text | Citation | Choices | Picture | Attachment | Link | Notice, ...] = ()
     in_place: bool = False
     speaker: Speaker | None = None
+    unsaid: bool = False
 
 
-Event: TypeAlias = Shown | Speak | Changed | Answered
+Event: TypeAlias = Shown | Speaking | Speak | Changed | Answered
 
 
 @dataclass(frozen=True, slots=True)

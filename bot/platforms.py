@@ -12,7 +12,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from bot.events import Changed, Ended, Failed, File, Notice, Place, Request, Shown, Speak, Text, View
+from bot.events import (
+    Changed,
+    Ended,
+    Failed,
+    File,
+    Notice,
+    Place,
+    Request,
+    Shown,
+    Speak,
+    Speaking,
+    Text,
+    View,
+)
 
 if TYPE_CHECKING:
     from storage.outbox import Outbox
@@ -60,8 +73,13 @@ class Platform:
     `fetch` downloads a request's files, `read_thread` reads a thread's messages before the bot was called into it,
     `read_whole_thread` all of them, one by one. `origin` gives the origin (`Request.origin`) of an answer to no message
     in a place, so that a schedule can begin a run there. `new_thread` gives the place and the origin of a new
-    conversation, by its id and title, in the channel of a request; None where there can be none. `speak` says words
-    aloud in the request's place, where it `narrates`; without that one, in every place.
+    conversation, by its id and title, in the channel of a request; None where there can be none.
+
+    `speak` says words aloud in the request's place, where it `narrates`; without that one, in every place.
+    `speak_along` says them while they are written, and returns before their end: the pieces end with the stage's text,
+    also where it breaks off. After a crash it is called again, with the text from its beginning, and has to leave out
+    what was heard; `speak` is not called for the same key. `hush` ends what is being said, and takes back what was
+    said, of a run whose request is given: of one stage by its key, "" for all of them. It may be called again.
     """
 
     name: str
@@ -71,6 +89,8 @@ class Platform:
     origin: Callable[[Place], str] | None = None
     new_thread: Callable[[Request, str, str], tuple[Place, str] | None] | None = None
     speak: Callable[[Request, Speak], Awaitable[None]] | None = None
+    speak_along: Callable[[Request, Speaking, AsyncGenerator[str, None]], Awaitable[None]] | None = None
+    hush: Callable[[Request, str], Awaitable[None]] | None = None
     narrates: Callable[[Request], Awaitable[bool]] | None = None
     read_whole_thread: ReadWholeThread | None = None
 

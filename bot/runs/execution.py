@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -29,6 +30,7 @@ from bot.events import (
     Run,
     Sorry,
     Speak,
+    Speaking,
     Stage,
     Status,
     Text,
@@ -111,6 +113,7 @@ class Execution:
         if row.state in ENDED:
             if row.state == "stopped" and view is not None:  # unlike other ends, written before it was shown
                 await wait_at_most(view.flush("stopped"), VIEW_S, f"run {run_id} was not shown to its end")
+                await self._hush(request)
             self._leave(live, ended_as(row.state))
             return row.state
         if view is None:
@@ -138,6 +141,8 @@ class Execution:
         run, live.ending, written = live.request.id, True, False
         if live.quiet or (live.request.parent and not live.shown):
             view = None  # all has been shown, or there was nothing to show
+        if status == "stopped":
+            await self._hush(live.request)
         try:
             # In this order: a crash before the end is stored shows the run again, one after it does not.
             if view is not None:
@@ -185,6 +190,7 @@ class Execution:
         """Do the work and show its events. The one place that catches every exception."""
         request = live.request
         status: Ended = "done"
+        aloud: _Aloud | None = None
         try:
             if not live.quiet:  # else it was interrupted after its answer, and has left its line
                 if ordered(request):
@@ -208,11 +214,20 @@ class Execution:
             lacks = row.lacks(request.text) and not request.parent
             async with aclosing(offer_form(run) if lacks else self._works[request.work].run(run)) as events:
                 async for event in events:
+                    if aloud is not None and isinstance(event, Text):
+                        aloud.pieces.put_nowait(event.text)
                     match event:
                         case Answered():
                             await self._answered(live, status, view)
                         case Changed():
                             await self._change(request, event)
+                        case Speaking():
+                            if aloud is not None:
+                                aloud.end()
+                            aloud = await self._speak_along(request, event)
+                        case Speak() if aloud is not None and aloud.key == event.key:
+                            aloud.end()
+                            aloud = None
                         case Speak():
                             await self._speak(request, event)
                         case _ if not live.quiet:
@@ -231,6 +246,9 @@ class Execution:
             else:
                 with suppress(OSError):  # nobody may be there to read it
                     await view.show(sentence)
+        finally:
+            if aloud is not None:
+                aloud.end()
         return status
 
     def _new_thread(self, request: Request, key: str, title: str) -> tuple[Place, str]:
@@ -263,22 +281,62 @@ class Execution:
         if (view := self._view(earlier)) is not None:
             async with self._changing.setdefault(changed.run, asyncio.Lock()):
                 await wait_at_most(view.change(changed), VIEW_S, f"run {changed.run} was not changed in time")
+        if changed.unsaid:
+            await self._hush(earlier, changed.stage)
+
+    async def _speak_along(self, request: Request, speaking: Speaking) -> _Aloud | None:
+        """None where nobody hears it, or only once it is whole."""
+        speak_along = self._platforms[request.place.platform].speak_along
+        if speak_along is None or not await self._narrated(request):
+            return None
+        await self._claim(request, speaking.key)  # the whole of it is not said as well
+        aloud = _Aloud(speaking.key)
+        what = f"run {request.id} could not be heard"
+        if not await wait_at_most(speak_along(request, speaking, aloud.text()), VIEW_S, what):
+            return None
+        return aloud
 
     async def _speak(self, request: Request, words_aloud: Speak) -> None:
         """Speak at most once: after a crash in between, not at all."""
-        platform = self._platforms[request.place.platform]
-        speak, narrates = platform.speak, platform.narrates
-        if speak is None or (narrates is not None and not await narrates(request)):
+        speak = self._platforms[request.place.platform].speak
+        if speak is None or not await self._narrated(request):
             return
-        claimed = await self._house.records.outbox.claim(
-            request.place.space, request.id, f"speak:{words_aloud.key}"
-        )
-        if claimed.fresh:
+        if await self._claim(request, words_aloud.key):
             await wait_at_most(speak(request, words_aloud), VIEW_S, f"run {request.id} could not be heard")
+
+    async def _narrated(self, request: Request) -> bool:
+        narrates = self._platforms[request.place.platform].narrates
+        return narrates is None or await narrates(request)
+
+    async def _claim(self, request: Request, key: str) -> bool:
+        """Whether nothing was said of that before."""
+        claimed = await self._house.records.outbox.claim(request.place.space, request.id, f"speak:{key}")
+        return claimed.fresh
+
+    async def _hush(self, request: Request, stage: str = "") -> None:
+        if (hush := self._platforms[request.place.platform].hush) is not None:
+            await wait_at_most(
+                hush(request, stage), VIEW_S, f"what was said of {request.id} was not taken back"
+            )
 
     def _leave(self, live: LiveRun, status: Ended) -> None:
         self._order.leave(line_of(live.request), live.seq)
         self._live.over(live.request.id, status)
+
+
+@dataclass(frozen=True, slots=True)
+class _Aloud:
+    """What is said while it is written: its pieces so far, None behind the last."""
+
+    key: str
+    pieces: asyncio.Queue[str | None] = field(default_factory=asyncio.Queue)
+
+    def end(self) -> None:
+        self.pieces.put_nowait(None)
+
+    async def text(self) -> AsyncGenerator[str, None]:
+        while (piece := await self.pieces.get()) is not None:
+            yield piece
 
 
 async def offer_form(run: Run) -> AsyncGenerator[Event, None]:

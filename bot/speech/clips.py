@@ -163,7 +163,8 @@ class Clips:
             if speaker
             else say("speech.clip_bare", length=length)
         )
-        return Clip(f"{_file(words_aloud.key)}.{self._suffix}", label, data, seconds, " ".join(notes))
+        name = _file(words_aloud.title or words_aloud.key)
+        return Clip(f"{name}.{self._suffix}", label, data, seconds, " ".join(notes))
 
     def paid(self, request: Request) -> Paid:
         """Sets aside what a service's sentence may cost, then keeps what it did cost."""

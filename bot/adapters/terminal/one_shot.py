@@ -19,7 +19,19 @@ from bot.adapters.markdown import clean
 from bot.adapters.terminal import log_to
 from bot.adapters.terminal.conversation import Conversation, new_id
 from bot.adapters.terminal.outputs import JsonLines, plain_output
-from bot.events import Answered, Changed, Completion, Ended, Failed, OptionValue, Place, Request, Sorry, Speak
+from bot.events import (
+    Answered,
+    Changed,
+    Completion,
+    Ended,
+    Failed,
+    OptionValue,
+    Place,
+    Request,
+    Sorry,
+    Speak,
+    Speaking,
+)
 from bot.platforms import Platform
 from bot.runs.requests import WATCH
 from bot.words import Words
@@ -137,7 +149,7 @@ async def _direct(app: App, request: Request, output: Output, conversation: Conv
     try:
         async with aclosing(app.works[request.work].run(Direct(request))) as events:
             async for event in events:
-                if not isinstance(event, Answered | Changed | Speak):
+                if not isinstance(event, Answered | Changed | Speak | Speaking):
                     status = "failed" if isinstance(event, Failed) else status
                     await view.show(event)
     except (Sorry, StorageFault) as error:

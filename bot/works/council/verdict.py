@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from bot.events import Completion, Event, Notice, Run, Sorry, Speak, Stage, Status, Text
+from bot.events import Completion, Event, Notice, Run, Sorry, Speak, Speaking, Stage, Status, Text
 from bot.words import Words
 from bot.works.council import formatting
 
@@ -46,6 +46,7 @@ class Verdict:
         yield Stage("synthesis", say("council.chair_writes"))
         yield Status(say("council.chair_reads", n=len(answers)))
         written = _ChairText()
+        yield Speaking("synthesis", "chair")
         async with aclosing(self._streamed(written)) as events:
             async for event in events:
                 yield event
@@ -66,9 +67,9 @@ class Verdict:
         council.kind, council.dissent = "synthesis", written.parting.dissent
         no_dissent = say("council.no_dissent" if written.parting.parted else "council.dissent_unsaid")
         dissent = formatting.whole(council.dissent) or no_dissent
+        yield Speak(council.verdict, "synthesis", "chair")
         yield Text(f"{formatting.closing(council.verdict)}\n\n**{say('council.dissent')}**\n\n{dissent}")
         yield Stage("synthesis", say("council.synthesis"))
-        yield Speak(council.verdict, "verdict", "chair")
 
     async def alone(self) -> AsyncGenerator[Event, None]:
         """The verdict where fewer than two have answered: that one answer, named as such. Raises Sorry."""
@@ -80,7 +81,7 @@ class Verdict:
                 yield Notice(say("council.too_few", n=1, m=len(names)))
             council.kind, council.chair, council.shown = "single", council.replies[seat].model, [text]
             yield Text(formatting.whole(text))
-            yield Speak(text, "verdict", names[seat])
+            yield Speak(text, "single", names[seat])
             return
         if single:
             raise Sorry(
@@ -122,7 +123,7 @@ class Verdict:
         yield Notice(why)
         council.kind, council.chair, council.shown = "best", council.replies[first].model, [answers[first]]
         yield Text(formatting.whole(answers[first]))
-        yield Speak(answers[first], "verdict", council.snapshot.names[first])
+        yield Speak(answers[first], "best", council.snapshot.names[first])
 
     def _chairs(self) -> list[str]:
         """Who may write the synthesis: the chair's chain, then the members that can judge, the best first."""

@@ -22,7 +22,7 @@ _BULLET = re.compile(r"^\s*(?:[-*•–—]+|\(?\d{1,2}[.):]|[A-Fa-f][.)])\s+")
 class Before:
     """The scene that was the last one: its run's message loses its buttons. `taken` is the choice that was pressed.
 
-    It is the version `scene` of the `turn`, which is number `n`.
+    It is the version `scene` of the `turn`, which is number `n`. `again`: another version takes its place.
     """
 
     run: str
@@ -35,6 +35,7 @@ class Before:
     turn: str = ""
     scene: str = ""
     n: int = 0
+    again: bool = False
 
     def greyed(self, story: Story, say: Words) -> Changed:
         """Its message from now on; what is flagged of it can still be answered, while it counts."""
@@ -48,7 +49,15 @@ class Before:
             contents = (*contents, Choices(say("story.what_now"), made, taken=taken))
         if self.turn:
             contents = (*contents, Choices("", (stopcard(self.turn, say),)))
-        return Changed(self.run, self.stage, self.title, contents, in_place=True, speaker=self.speaker)
+        return Changed(
+            self.run,
+            self.stage,
+            self.title,
+            contents,
+            in_place=True,
+            speaker=self.speaker,
+            unsaid=self.again,
+        )
 
 
 def read_choices(text: str, most: int) -> list[str]:

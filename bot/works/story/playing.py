@@ -23,6 +23,7 @@ from bot.events import (
     Run,
     Sorry,
     Speak,
+    Speaking,
     Stage,
     Text,
 )
@@ -298,7 +299,14 @@ class Playing:
         title = words(request.locale)("story.scene", n=taken.n)
         shown, choices = head.shown_by, list(scene.choices)
         before = Before(
-            shown, title, scene.text, choices, stage=head.stage, speaker=taken.speaker, turn=head.id
+            shown,
+            title,
+            scene.text,
+            choices,
+            stage=head.stage,
+            speaker=taken.speaker,
+            turn=head.id,
+            again=True,
         )
         return replace(taken, before=before)
 
@@ -409,6 +417,8 @@ class Playing:
             return
         story = await self._logs.story(space, taken.story, taken.branch, taken.at)
         writing = Writing(self.models.with_roles(taken.roles), run, taken, players(story, taken))
+        narrator = taken.speaker.name if taken.speaker else "narrator"
+        yield Speaking(taken.stage, narrator)
         try:
             async with aclosing(writing.events(asked, say)) as events:
                 async for event in events:
@@ -435,7 +445,7 @@ class Playing:
         elif text in (message.text for message in asked.messages[-4:]):
             yield Notice(say("story.repeated"))
         if text:
-            yield Speak(text, f"scene-{taken.n}", taken.speaker.name if taken.speaker else "narrator")
+            yield Speak(text, taken.stage, narrator, title=say("story.scene", n=taken.n))
         if taken.more:
             yield Choices("", (stopcard(taken.turn, say),))
             return

@@ -127,7 +127,7 @@ class Safety:
         shown = await run.step("shown", lambda: self._withdrawn(request.place.space, card), list[list[str]])
         story = await self._logs.story(request.place.space, card.story, card.branch)
         for shown_by, stage in shown[:-1]:
-            yield Changed(shown_by, stage, "", (Text(say("story.carded")),))
+            yield Changed(shown_by, stage, "", (Text(say("story.carded")),), unsaid=True)
         for shown_by, stage in shown[-1:]:
             head = story.head
             back = (
@@ -135,7 +135,8 @@ class Safety:
             )
             on = (Choice(say("story.button_continue"), "/story continue"), something_else(say))
             told = Text(say("story.carded_on" if head else "story.carded_all", n=story.length))
-            yield Changed(shown_by, stage, "", (told, *back, Choices(say("story.what_now"), on)))
+            then = Choices(say("story.what_now"), on)
+            yield Changed(shown_by, stage, "", (told, *back, then), unsaid=True)
 
     async def _card(self, request: Request) -> Card:
         """Raises Sorry."""

@@ -52,7 +52,7 @@ async def test_the_synthesis_is_called_so_only_once_it_is_whole(four: Table) -> 
     last_words = max(n for n, one in enumerate(told.events) if isinstance(one, Text))
     renamed = [n for n, one in enumerate(told.events) if isinstance(one, Stage) and one.title == "Synthesis"]
     assert renamed == [last_words + 1]
-    assert Speak(SYNTHESIS, "verdict", "chair") in told.events
+    assert Speak(SYNTHESIS, "synthesis", "chair") in told.events
 
 
 async def test_answers_are_shown_as_they_arrive_and_counted(four: Table) -> None:
