@@ -30,10 +30,10 @@ from bot.retrieval import embed, embedding
 from bot.words import words
 from bot.works.script import analysis, likeness
 from bot.works.script.analysis import Analysis, Card
-from bot.works.script.exporting import fountain as written
+from bot.works.script.export import fountain as written
 from bot.works.script.model import Script, script
-from bot.works.script.reporting import reported
-from bot.works.script.searching import SceneSearch
+from bot.works.script.report_events import reported
+from bot.works.script.scene_search import SceneSearch
 from bot.works.script.tools import ScriptTools
 
 SCENES: Final = 2_000
@@ -134,7 +134,7 @@ def recall(long: Script) -> Iterator[Figure]:
         embedder = embedding.embedder("bge-small", models)
         assert embedder is not None
         vectors = likeness.SceneVectors(
-            salt.scenes, likeness.made(embedder, salt.scenes), embedder.dimensions
+            salt.scenes, likeness.scene_vectors(embedder, salt.scenes), embedder.dimensions
         )
         yield searched(long, embedder)
         like["words and meaning"] = lambda question: vectors.cosines(embedder.query(question))
@@ -268,7 +268,7 @@ def draft() -> Figure:
         scenes[n * step + 1] += "\n\nA line that was not there before."
     now = script(fountain("\n\nINT. ".join(scenes)))
     cards = {analysis.key(scene): analysis.body(Card("A card.")) for scene in before.scenes}
-    paid = len(analysis.kept(now, cards).missing)
+    paid = len(analysis.from_findings(now, cards).missing)
     return Figure(
         f"a draft with {CHANGED} changed scenes of {OF} pays for",
         f"{paid} analyses",

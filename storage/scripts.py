@@ -163,8 +163,8 @@ class Scripts:
             row = (await connection.execute(query)).one_or_none()
             return (row.script_id, row.scene) if row else None
 
-    async def find(self, space: str, id: str, key: str, body: str) -> None:
-        """Keep what was made of a script under this key; nothing for one that has gone."""
+    async def put_finding(self, space: str, id: str, key: str, body: str) -> None:
+        """Store a part of the analysis of a script under this key; nothing for a script that has gone."""
         from sqlalchemy import select
 
         from storage.tables import script_findings, scripts
@@ -179,7 +179,7 @@ class Scripts:
                 )
 
     async def findings(self, reader: Reader, id: str) -> dict[str, str]:
-        """What was made of a script that may be read: bodies by their keys."""
+        """The parts of the analysis of a script that may be read: bodies by their keys."""
         from sqlalchemy import select
 
         from storage.tables import script_findings as table
@@ -189,8 +189,8 @@ class Scripts:
         async with self._db.read() as connection:
             return {row.key: row.body for row in await connection.execute(query)}
 
-    async def keep_only(self, space: str, id: str, keys: Collection[str]) -> None:
-        """Forget what was made of a script under other keys."""
+    async def retain_findings(self, space: str, id: str, keys: Collection[str]) -> None:
+        """Delete the parts of the analysis of a script that have other keys."""
         from sqlalchemy import select
 
         from storage.tables import script_findings as table
@@ -240,6 +240,21 @@ class Scripts:
         query = select(table.c.content, table.c.vectors).join(scripts).where(*mine)
         async with self._db.read() as connection:
             return {row.content: row.vectors for row in await connection.execute(query)}
+
+    async def embedded(self, reader: Reader, id: str, embedder: str) -> set[str]:
+        """The contents of the scenes that have vectors, of a script that may be read."""
+        from sqlalchemy import select
+
+        from storage.tables import script_vectors as table
+        from storage.tables import scripts
+
+        of_embedder = (*_readable(reader), scripts.c.id == id, table.c.embedder == embedder)
+        async with self._db.read() as connection:
+            return set(
+                (
+                    await connection.execute(select(table.c.content).join(scripts).where(*of_embedder))
+                ).scalars()
+            )
 
     async def keep_ideas(self, reader: Reader, id: str, run: str, texts: Sequence[str]) -> list[int]:
         """Keep what this run has thought of, each under the next number; once. Their numbers, none where the script

@@ -1,4 +1,4 @@
-"""Screenplays: what is known of a script without a model, and who may read it."""
+"""Screenplays: the verbs and settings of the work "script"."""
 
 from __future__ import annotations
 
@@ -106,8 +106,8 @@ VERBS: tuple[Verb, ...] = (
 
 def make(house: House, runs: Runs) -> Work:
     from bot.works.library.config import LibraryConfig
-    from bot.works.script.analysing import Analysing
-    from bot.works.script.asking import Asking
+    from bot.works.script.answer import ScriptQuestions
+    from bot.works.script.background_analysis import BackgroundAnalysis
     from bot.works.script.catalogue import Catalogue
     from bot.works.script.ideas import Ideas
     from bot.works.script.intake import ScriptIntake
@@ -117,7 +117,7 @@ def make(house: House, runs: Runs) -> Work:
     catalogue = Catalogue(house.scripts)
     section = house.config.section(ScriptConfig)
     likeness = Likeness(house.scripts, house.embedding)
-    analysing = Analysing(
+    background = BackgroundAnalysis(
         catalogue,
         house.models,
         house.prompts,
@@ -126,9 +126,11 @@ def make(house: House, runs: Runs) -> Work:
         likeness,
         embeds=house.embedding.configured,
     )
-    intake = ScriptIntake(catalogue, house.incoming, house.config.section(LibraryConfig).max_bytes, analysing)
+    intake = ScriptIntake(
+        catalogue, house.incoming, house.config.section(LibraryConfig).max_bytes, background
+    )
     ideas = Ideas(catalogue)
-    asking = Asking(
+    questions = ScriptQuestions(
         catalogue,
         ideas,
         house.models,
@@ -136,11 +138,11 @@ def make(house: House, runs: Runs) -> Work:
         house.records.sessions,
         house.thread_history,
         house.settings.roles,
-        analysing,
+        background,
         likeness,
         section,
     )
-    return Scripts(catalogue, intake, analysing, ideas, asking.run)
+    return Scripts(catalogue, intake, background, ideas, questions.run)
 
 
 async def _titles(house: House, typed: Typed) -> list[str]:
@@ -149,9 +151,9 @@ async def _titles(house: House, typed: Typed) -> list[str]:
     from storage.scripts import Reader
 
     rows = await house.scripts.all(Reader(typed.space, typed.author))
-    wanted = fold(typed.prefix).strip()
-    begin = [row.title for row in rows if fold(row.title).startswith(wanted)]
-    within = [row.title for row in rows if wanted and f" {wanted}" in fold(row.title)]
+    prefix = fold(typed.prefix).strip()
+    begin = [row.title for row in rows if fold(row.title).startswith(prefix)]
+    within = [row.title for row in rows if prefix and f" {prefix}" in fold(row.title)]
     return list(dict.fromkeys([*begin, *within]))[:COMPLETIONS]
 
 

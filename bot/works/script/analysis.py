@@ -15,7 +15,7 @@ from bot.works.script.model import Scene, Script
 
 WHOLE: Final = "whole"
 _CHARS: Final = 600
-"""Of one text that is kept."""
+"""Characters of one text of the analysis, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,12 @@ class Analysis:
 
     def card(self, scene: Scene) -> str:
         """What happens in the scene, "" where nobody has looked into it."""
-        found = self.cards.get(scene.content)
-        return found.summary if found else ""
+        card = self.cards.get(scene.content)
+        return card.summary if card else ""
 
     def sheet(self, name: str) -> Sheet | None:
         characters = self.whole.characters if self.whole else []
-        return next((one for one in characters if one.name.upper() == name), None)
+        return next((sheet for sheet in characters if sheet.name.upper() == name), None)
 
     @property
     def done(self) -> bool:
@@ -89,20 +89,24 @@ def key(scene: Scene) -> str:
     return f"scene:{scene.content}"
 
 
-def kept(script: Script, found: Mapping[str, str]) -> Analysis:
+def from_findings(script: Script, findings: Mapping[str, str]) -> Analysis:
     """The analysis that is kept of a script: bodies by their keys."""
-    wanted = dict.fromkeys(scene.content for scene in script.scenes)
-    cards = {one: Card(**json.loads(found[f"scene:{one}"])) for one in wanted if f"scene:{one}" in found}
-    missing = tuple(one for one in wanted if one not in cards)
-    if WHOLE not in found:
+    contents = dict.fromkeys(scene.content for scene in script.scenes)
+    cards = {
+        content: Card(**json.loads(findings[f"scene:{content}"]))
+        for content in contents
+        if f"scene:{content}" in findings
+    }
+    missing = tuple(content for content in contents if content not in cards)
+    if WHOLE not in findings:
         return Analysis(cards, missing)
-    said = json.loads(found[WHOLE])
+    stored = json.loads(findings[WHOLE])
     whole = Whole(
-        [Act(**one) for one in said["acts"]],
-        [Sheet(**one) for one in said["characters"]],
-        [Thread(**one) for one in said["threads"]],
+        [Act(**act) for act in stored["acts"]],
+        [Sheet(**sheet) for sheet in stored["characters"]],
+        [Thread(**thread) for thread in stored["threads"]],
     )
-    return Analysis(cards, missing, whole, said["basis"] == basis(script))
+    return Analysis(cards, missing, whole, stored["basis"] == basis(script))
 
 
 def body(card: Card) -> str:
@@ -113,28 +117,28 @@ def body(card: Card) -> str:
 def body_of_whole(whole: Whole, script: Script) -> str:
     """The whole as it is kept, without scenes that there are not."""
     last = len(script.scenes)
-    told = {
+    values = {
         "basis": basis(script),
         "acts": [
-            {**asdict(one), "title": _short(one.title), "summary": _short(one.summary)}
-            for one in whole.acts
-            if 1 <= one.first <= one.last <= last
+            {**asdict(act), "title": _short(act.title), "summary": _short(act.summary)}
+            for act in whole.acts
+            if 1 <= act.first <= act.last <= last
         ],
         "characters": [
-            {name: _short(text) for name, text in asdict(one).items()}
-            for one in whole.characters
-            if one.name.strip()
+            {name: _short(text) for name, text in asdict(sheet).items()}
+            for sheet in whole.characters
+            if sheet.name.strip()
         ],
         "threads": [
             {
-                "title": _short(one.title),
-                "summary": _short(one.summary),
-                "scenes": [number for number in dict.fromkeys(one.scenes) if 1 <= number <= last],
+                "title": _short(thread.title),
+                "summary": _short(thread.summary),
+                "scenes": [number for number in dict.fromkeys(thread.scenes) if 1 <= number <= last],
             }
-            for one in whole.threads
+            for thread in whole.threads
         ],
     }
-    return json.dumps(told, ensure_ascii=False)
+    return json.dumps(values, ensure_ascii=False)
 
 
 def basis(script: Script) -> str:

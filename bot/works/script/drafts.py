@@ -34,15 +34,15 @@ def changes(before: Script, now: Script) -> Changes:
     same = [
         (by_content[scene.content].pop(), scene.number) for scene in now.scenes if by_content[scene.content]
     ]
-    taken = {number for number, _ in same}
-    kept = {number for _, number in same}
-    old = {scene.number: scene for scene in before.scenes if scene.number not in taken}
-    fresh = {scene.number: scene for scene in now.scenes if scene.number not in kept}
+    matched_old = {number for number, _ in same}
+    matched_new = {number for _, number in same}
+    old = {scene.number: scene for scene in before.scenes if scene.number not in matched_old}
+    fresh = {scene.number: scene for scene in now.scenes if scene.number not in matched_new}
     changed: list[tuple[int, int]] = []
-    for _, _, one, other in sorted(_likenesses(old.values(), fresh.values())):
-        if one in old and other in fresh:
-            changed.append((one, other))
-            del old[one], fresh[other]
+    for _, _, old_number, new_number in sorted(_likenesses(old.values(), fresh.values())):
+        if old_number in old and new_number in fresh:
+            changed.append((old_number, new_number))
+            del old[old_number], fresh[new_number]
     return Changes(tuple(same), tuple(sorted(changed, key=lambda pair: pair[1])), tuple(old), tuple(fresh))
 
 
@@ -54,7 +54,7 @@ def _likenesses(before: Iterable[Scene], now: Iterable[Scene]) -> list[tuple[boo
     for number, counted in words.items():
         for word in (*counted, headings[number]):
             holding[word].append(number)
-    found = []
+    pairs = []
     for scene in now:
         own, named = Counter(scene.text.casefold().split()), _heading(scene)
         candidates = {
@@ -64,12 +64,12 @@ def _likenesses(before: Iterable[Scene], now: Iterable[Scene]) -> list[tuple[boo
             for number in holding.get(word, ())
         }
         for number in candidates:
-            other = headings[number] != named
+            other_heading = headings[number] != named
             shared = sum((own & words[number]).values())
             likeness = 2 * shared / max(1, own.total() + words[number].total())
-            if likeness >= (_OTHER_HEADING if other else _SAME_HEADING):
-                found.append((other, -likeness, number, scene.number))
-    return found
+            if likeness >= (_OTHER_HEADING if other_heading else _SAME_HEADING):
+                pairs.append((other_heading, -likeness, number, scene.number))
+    return pairs
 
 
 def _heading(scene: Scene) -> str:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from bot.events import ToolCall
     from bot.llm.base import ToolOutput
     from bot.works.script.config import ScriptConfig
-    from bot.works.script.searching import SceneSearch
+    from bot.works.script.scene_search import SceneSearch
 
 LEAST_CHARS: Final = 100
 """Less of an item than this says nothing."""
@@ -32,24 +32,26 @@ def ranked(
     """The most relevant first, within the config's numbers. Each scene comes once; what failed is evidence only where
     there is no other: that there is no scene 9,999 is an answer, too."""
     done = list(done)
-    wanted = dict.fromkeys(search.terms(question))
+    terms = dict.fromkeys(search.terms(question))
     items: dict[object, Item] = {}
-    for call, output in [one for one in done if not one[1].failed] or done:
-        texts = [(one.section, one.heading, one.text, one.score) for one in output.passages]
+    for call, output in [result for result in done if not result[1].failed] or done:
+        texts = [
+            (passage.section, passage.heading, passage.text, passage.score) for passage in output.passages
+        ]
         if output.text:
             texts.append((0, call.name, output.text, 1.0))
         for scene, name, text, score in texts:
-            held = set(search.terms(f"{name}\n{text}"))
-            relevance = score + sum(search.rarity(term) for term in wanted if term in held)
+            item_terms = set(search.terms(f"{name}\n{text}"))
+            relevance = score + sum(search.rarity(term) for term in terms if term in item_terms)
             key = scene or (name, text)
             if key not in items or items[key].relevance < relevance:
                 items[key] = Item(scene, name, text, relevance)
-    left, kept = config.evidence_chars, []
-    for item in sorted(items.values(), key=lambda one: -one.relevance)[: config.evidence_items]:
+    left, cut = config.evidence_chars, []
+    for item in sorted(items.values(), key=lambda item: -item.relevance)[: config.evidence_items]:
         room = min(config.evidence_item_chars, left)
         if room < LEAST_CHARS:
             break
-        text = search.window(item.text, wanted, room)
+        text = search.window(item.text, terms, room)
         left -= len(text)
-        kept.append(Item(item.scene, item.name, text, item.relevance))
-    return kept
+        cut.append(Item(item.scene, item.name, text, item.relevance))
+    return cut

@@ -25,6 +25,7 @@ _LIGHT: Final = {
 _LIGHTS: Final = {word: light for light, words in _LIGHT.items() for word in words.split()}
 _WORD: Final = re.compile(r"[\w-]+")
 _TIME_WORDS: Final = 4
+"""Words of a heading's last part, at most, for it to be a time of day."""
 _EXTENSION: Final = re.compile(r"\s*[(（]([^()（）]*)[)）]\s*$")
 
 
@@ -46,11 +47,11 @@ def heading(text: str) -> Heading:
     """ "Ext. Harbour Road – Later" is EXT, HARBOUR ROAD, LATER. The time is the last part that names one, with all
     behind it."""
     text = " ".join(plain(text).split())
-    found = _SETTING.match(text)
+    match = _SETTING.match(text)
     setting = ""
-    if found:
-        setting = "INT/EXT" if found["both"] else "INT" if found["inside"] else "EXT"
-    parts = [part for part in _PARTS.split(text[found.end() if found else 0 :].strip(" -–—.")) if part]
+    if match:
+        setting = "INT/EXT" if match["both"] else "INT" if match["inside"] else "EXT"
+    parts = [part for part in _PARTS.split(text[match.end() if match else 0 :].strip(" -–—.")) if part]
     for at in range(len(parts) - 1, -1, -1):
         words = _WORD.findall(parts[at].upper())
         light = next((_LIGHTS[word] for word in words if word in _LIGHTS), "")
@@ -65,7 +66,7 @@ def speaker(cue: str) -> tuple[str, tuple[str, ...]]:
     """A cue's name in capitals, and its extensions: "Anna (V.O.) (CONT'D)" is ANNA, with V.O. and CONT'D."""
     name = " ".join(plain(cue).replace("’", "'").split())
     extensions: list[str] = []
-    while (found := _EXTENSION.search(name[-200:])) and len(name) > len(found[0]):
-        extensions.insert(0, found[1].strip().upper())
-        name = name[: len(name) - len(found[0])]
+    while (match := _EXTENSION.search(name[-200:])) and len(name) > len(match[0]):
+        extensions.insert(0, match[1].strip().upper())
+        name = name[: len(name) - len(match[0])]
     return name.strip(" ^").upper(), tuple(extensions)

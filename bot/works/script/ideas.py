@@ -20,9 +20,9 @@ MOST: Final = 10
 """Ideas of one answer that are kept."""
 IDEA_CHARS: Final = 2_000
 LISTED: Final = 40
-"""Ideas of one list; all of them are in the file that comes with it then."""
+"""Ideas of a list in a message; a longer list comes as a file, too."""
 DROPPED: Final = 5
-"""Buttons that drop one, of the newest."""
+"""Of the newest ideas so many get a button that drops them."""
 _ITEM: Final = re.compile(r"^\s{0,3}(?:\*\*)?(?:\d{1,2}[.)]|[-*•])(?:\*\*)?\s+", re.MULTILINE)
 _NUMBERED: Final = re.compile(r"^\s{0,3}(?:\*\*)?\d{1,2}[.)]", re.MULTILINE)
 
@@ -37,12 +37,12 @@ def in_answer(text: str) -> list[str]:
     )
     starts = list(item.finditer(text))
     if not starts:
-        return [whole] if (whole := _tidy(text)) else []
-    found = []
+        return [answer] if (answer := _tidy(text)) else []
+    ideas = []
     for start, after in zip(starts, [*starts[1:], None], strict=True):
         body = text[start.end() : after.start() if after else len(text)]
-        found.append(_tidy(re.split(r"\n\s*\n(?=\S)", body, maxsplit=1)[0]))
-    return [idea for idea in found if idea][:MOST]
+        ideas.append(_tidy(re.split(r"\n\s*\n(?=\S)", body, maxsplit=1)[0]))
+    return [idea for idea in ideas if idea][:MOST]
 
 
 def _tidy(text: str) -> str:
@@ -50,13 +50,13 @@ def _tidy(text: str) -> str:
 
 
 class Ideas:
-    """The verbs "ideas" and "drop"; `kept` is a brainstorm's end."""
+    """The verbs "ideas" and "drop"; `keep` stores a brainstorm's ideas."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
 
-    async def kept(self, run: Run, row: ScriptRow, answer: str, say: Words) -> AsyncGenerator[Event, None]:
-        """Keep the answer's ideas with the script, once."""
+    async def keep(self, run: Run, row: ScriptRow, answer: str, say: Words) -> AsyncGenerator[Event, None]:
+        """Store the answer's ideas with the script, once."""
         keep = partial(
             self._catalogue.rows.keep_ideas, reader(run.request), row.id, run.id, in_answer(answer)
         )
@@ -67,44 +67,44 @@ class Ideas:
 
     async def listed(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        asked = reader(request)
-        row = await self._catalogue.meant(asked, request.text)
-        ideas = await self._catalogue.rows.ideas(asked, row.id)
+        asker = reader(request)
+        row = await self._catalogue.resolve(asker, request.text)
+        ideas = await self._catalogue.rows.ideas(asker, row.id)
         yield Stage("ideas", say("script.ideas_of", title=harmless(row.title), n=len(ideas)))
         if not ideas:
             yield Text(say("script.no_ideas"))
             return
-        lines = [f"- **{one.number}** · {harmless(one.text)}" for one in ideas]
+        lines = [f"- **{idea.number}** · {harmless(idea.text)}" for idea in ideas]
         yield Text("\n".join(lines[-LISTED:]))
         if len(lines) > LISTED:
             yield Text("\n" + say("script.more_ideas", n=len(lines) - LISTED))
             yield Attachment("ideas.md", "text/markdown", "\n".join(lines).encode())
-        own = [one for one in ideas if _may_drop(request, row, one)][-DROPPED:]
+        own = [idea for idea in ideas if _may_drop(request, row, idea)][-DROPPED:]
         if own:
             yield Choices("", tuple(
-                Choice(say("script.drop_idea", number=one.number), f"/script drop {one.id} --script {row.alias}")
-                for one in own
+                Choice(say("script.drop_idea", number=idea.number), f"/script drop {idea.id} --script {row.alias}")
+                for idea in own
             ))  # fmt: skip
 
     async def drop(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
 
-        asked = reader(request)
+        asker = reader(request)
 
         # Which one comes first and is kept: after a crash there is no such idea any more.
         async def meant() -> tuple[str, int]:
-            row = await self._catalogue.meant(asked, str(request.options.get("script") or ""))
-            wanted = request.text.strip().strip("#.")
-            ideas = await self._catalogue.rows.ideas(asked, row.id)
-            found = next((one for one in ideas if wanted in (str(one.number), one.id)), None)
-            if found is None:
+            row = await self._catalogue.resolve(asker, str(request.options.get("script") or ""))
+            typed = request.text.strip().strip("#.")
+            ideas = await self._catalogue.rows.ideas(asker, row.id)
+            idea = next((idea for idea in ideas if typed in (str(idea.number), idea.id)), None)
+            if idea is None:
                 raise Sorry("script.no_idea", number=request.text.strip()[:20], title=row.title)
-            if not _may_drop(request, row, found):
-                raise Sorry("script.not_your_idea", number=found.number)
-            return found.id, found.number
+            if not _may_drop(request, row, idea):
+                raise Sorry("script.not_your_idea", number=idea.number)
+            return idea.id, idea.number
 
         async def dropped() -> bool:
-            await self._catalogue.rows.drop_idea(asked.space, idea)
+            await self._catalogue.rows.drop_idea(asker.space, idea)
             return True
 
         idea, number = await run.step("idea", meant, tuple[str, int])

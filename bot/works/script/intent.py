@@ -1,6 +1,6 @@
 """What somebody wants who asks of a script, and whether tools are to look things up for it. Pure.
 
-By keywords, which cost nothing; where they say nothing, a small model is asked (`asking`).
+By keywords, which cost nothing; where they say nothing, a small model is asked (`answer`).
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ FORMS: Final[dict[Intent, str]] = {
 def by_keywords(question: str) -> Intent | None:
     """What the question's own words say that is wanted; None where they say nothing."""
     words = fold(question)
-    return next((intent for intent, found in _FOUND.items() if found.search(words)), None)
+    return next((intent for intent, pattern in _FOUND.items() if pattern.search(words)), None)
 
 
 def scene_named(question: str) -> str:
     """The first scene that the question names ("scene 12", "cena 12A"), as it is called there; "" for none."""
-    found = _SCENE.search(fold(question))
-    return re.sub(r"[.,]", "", found[1]) if found else ""
+    match = _SCENE.search(fold(question))
+    return re.sub(r"[.,]", "", match[1]) if match else ""
 
 
-def with_tools(question: str, intent: Intent, *, focus: bool, asked: str = "auto") -> bool:
-    """Whether tools look things up. `asked` "on" or "off" decides; `focus`: there is a scene that is meant."""
-    if asked in ("on", "off"):
-        return asked == "on"
+def with_tools(question: str, intent: Intent, *, focus: bool, choice: str = "auto") -> bool:
+    """Whether tools look things up. `choice` "on" or "off" decides; `focus`: the question is about one scene."""
+    if choice in ("on", "off"):
+        return choice == "on"
     if _ANALYTICAL.search(fold(question)):
         return True
     return not (focus and intent in ("LOCAL_EDIT", "SCENE_FEEDBACK"))

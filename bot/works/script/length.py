@@ -15,6 +15,7 @@ from typing import Final
 from bot.readers.screenplay.elements import LEFT, RIGHT, SPOKEN, Element, Kind, plain
 
 PAGE_LINES: Final = 54
+"""Lines of a printed page."""
 _SET: Final[dict[Kind, tuple[int, int]]] = {
     "heading": (60, 2),
     "action": (60, 1),
@@ -34,25 +35,25 @@ def measured(elements: Iterable[Element]) -> int:
     """Eighths of a page that the elements of a scene take; of a dual dialogue the longer side."""
     total = left = right = 0
     side = 0
-    for one in elements:
-        if one.kind not in _SET:
+    for element in elements:
+        if element.kind not in _SET:
             continue
-        width, above = _SET[one.kind]
-        taken = above + sum(_lines(line, width) for line in plain(one.text).split("\n"))
-        spoken = one.kind in SPOKEN
-        if not spoken and (one.kind != "cue" or one.dual != RIGHT):
+        width, above = _SET[element.kind]
+        lines = above + sum(_lines(line, width) for line in plain(element.text).split("\n"))
+        spoken_part = element.kind in SPOKEN
+        if not spoken_part and (element.kind != "cue" or element.dual != RIGHT):
             total += max(left, right)
             left = right = 0
-        if one.kind == "cue":
-            side = one.dual
-        elif not spoken:
+        if element.kind == "cue":
+            side = element.dual
+        elif not spoken_part:
             side = 0
         if not side:
-            total += taken
+            total += lines
         elif side == LEFT:
-            left += taken
+            left += lines
         else:
-            right += taken
+            right += lines
     total += max(left, right)
     return max(1, (total * 16 + PAGE_LINES) // (2 * PAGE_LINES))
 
@@ -64,18 +65,18 @@ def page_of(eighths: int) -> int:
 
 def pages(eighths: int) -> str:
     """As production writes a length: "1 5/8", "3/8", "2"."""
-    whole, rest = divmod(eighths, 8)
-    return " ".join([str(whole)] * bool(whole) + [f"{rest}/8"] * bool(rest)) or "0"
+    full_pages, rest = divmod(eighths, 8)
+    return " ".join([str(full_pages)] * bool(full_pages) + [f"{rest}/8"] * bool(rest)) or "0"
 
 
 def _lines(text: str, width: int) -> int:
     """Lines that the words take, broken between them."""
-    made, room = 1, width
+    lines, room = 1, width
     for word in text.split():
         need = len(word) + (room < width)
         if need <= room:
             room -= need
         else:
-            made += (room < width) + (len(word) - 1) // width
+            lines += (room < width) + (len(word) - 1) // width
             room = width - ((len(word) - 1) % width + 1)
-    return made
+    return lines

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
 from bot.events import Sorry
 from bot.retrieval.language import detect_question, may_vote
@@ -19,18 +20,18 @@ if TYPE_CHECKING:
 
     from bot.retrieval.embed import Embedder
     from bot.retrieval.embedding import Embedding
-    from bot.works.script.catalogue import Reading
+    from bot.works.script.catalogue import OpenScript
     from bot.works.script.model import Scene
     from storage.scripts import Reader, Scripts
 
     Floats = NDArray[np.float32]
 
 PIECE_CHARS: Final = 1_200
-"""Of a piece that has a vector of its own: embedders read some 500 tokens."""
+"""Characters of a piece that has a vector of its own: embedders read some 500 tokens."""
 PIECES: Final = 40
-"""Of one scene; what stands behind them is found by its words."""
+"""Pieces of one scene that have vectors; the rest of a longer scene is found by its words."""
 AT_ONCE: Final = 16
-"""Scenes whose vectors are kept together."""
+"""Scenes whose vectors are stored in one transaction."""
 
 _log = logging.getLogger(__name__)
 
@@ -41,57 +42,65 @@ class Likeness:
     def __init__(self, rows: Scripts, embedding: Embedding) -> None:
         self._rows = rows
         self._embedding = embedding
+        self._vectors: WeakKeyDictionary[OpenScript, dict[str, SceneVectors]] = WeakKeyDictionary()
 
-    async def lacking(self, asked: Reader, id: str, reading: Reading) -> bool:
+    async def lacks_vectors(self, asker: Reader, id: str, opened: OpenScript) -> bool:
         """Whether there is an embedder that has not seen all scenes of the script."""
-        embedder = await self._embedder(reading)
-        return embedder is not None and bool(await self._without(asked, id, reading, embedder))
+        embedder = await self._embedder(opened)
+        return embedder is not None and bool(await self._without(asker, id, opened, embedder))
 
-    async def learn(self, asked: Reader, id: str, reading: Reading) -> None:
+    async def learn(self, asker: Reader, id: str, opened: OpenScript) -> None:
         """Make the vectors that the script lacks. Raises Sorry where a service makes none."""
-        if (embedder := await self._embedder(reading)) is None:
+        if (embedder := await self._embedder(opened)) is None:
             return
-        without = await self._without(asked, id, reading, embedder)
+        without = await self._without(asker, id, opened, embedder)
         for first in range(0, len(without), AT_ONCE):
-            some = without[first : first + AT_ONCE]
-            vectors = await asyncio.to_thread(made, embedder, some)
-            await self._rows.keep_vectors(asked.space, id, embedder.name, vectors)
+            batch = without[first : first + AT_ONCE]
+            vectors = await asyncio.to_thread(scene_vectors, embedder, batch)
+            await self._rows.keep_vectors(asker.space, id, embedder.name, vectors)
         if without:
-            contents = [scene.content for scene in reading.script.scenes]
-            await self._rows.drop_vectors(asked.space, id, embedder.name, contents)
+            contents = [scene.content for scene in opened.script.scenes]
+            await self._rows.drop_vectors(asker.space, id, embedder.name, contents)
 
-    async def of(self, asked: Reader, id: str, reading: Reading, query: str) -> Floats | None:
+    async def of(self, asker: Reader, id: str, opened: OpenScript, query: str) -> Floats | None:
         """(scenes,): the query's cosine with each scene's nearest piece, 0 where it has no vectors; None where nobody
         votes."""
         try:
-            if (embedder := await self._embedder(reading, query)) is None:
+            if (embedder := await self._embedder(opened, query)) is None:
                 return None
-            vectors = reading.vectors.get(embedder.name)
             query_vector = await asyncio.to_thread(embedder.query, query)
-            if vectors is None:
-                kept = await self._rows.vectors(asked, id, embedder.name)
-                vectors = await asyncio.to_thread(
-                    SceneVectors, reading.script.scenes, kept, query_vector.size
-                )
-                if vectors.whole:
-                    reading.vectors[embedder.name] = vectors
+            vectors = await self._scene_vectors(asker, id, opened, embedder.name, query_vector.size)
             return vectors.cosines(query_vector)
         except Sorry as sorry:
             _log.warning("a script is searched by its words alone: %s", sorry)
             return None
 
-    async def _embedder(self, reading: Reading, query: str = "") -> Embedder | None:
+    async def _scene_vectors(
+        self, asker: Reader, id: str, opened: OpenScript, embedder: str, dimensions: int
+    ) -> SceneVectors:
+        """The vectors of an open script, read anew only when a scene has got its own since."""
+        by_embedder = self._vectors.setdefault(opened, {})
+        vectors = by_embedder.get(embedder)
+        if vectors is None or not vectors.whole:
+            contents = await self._rows.embedded(asker, id, embedder)
+            if vectors is None or vectors.stale(contents):
+                stored = await self._rows.vectors(asker, id, embedder)
+                vectors = await asyncio.to_thread(SceneVectors, opened.script.scenes, stored, dimensions)
+                by_embedder[embedder] = vectors
+        return vectors
+
+    async def _embedder(self, opened: OpenScript, query: str = "") -> Embedder | None:
         if not self._embedding.configured or (embedder := await self._embedding.get()) is None:
             return None
-        script = reading.search.language
-        languages = list(dict.fromkeys([script, "en", "pt"]))
+        language = opened.search.language
+        languages = list(dict.fromkeys([language, "en", "pt"]))
         question = detect_question(query, languages) if query else None
-        return embedder if may_vote(embedder.languages, question, script) else None
+        return embedder if may_vote(embedder.languages, question, language) else None
 
-    async def _without(self, asked: Reader, id: str, reading: Reading, embedder: Embedder) -> list[Scene]:
-        kept = await self._rows.vectors(asked, id, embedder.name)
-        scenes = {scene.content: scene for scene in reading.script.scenes}
-        return [scene for content, scene in scenes.items() if content not in kept]
+    async def _without(self, asker: Reader, id: str, opened: OpenScript, embedder: Embedder) -> list[Scene]:
+        embedded = await self._rows.embedded(asker, id, embedder.name)
+        scenes = {scene.content: scene for scene in opened.script.scenes}
+        return [scene for content, scene in scenes.items() if content not in embedded]
 
 
 def pieces(scene: Scene) -> list[str]:
@@ -110,44 +119,50 @@ def _short_lines(scene: Scene) -> Iterator[str]:
         yield from (line[at : at + PIECE_CHARS] for at in range(0, max(1, len(line)), PIECE_CHARS))
 
 
-def made(embedder: Embedder, scenes: Sequence[Scene]) -> dict[str, bytes]:
+def scene_vectors(embedder: Embedder, scenes: Sequence[Scene]) -> dict[str, bytes]:
     """Vectors by content, as half-precision numbers; blocking."""
     import numpy as np
 
     parts = [pieces(scene) for scene in scenes]
-    vectors = embedder.passages([piece for some in parts for piece in some])
+    vectors = embedder.passages([piece for scene_pieces in parts for piece in scene_pieces])
     packed, at = {}, 0
-    for scene, some in zip(scenes, parts, strict=True):
-        packed[scene.content] = vectors[at : at + len(some)].astype(np.float16).tobytes()
-        at += len(some)
+    for scene, scene_pieces in zip(scenes, parts, strict=True):
+        packed[scene.content] = vectors[at : at + len(scene_pieces)].astype(np.float16).tobytes()
+        at += len(scene_pieces)
     return packed
 
 
 class SceneVectors:
-    """The vectors of a script's scenes, as they are kept by content; `whole` where no scene lacks them."""
+    """The vectors of a script's scenes, as they are stored by content; `whole` where no scene lacks them."""
 
-    def __init__(self, scenes: Sequence[Scene], kept: Mapping[str, bytes], dimensions: int) -> None:
-        """Blocking. What is kept of other dimensions does not count."""
+    def __init__(self, scenes: Sequence[Scene], stored: Mapping[str, bytes], dimensions: int) -> None:
+        """Blocking. Stored vectors of another number of dimensions do not count."""
         import numpy as np
 
+        self._contents = {scene.content for scene in scenes}
+        self._embedded = self._contents & stored.keys()
         rows, self._starts, self._places, at = [], list[int](), list[int](), 0
         for place, scene in enumerate(scenes):
-            some = np.frombuffer(kept.get(scene.content, b""), dtype=np.float16)
-            if some.size and some.size % dimensions == 0:
-                rows.append(some.reshape(-1, dimensions).astype(np.float32))
+            flat = np.frombuffer(stored.get(scene.content, b""), dtype=np.float16)
+            if flat.size and flat.size % dimensions == 0:
+                rows.append(flat.reshape(-1, dimensions).astype(np.float32))
                 self._starts.append(at)
                 self._places.append(place)
                 at += len(rows[-1])
-        self._rows = np.concatenate(rows) if rows else np.zeros((0, dimensions), dtype=np.float32)
+        self._matrix = np.concatenate(rows) if rows else np.zeros((0, dimensions), dtype=np.float32)
         self._scenes = len(scenes)
         self.whole = len(rows) == len(scenes)
+
+    def stale(self, contents: Set[str]) -> bool:
+        """Whether another set of the scenes has vectors by now; `contents` of those that have."""
+        return self._contents & contents != self._embedded
 
     def cosines(self, query: Floats) -> Floats:
         """(scenes,): a query's with each scene's nearest piece, 0 for a scene without vectors; of unit vectors."""
         import numpy as np
 
-        found = np.zeros(self._scenes, dtype=np.float32)
+        cosines = np.zeros(self._scenes, dtype=np.float32)
         if self._places:
-            nearest = np.maximum.reduceat(self._rows @ query, self._starts)
-            found[self._places] = np.maximum(nearest, 0)
-        return found
+            nearest = np.maximum.reduceat(self._matrix @ query, self._starts)
+            cosines[self._places] = np.maximum(nearest, 0)
+        return cosines

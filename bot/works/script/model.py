@@ -12,10 +12,10 @@ from bot.readers.screenplay.elements import UNPRINTED, Element, Screenplay, numb
 from bot.works.script.heading import Heading, heading, speaker
 from bot.works.script.length import measured
 
-_ALIKE: Final = {"general": "action", "shot": "action", "centered": "action"}
-"""Kinds that one format has and another has not."""
-_SAID_ALIKE: Final = {**_ALIKE, "parenthetical": "dialogue", "lyric": "dialogue"}
-"""… and such that two formats tell apart by different signs."""
+_SAME_KIND: Final = {"general": "action", "shot": "action", "centered": "action"}
+"""The common kind of those that only some formats have."""
+_COMPARED_KIND: Final = {**_SAME_KIND, "parenthetical": "dialogue", "lyric": "dialogue"}
+"""The same for comparing contents: formats mark these kinds differently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Scene:
     @property
     def text(self) -> str:
         """What is printed, without emphasis; a paragraph a line."""
-        return "\n".join(plain(one.text) for one in self.elements if one.kind not in UNPRINTED)
+        return "\n".join(plain(element.text) for element in self.elements if element.kind not in UNPRINTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Script:
 def script(screenplay: Screenplay, title: str = "") -> Script:
     """The script that a screenplay's elements make; `title` where it bears none."""
     elements = screenplay.elements
-    starts = [at for at, one in enumerate(elements) if one.kind == "heading"]
+    starts = [at for at, element in enumerate(elements) if element.kind == "heading"]
     labels = numbered(elements)
     scenes: list[Scene] = []
     for number, (start, end, label) in enumerate(
@@ -87,8 +87,8 @@ def script(screenplay: Screenplay, title: str = "") -> Script:
 def _scene(number: int, label: str, elements: tuple[Element, ...], light: str) -> Scene:
     first = elements[0]
     named = heading(first.text)
-    names = dict.fromkeys(speaker(one.text)[0] for one in elements if one.kind == "cue")
-    printed = [one for one in elements if one.kind not in UNPRINTED]
+    names = dict.fromkeys(speaker(element.text)[0] for element in elements if element.kind == "cue")
+    printed = [element for element in elements if element.kind not in UNPRINTED]
     return Scene(
         number=number,
         label=label,
@@ -98,29 +98,31 @@ def _scene(number: int, label: str, elements: tuple[Element, ...], light: str) -
         eighths=measured(elements) if first.eighths is None else first.eighths,
         counted=first.eighths is None,
         characters=tuple(name for name in names if name),
-        dialogue_words=_words([one for one in elements if one.kind in ("dialogue", "lyric")]),
-        action_words=_words([one for one in elements if _ALIKE.get(one.kind, one.kind) == "action"]),
+        dialogue_words=_words([element for element in elements if element.kind in ("dialogue", "lyric")]),
+        action_words=_words(
+            [element for element in elements if _SAME_KIND.get(element.kind, element.kind) == "action"]
+        ),
         words=_words(printed),
-        tokens=text_tokens("\n".join(one.text for one in printed)),
-        dual=sum(one.kind == "cue" and one.dual == 1 for one in elements),
+        tokens=text_tokens("\n".join(element.text for element in printed)),
+        dual=sum(element.kind == "cue" and element.dual == 1 for element in elements),
         content=_content(printed),
     )
 
 
 def _words(elements: Sequence[Element]) -> int:
-    return sum(len(plain(one.text).split()) for one in elements if one.kind not in UNPRINTED)
+    return sum(len(plain(element.text).split()) for element in elements if element.kind not in UNPRINTED)
 
 
 def _content(printed: Sequence[Element]) -> str:
     """SHA-256, in hexadecimal. Paragraphs of a kind that follow each other are one: formats part them differently."""
     digest = hashlib.sha256()
     last = ""
-    for one in printed:
-        words = " ".join(plain(one.text).split())
+    for element in printed:
+        words = " ".join(plain(element.text).split())
         if not words:
             continue
-        kind = _SAID_ALIKE.get(one.kind, one.kind)
-        begun = f"{kind}\x1f" if kind != last else ""
-        digest.update(f"{begun}{words} ".encode("utf-8", "surrogatepass"))
+        kind = _COMPARED_KIND.get(element.kind, element.kind)
+        prefix = f"{kind}\x1f" if kind != last else ""
+        digest.update(f"{prefix}{words} ".encode("utf-8", "surrogatepass"))
         last = kind
     return digest.hexdigest()

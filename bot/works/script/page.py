@@ -10,6 +10,7 @@ from typing import Final
 from bot.readers.screenplay.elements import LEFT, RIGHT, SPOKEN, UNPRINTED, Element, Kind, plain
 
 WIDTH: Final = 60
+"""Characters of a line."""
 _SET: Final[dict[Kind, tuple[int, int]]] = {
     "cue": (22, 35),
     "parenthetical": (16, 25),
@@ -25,8 +26,10 @@ def page(elements: Iterable[Element]) -> str:
     """What is printed of the elements, paragraphs parted by empty lines."""
     blocks: list[list[str]] = []
     left: list[list[Element]] = []
-    for dual, some in groupby(_speeches(elements), lambda speech: speech[0].kind == "cue" and speech[0].dual):
-        speeches = list(some)
+    for dual, group in groupby(
+        _speeches(elements), lambda speech: speech[0].kind == "cue" and speech[0].dual
+    ):
+        speeches = list(group)
         if left:
             blocks += _beside(left, speeches if dual == RIGHT else [])
             left = []
@@ -43,50 +46,53 @@ def page(elements: Iterable[Element]) -> str:
 def _speeches(elements: Iterable[Element]) -> Iterator[list[Element]]:
     """A cue with what is spoken, or one paragraph."""
     speech: list[Element] = []
-    for one in elements:
-        if one.kind in UNPRINTED or one.kind == "page_break":
+    for element in elements:
+        if element.kind in UNPRINTED or element.kind == "page_break":
             continue
-        if one.kind not in SPOKEN and speech:
+        if element.kind not in SPOKEN and speech:
             yield speech
             speech = []
-        speech.append(one)
+        speech.append(element)
     if speech:
         yield speech
 
 
 def _column(speech: Iterable[Element]) -> list[str]:
-    made: list[str] = []
-    for one in speech:
-        indent, width = _SET.get(one.kind, (0, WIDTH))
-        words = plain(one.text)
-        if one.kind == "heading":
+    lines: list[str] = []
+    for element in speech:
+        indent, width = _SET.get(element.kind, (0, WIDTH))
+        words = plain(element.text)
+        if element.kind == "heading":
             words = words.upper()
-        lines = _wrapped(words, width)
-        if one.kind == "transition":
-            made += [line.rjust(WIDTH) for line in lines]
-        elif one.kind == "centered":
-            made += [line.center(WIDTH).rstrip() for line in lines]
+        wrapped = _wrapped(words, width)
+        if element.kind == "transition":
+            lines += [line.rjust(WIDTH) for line in wrapped]
+        elif element.kind == "centered":
+            lines += [line.center(WIDTH).rstrip() for line in wrapped]
         else:
-            made += [" " * indent + line for line in lines]
-    return made
+            lines += [" " * indent + line for line in wrapped]
+    return lines
 
 
 def _beside(left: list[list[Element]], right: list[list[Element]]) -> list[list[str]]:
     """Each speech of the left with the one on its right."""
-    made: list[list[str]] = []
+    rows: list[list[str]] = []
     nobody: list[Element] = []
     for pair in zip_longest(left, right, fillvalue=nobody):
-        columns = [[line for one in speech for line in _narrow(one)] for speech in pair]
-        made.append(
-            [f"{one:<{_BESIDE + 4}}{other}".rstrip() for one, other in zip_longest(*columns, fillvalue="")]
+        columns = [[line for element in speech for line in _narrow(element)] for speech in pair]
+        rows.append(
+            [
+                f"{first:<{_BESIDE + 4}}{second}".rstrip()
+                for first, second in zip_longest(*columns, fillvalue="")
+            ]
         )
-    return made
+    return rows
 
 
-def _narrow(one: Element) -> list[str]:
-    lines = _wrapped(plain(one.text), _BESIDE)
-    return [line.center(_BESIDE).rstrip() for line in lines] if one.kind == "cue" else lines
+def _narrow(element: Element) -> list[str]:
+    lines = _wrapped(plain(element.text), _BESIDE)
+    return [line.center(_BESIDE).rstrip() for line in lines] if element.kind == "cue" else lines
 
 
 def _wrapped(words: str, width: int) -> list[str]:
-    return [line for one in words.split("\n") for line in (textwrap.wrap(one, width) or [""])]
+    return [line for paragraph in words.split("\n") for line in (textwrap.wrap(paragraph, width) or [""])]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bot.works.script.report import Presence
 
 NAME_CHARS: Final = 18
+"""Characters of a name in a picture; a longer name is cut."""
 SHOWN: Final = 12
 """Characters in a picture: those who speak in most scenes."""
 BARS: Final = 300
@@ -30,10 +31,10 @@ _WINDOW: Final = 9
 
 def pace(script: Script, title: str, lengths: str, dialogue: str) -> bytes:
     """A bar for each scene, as high as it is long in pages, and a line for the share of dialogue around it."""
-    numbers = [one.number for one in script.scenes]
+    numbers = [scene.number for scene in script.scenes]
     with alone:
         figure, axes = _sheet(4.2, title)
-        high = [one.eighths / 8 for one in script.scenes]
+        high = [scene.eighths / 8 for scene in script.scenes]
         if len(numbers) <= BARS:
             axes.bar(numbers, high, width=0.9, color=COLOURS[0])
         else:
@@ -53,12 +54,12 @@ def pace(script: Script, title: str, lengths: str, dialogue: str) -> bytes:
 def _shares(script: Script) -> list[float]:
     """Per cent of dialogue in the words of dialogue and action, around each scene."""
     half = _WINDOW // 2
-    made = []
+    percentages = []
     for at in range(len(script.scenes)):
-        near = script.scenes[max(0, at - half) : at + half + 1]
-        said = sum(one.dialogue_words for one in near)
-        made.append(100 * said / max(1, said + sum(one.action_words for one in near)))
-    return made
+        nearby = script.scenes[max(0, at - half) : at + half + 1]
+        spoken = sum(scene.dialogue_words for scene in nearby)
+        percentages.append(100 * spoken / max(1, spoken + sum(scene.action_words for scene in nearby)))
+    return percentages
 
 
 def presence(presences: Sequence[Presence], scenes: int, title: str) -> bytes:
@@ -66,12 +67,17 @@ def presence(presences: Sequence[Presence], scenes: int, title: str) -> bytes:
     shown = presences[:SHOWN]
     with alone:
         figure, axes = _sheet(1.4 + 0.32 * len(shown), title)
-        for row, one in enumerate(shown):
+        for row, presence in enumerate(shown):
             axes.hlines(-row, 1, scenes, color=RULE, linewidth=0.8)
             axes.plot(
-                one.scenes, [-row] * len(one.scenes), "|", color=COLOURS[row % len(COLOURS)], ms=11, mew=2
+                presence.scenes,
+                [-row] * len(presence.scenes),
+                "|",
+                color=COLOURS[row % len(COLOURS)],
+                ms=11,
+                mew=2,
             )
-        axes.set_yticks([-row for row in range(len(shown))], [_name(one.name) for one in shown])
+        axes.set_yticks([-row for row in range(len(shown))], [_name(presence.name) for presence in shown])
         axes.set_xlim(0.3, scenes + 0.7)
         axes.set_ylim(-len(shown) + 0.4, 0.6)
         _bare(axes, INK)
@@ -80,7 +86,7 @@ def presence(presences: Sequence[Presence], scenes: int, title: str) -> bytes:
 
 def together(presences: Sequence[Presence], scenes: Sequence[Sequence[int]], title: str) -> bytes:
     """A square of numbers: in how many scenes each two speak. The number says it; the colour only helps."""
-    names = [_name(one.name) for one in presences[: len(scenes)]]
+    names = [_name(presence.name) for presence in presences[: len(scenes)]]
     most = max((count for row in scenes for count in row), default=1) or 1
     with alone:
         figure, axes = _sheet(1.9 + 0.42 * len(names), title)
@@ -130,6 +136,6 @@ def _plain(words: str) -> str:
     """Without characters that the font does not have, and without a dollar sign, which would begin a formula."""
     from matplotlib import font_manager
 
-    known = font_manager.get_font(font_manager.findfont("DejaVu Sans")).get_charmap()
-    shown = "".join(char if ord(char) in known else "\ufffd" for char in " ".join(words.split()))
+    glyphs = font_manager.get_font(font_manager.findfont("DejaVu Sans")).get_charmap()
+    shown = "".join(char if ord(char) in glyphs else "\ufffd" for char in " ".join(words.split()))
     return shown.replace("$", r"\$")

@@ -16,19 +16,19 @@ _OPENS: Final = re.compile(r'["“«„]')
 
 
 class Quotations:
-    """A script's words, to be looked for."""
+    """Finds words in a script's text."""
 
     def __init__(self, script: Script) -> None:
-        opening = [plain(one.text) for one in script.opening]
+        opening = [plain(element.text) for element in script.opening]
         self._words = Verbatim("\n".join([*opening, *(scene.text for scene in script.scenes)]))
 
     def checked(self, answer: str, word: str) -> str:
         """The answer; each quotation that does not stand in the script up to spacing, case and typography without its
         marks, and with `word` behind it."""
 
-        def judged(found: re.Match[str]) -> str:
-            quoted = next(filter(None, found.groups()))
-            return found[0] if self._words.find(quoted) else f"{quoted.strip()} {word}"
+        def judged(match: re.Match[str]) -> str:
+            quoted = next(filter(None, match.groups()))
+            return match[0] if self._words.find(quoted) else f"{quoted.strip()} {word}"
 
         return _QUOTATION.sub(judged, answer)
 
@@ -40,27 +40,27 @@ class QuotationGate:
     def __init__(self, quotations: Quotations, word: str) -> None:
         self._quotations = quotations
         self._word = word
-        self._held = ""
+        self._pending = ""
         self.unfound = 0
 
     def feed(self, piece: str) -> str:
         """What may be shown by now."""
-        text = self._held + piece
+        text = self._pending + piece
         at, end = text.rfind("\n") + 1, len(text)
-        while (begun := _OPENS.search(text, at)) is not None:
-            if whole := _QUOTATION.match(text, begun.start()):
-                at = whole.end()
-            elif _UNFINISHED.match(text, begun.start()):
-                end = begun.start()
+        while (opened := _OPENS.search(text, at)) is not None:
+            if quotation := _QUOTATION.match(text, opened.start()):
+                at = quotation.end()
+            elif _UNFINISHED.match(text, opened.start()):
+                end = opened.start()
                 break
             else:  # a mark that nothing can follow any more which would make it a quotation
-                at = begun.end()
-        self._held = text[end:]
+                at = opened.end()
+        self._pending = text[end:]
         return self._checked(text[:end])
 
     def finish(self) -> str:
-        """The rest."""
-        text, self._held = self._held, ""
+        """What was held back."""
+        text, self._pending = self._pending, ""
         return self._checked(text)
 
     def _checked(self, text: str) -> str:

@@ -38,7 +38,7 @@ MOST_TOGETHER = 12
 
 
 def report(script: Script) -> Report:
-    """The figures of a script."""
+    """Counts a script's figures."""
     settings: Counter[str] = Counter()
     lights: Counter[str] = Counter()
     places: Counter[str] = Counter()
@@ -51,19 +51,21 @@ def report(script: Script) -> Report:
             speaking.setdefault(name, []).append(scene.number)
     presences = tuple(
         Presence(name, tuple(scenes))
-        for name, scenes in sorted(speaking.items(), key=lambda one: -len(one[1]))
+        for name, scenes in sorted(speaking.items(), key=lambda entry: -len(entry[1]))
     )
-    first = [set(one.scenes) for one in presences[:MOST_TOGETHER]]
-    together = tuple(tuple(len(one & other) for other in first) for one in first)
-    said = sum(scene.dialogue_words for scene in script.scenes)
-    told = sum(scene.action_words for scene in script.scenes)
+    first = [set(presence.scenes) for presence in presences[:MOST_TOGETHER]]
+    together = tuple(
+        tuple(len(row_scenes & column_scenes) for column_scenes in first) for row_scenes in first
+    )
+    dialogue_words = sum(scene.dialogue_words for scene in script.scenes)
+    action_words = sum(scene.action_words for scene in script.scenes)
     return Report(
         tuple(settings.most_common()),
         tuple(lights.most_common()),
         tuple(places.most_common()),
         presences,
         together,
-        said / (said + told) if said + told else 0.0,
+        dialogue_words / (dialogue_words + action_words) if dialogue_words + action_words else 0.0,
     )
 
 
@@ -71,11 +73,11 @@ def figures(script: Script) -> dict[str, Any]:
     """The scenes and their sums, as JSON has them. `counted` stands where a length is measured, not the file's."""
     return {
         "title": script.title,
-        "scenes": [_scene(one) for one in script.scenes],
+        "scenes": [_scene(scene) for scene in script.scenes],
         "totals": {
             "scenes": len(script.scenes),
-            "eighths": sum(one.eighths for one in script.scenes),
-            "dual": sum(one.dual for one in script.scenes),
+            "eighths": sum(scene.eighths for scene in script.scenes),
+            "dual": sum(scene.dual for scene in script.scenes),
             "characters": len(script.characters),
             "words": script.words,
         },
@@ -83,7 +85,7 @@ def figures(script: Script) -> dict[str, Any]:
 
 
 def _scene(scene: Scene) -> dict[str, Any]:
-    made: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "number": scene.number,
         "heading": scene.heading.text,
         "eighths": scene.eighths,
@@ -92,4 +94,4 @@ def _scene(scene: Scene) -> dict[str, Any]:
         "action_words": scene.action_words,
         "dual": scene.dual,
     }
-    return made | {"counted": True} if scene.counted else made
+    return figures | {"counted": True} if scene.counted else figures

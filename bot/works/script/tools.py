@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from bot.words import Words
     from bot.works.script.analysis import Analysis
     from bot.works.script.model import Scene, Script
-    from bot.works.script.searching import Floats, SceneSearch
+    from bot.works.script.scene_search import Floats, SceneSearch
 
 SCENE_CHARS: Final = 12_000
-"""Of a scene that a model reads; the rest is said to be left out."""
+"""Characters of a scene that a model reads; it is told that the rest is left out."""
 SCENES: Final = 10
-"""Scenes of one call."""
+"""Scenes that one call may ask for."""
 NEIGHBOURS: Final = 5
 RESULTS, MOST_RESULTS = 5, 20
-TELLING: Final = 8
+RARE_WORDS: Final = 8
 """Rare words of a scene, by which scenes like it are looked for."""
 LISTED: Final = 80
-"""Scenes of a list."""
+"""Scenes of one list."""
 PARTS: Final = 4
 """A script's quarters: the first is about its first act, the last its third."""
 
@@ -48,12 +48,12 @@ class ScriptTools:
         id: str,
         script: Script,
         search: SceneSearch,
-        found: Analysis,
+        analysis: Analysis,
         like: Callable[[str], Awaitable[Floats | None]] | None = None,
     ) -> None:
         """`like` says how like a query the scenes are, where there are vectors (`likeness`)."""
         self._like = like
-        self._found = found
+        self._analysis = analysis
         self._id = id
         self._script = script
         self._search = search
@@ -82,28 +82,30 @@ class ScriptTools:
     async def get_scenes_context(self, scene_numbers: list[int], neighbor_count: int = 1) -> ToolOutput:
         """Several scenes, each with those before and after it."""
         last = len(self._script.scenes)
-        near = {
+        nearby = {
             number
-            for wanted in scene_numbers
-            if 1 <= wanted <= last
-            for number in range(wanted - neighbor_count, wanted + neighbor_count + 1)
+            for central in scene_numbers
+            if 1 <= central <= last
+            for number in range(central - neighbor_count, central + neighbor_count + 1)
             if 1 <= number <= last
         }
-        return self._scenes([*sorted(near), *(one for one in scene_numbers if not 1 <= one <= last)])
+        return self._scenes(
+            [*sorted(nearby), *(number for number in scene_numbers if not 1 <= number <= last)]
+        )
 
     async def get_character_scenes(self, character_name: str) -> ToolOutput:
         """Where a character speaks or is named, and how their part runs over the script."""
         name = self._named(character_name)
         if name is None:
-            known = ", ".join(self._script.characters[:40])
-            return ToolOutput(f"Nobody called so speaks in it. Those who speak: {known}.", failed=True)
+            speakers = ", ".join(self._script.characters[:40])
+            return ToolOutput(f"Nobody called so speaks in it. Those who speak: {speakers}.", failed=True)
         speaking = [scene for scene in self._script.scenes if name in scene.characters]
         lines = [
             f"{name} speaks in {len(speaking)} of {len(self._script.scenes)} scenes, first in scene "
             f"{speaking[0].number}, last in scene {speaking[-1].number}. By quarters of the script: "
             f"{', '.join(map(str, self._quarters(speaking)))} scenes."
         ]
-        if (sheet := self._found.sheet(name)) is not None:
+        if (sheet := self._analysis.sheet(name)) is not None:
             lines.append(f"{sheet.who} {sheet.arc}")
         lines += [self._line(scene) for scene in speaking[:LISTED]]
         if len(speaking) > LISTED:
@@ -115,43 +117,47 @@ class ScriptTools:
         self, query: str, filters: dict[str, str] | None = None, limit: int = RESULTS
     ) -> ToolOutput:
         """The scenes that come nearest to a query, of those that the filters let through."""
-        given = {name: value.strip().upper() for name, value in (filters or {}).items() if value.strip()}
+        wanted_fields = {
+            name: value.strip().upper() for name, value in (filters or {}).items() if value.strip()
+        }
 
         def allowed(scene: Scene) -> bool:
-            said = {
+            scene_fields = {
                 "character": " · ".join(scene.characters),
                 "place": scene.heading.place,
                 "setting": scene.heading.setting,
                 "time": f"{scene.heading.time} {scene.light.upper()}",
             }
-            return all(value in said[name] for name, value in given.items())
+            return all(value in scene_fields[name] for name, value in wanted_fields.items())
 
         cosines = await self._like(query) if self._like is not None else None
-        found = self._search.ranked(query, limit, allowed, cosines)
-        best = (found[0][0] if found else 0.0) or 1.0
+        matches = self._search.ranked(query, limit, allowed, cosines)
+        best = (matches[0][0] if matches else 0.0) or 1.0
         return ToolOutput(
-            "" if found else "No scene has these words.",
-            tuple(self._passage(scene, score / best) for score, scene in found),
-            failed=not found,
+            "" if matches else "No scene has these words.",
+            tuple(self._passage(scene, score / best) for score, scene in matches),
+            failed=not matches,
         )
 
     async def analyze_pacing(self) -> ToolOutput:
         """Lengths and shares of dialogue, over the script and by its quarters."""
         scenes = self._script.scenes
-        lengths = [one.eighths for one in scenes]
-        longest = sorted(scenes, key=lambda one: -one.eighths)[:5]
+        lengths = [scene.eighths for scene in scenes]
+        by_length = sorted(scenes, key=lambda scene: -scene.eighths)
+        longest = "; ".join(f"scene {scene.number} ({pages(scene.eighths)})" for scene in by_length[:5])
         lines = [
             f"{len(scenes)} scenes, {pages(sum(lengths))} pages; a scene has {pages(round(median(lengths)))} pages in "
-            f"the median. The longest: {'; '.join(f'scene {one.number} ({pages(one.eighths)})' for one in longest)}."
+            f"the median. The longest: {longest}."
         ]
         for part in range(PARTS):
-            some = scenes[len(scenes) * part // PARTS : len(scenes) * (part + 1) // PARTS]
-            if some:
-                said = sum(one.dialogue_words for one in some)
-                share = 100 * said // max(1, said + sum(one.action_words for one in some))
-                mean = pages(round(sum(one.eighths for one in some) / len(some)))
+            group = scenes[len(scenes) * part // PARTS : len(scenes) * (part + 1) // PARTS]
+            if group:
+                dialogue = sum(scene.dialogue_words for scene in group)
+                share = 100 * dialogue // max(1, dialogue + sum(scene.action_words for scene in group))
+                eighths = sum(scene.eighths for scene in group)
+                mean = pages(round(eighths / len(group)))
                 lines.append(
-                    f"Scenes {some[0].number} to {some[-1].number}: {pages(sum(one.eighths for one in some))} pages, "
+                    f"Scenes {group[0].number} to {group[-1].number}: {pages(eighths)} pages, "
                     f"{mean} a scene, {share} % dialogue."
                 )
         return ToolOutput("\n".join(lines))
@@ -160,19 +166,23 @@ class ScriptTools:
         """The plot's lines with their scenes, and the acts; else what the pages say: the writer's own sections and
         synopses, and who keeps meeting whom."""
         outline = outlined(self._script)
-        if (whole := self._found.whole) is not None and whole.threads:
-            lines = [] if self._found.current else ["Of an earlier draft; scenes' numbers may have changed."]
-            lines += [f"{one.title} (scenes {one.first} to {one.last}): {one.summary}" for one in whole.acts]
+        if (whole_script := self._analysis.whole) is not None and whole_script.threads:
+            lines = (
+                [] if self._analysis.current else ["Of an earlier draft; scenes' numbers may have changed."]
+            )
             lines += [
-                f"{one.title}: {one.summary} Scenes: {', '.join(map(str, one.scenes))}."
-                for one in whole.threads
+                f"{act.title} (scenes {act.first} to {act.last}): {act.summary}" for act in whole_script.acts
+            ]
+            lines += [
+                f"{thread.title}: {thread.summary} Scenes: {', '.join(map(str, thread.scenes))}."
+                for thread in whole_script.threads
             ]
             return ToolOutput("\n".join([*lines, *outline]))
-        made = self.report
+        figures = self.report
         pairs = sorted(
             (
-                (count, made.presences[row].name, made.presences[column].name)
-                for row, counts in enumerate(made.together)
+                (count, figures.presences[row].name, figures.presences[column].name)
+                for row, counts in enumerate(figures.together)
                 for column, count in enumerate(counts)
                 if row < column and count > 1
             ),
@@ -180,37 +190,50 @@ class ScriptTools:
         )
         lines = ["No plot threads have been worked out for this script; this is what its pages say."]
         lines += ["The writer's own outline:", *outline] if outline else []
-        lines += [f"{one} and {other} are together in {count} scenes." for count, one, other in pairs[:12]]
+        lines += [
+            f"{first_name} and {second_name} are together in {count} scenes."
+            for count, first_name, second_name in pairs[:12]
+        ]
         return ToolOutput("\n".join(lines))
 
     async def get_scene_relationships(self, scene_number: int) -> ToolOutput:
         """Which scenes a scene belongs with: by place, by who speaks, by rare words."""
         if (scene := self._scene(scene_number)) is None:
             return self._none([scene_number])
-        others = [one for one in self._script.scenes if one is not scene]
-        place = [one for one in others if scene.heading.place and one.heading.place == scene.heading.place]
-        who = set(scene.characters)
+        others = [candidate for candidate in self._script.scenes if candidate is not scene]
+        place = [
+            candidate
+            for candidate in others
+            if scene.heading.place and candidate.heading.place == scene.heading.place
+        ]
+        characters = set(scene.characters)
         shared = sorted(
-            (one for one in others if who.intersection(one.characters)),
-            key=lambda one: (-len(who.intersection(one.characters)), abs(one.number - scene.number)),
+            (candidate for candidate in others if characters.intersection(candidate.characters)),
+            key=lambda candidate: (
+                -len(characters.intersection(candidate.characters)),
+                abs(candidate.number - scene.number),
+            ),
         )
         alike = [
-            one
-            for _, one in self._search.ranked(self._search.telling(scene.text, TELLING), 6)
-            if one is not scene
+            candidate
+            for _, candidate in self._search.ranked(self._search.rarest(scene.text, RARE_WORDS), 6)
+            if candidate is not scene
         ]
-        threads = self._found.whole.threads if self._found.whole and self._found.current else []
-        mine = [one for one in threads if scene_number in one.scenes]
+        threads = self._analysis.whole.threads if self._analysis.whole and self._analysis.current else []
+        scene_threads = [thread for thread in threads if scene_number in thread.scenes]
         groups = (("The same place", place), ("The same characters", shared), ("Like words", alike))
         lines = [f"Scene {scene.number}: {self._line(scene)}"]
-        for title, some in groups:
-            if some:
-                lines += [f"{title}:", *(self._line(one) for one in some[:12])]
-        lines += [f"Thread “{one.title}”: scenes {', '.join(map(str, one.scenes))}" for one in mine]
+        for title, listed in groups:
+            if listed:
+                lines += [f"{title}:", *(self._line(candidate) for candidate in listed[:12])]
+        lines += [
+            f"Thread “{thread.title}”: scenes {', '.join(map(str, thread.scenes))}"
+            for thread in scene_threads
+        ]
         return ToolOutput("\n".join(lines), (self._passage(scene, 1.0),))
 
     def offered(self, say: Words) -> tuple[Tool, ...]:
-        """As a model gets them."""
+        """The tools as a model is offered them."""
         filters = {
             "type": "object",
             "properties": {name: {"type": "string"} for name in ("character", "place", "setting", "time")},
@@ -219,16 +242,16 @@ class ScriptTools:
         }
         name = {"type": "string", "description": "The character's name, as the cues have it."}
         limit = {"type": "integer", "minimum": 1, "maximum": MOST_RESULTS}
-        one, several = {"scene_number": _NUMBER}, {"scene_numbers": _NUMBERS}
-        near = {"neighbor_count": _NEIGHBOURS}
-        told: tuple[tuple[Any, str, dict[str, Any], str], ...] = (
-            (self.get_scene, "Get one scene, whole.", one, "reading_scene"),
+        single, several = {"scene_number": _NUMBER}, {"scene_numbers": _NUMBERS}
+        around = {"neighbor_count": _NEIGHBOURS}
+        descriptions: tuple[tuple[Any, str, dict[str, Any], str], ...] = (
+            (self.get_scene, "Get one scene, whole.", single, "reading_scene"),
             (self.get_scenes, "Get several scenes, whole.", several, "reading_scene"),
-            (self.get_scene_context, "Get a scene with its neighbours.", one | near, "reading_scene"),
+            (self.get_scene_context, "Get a scene with its neighbours.", single | around, "reading_scene"),
             (
                 self.get_scenes_context,
                 "Get several scenes with their neighbours.",
-                several | near,
+                several | around,
                 "reading_scene",
             ),
             (
@@ -248,7 +271,7 @@ class ScriptTools:
             (
                 self.get_scene_relationships,
                 "Get which scenes a scene belongs with: by place, characters and words.",
-                one,
+                single,
                 "relating",
             ),
         )
@@ -266,19 +289,19 @@ class ScriptTools:
                 call,
                 say(f"script.{label}"),
             )
-            for call, description, properties, label in told
+            for call, description, properties, label in descriptions
         )
 
     def _scene(self, number: int) -> Scene | None:
         return self._script.scenes[number - 1] if 1 <= number <= len(self._script.scenes) else None
 
     def _scenes(self, numbers: Sequence[int]) -> ToolOutput:
-        wanted = [self._scene(number) for number in dict.fromkeys(numbers)]
+        scenes = [self._scene(number) for number in dict.fromkeys(numbers)]
         missing = [number for number in numbers if self._scene(number) is None]
-        found = [self._passage(scene, 1.0) for scene in wanted if scene is not None][: SCENES * 2]
-        if not found:
+        passages = [self._passage(scene, 1.0) for scene in scenes if scene is not None][: SCENES * 2]
+        if not passages:
             return self._none(missing)
-        return ToolOutput(self._none(missing).text if missing else "", tuple(found))
+        return ToolOutput(self._none(missing).text if missing else "", tuple(passages))
 
     def _none(self, numbers: Iterable[int]) -> ToolOutput:
         listed = ", ".join(map(str, numbers))
@@ -286,14 +309,14 @@ class ScriptTools:
             f"There is no scene {listed}: the scenes are 1 to {len(self._script.scenes)}.", failed=True
         )
 
-    def _named(self, given: str) -> str | None:
+    def _named(self, name: str) -> str | None:
         """The character that a name means: exactly, else the only one with it in theirs."""
-        wanted, _ = speaker(given)
-        known = self._script.characters
-        if wanted in known:
-            return wanted
-        fits = [name for name in known if wanted and wanted in name.split()]
-        return fits[0] if len(fits) == 1 else None
+        speaker_name, _ = speaker(name)
+        characters = self._script.characters
+        if speaker_name in characters:
+            return speaker_name
+        matches = [name for name in characters if speaker_name and speaker_name in name.split()]
+        return matches[0] if len(matches) == 1 else None
 
     def _quarters(self, scenes: Iterable[Scene]) -> list[int]:
         counts = [0] * PARTS
@@ -302,7 +325,7 @@ class ScriptTools:
         return counts
 
     def _line(self, scene: Scene) -> str:
-        return f"{card(scene, self._starts[scene.number - 1])}. {self._found.card(scene)}".rstrip(". ")
+        return f"{card(scene, self._starts[scene.number - 1])}. {self._analysis.card(scene)}".rstrip(". ")
 
     def _passage(self, scene: Scene, score: float) -> Passage:
         text = scene.text
@@ -321,17 +344,21 @@ class ScriptTools:
 
 def card(scene: Scene, page: int) -> str:
     """A scene in a line, as far as its pages say it."""
-    who = f"; {', '.join(scene.characters)}" if scene.characters else ""
-    return f"Scene {scene.number} (p. {page}, {pages(scene.eighths)}): {scene.heading.text}{who}"
+    cast = f"; {', '.join(scene.characters)}" if scene.characters else ""
+    return f"Scene {scene.number} (p. {page}, {pages(scene.eighths)}): {scene.heading.text}{cast}"
 
 
 def outlined(script: Script) -> list[str]:
     """The writer's own sections and synopses, each with the scene that it stands before or in."""
-    lines = [f"before scene 1: {one.text}" for one in script.opening if one.kind in ("section", "synopsis")]
+    lines = [
+        f"before scene 1: {element.text}"
+        for element in script.opening
+        if element.kind in ("section", "synopsis")
+    ]
     for scene in script.scenes:
         lines += [
-            f"scene {scene.number}: {' '.join(one.text.split())}"
-            for one in scene.elements
-            if one.kind in ("section", "synopsis")
+            f"scene {scene.number}: {' '.join(element.text.split())}"
+            for element in scene.elements
+            if element.kind in ("section", "synopsis")
         ]
     return lines[:LISTED]

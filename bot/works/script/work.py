@@ -1,4 +1,4 @@
-"""The work "script": its verbs. What is taken in is `intake`'s, the figures and pictures are `reporting`'s."""
+"""The verbs of the work "script". `intake` takes files in, `report_events` tells its figures, `answer` replies."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Run,
 from bot.markdown import harmless
 from bot.words import Words, words
 from bot.works.script.catalogue import Catalogue, reader, visibility
-from bot.works.script.exporting import fountain, markdown, scenes_csv
+from bot.works.script.export import fountain, markdown, scenes_csv
 from bot.works.script.length import page_of, pages
 from bot.works.script.page import page
-from bot.works.script.reporting import reported
+from bot.works.script.report_events import reported
 
 if TYPE_CHECKING:
-    from bot.works.script.analysing import Analysing
     from bot.works.script.analysis import Analysis
+    from bot.works.script.background_analysis import BackgroundAnalysis
     from bot.works.script.ideas import Ideas
     from bot.works.script.intake import ScriptIntake
     from bot.works.script.model import Scene, Script
@@ -26,18 +26,23 @@ if TYPE_CHECKING:
 
 Verb: TypeAlias = "Callable[[Run], AsyncGenerator[Event, None]]"
 LISTED: Final = 60
-"""Scenes of one list; all of them are in the file that comes with it then."""
+"""Scenes of a list in a message; a longer list comes as a file, too."""
 SHOWN_CHARS: Final = 6_000
-"""Of a scene's page; the whole is in the file that comes with it then."""
+"""Characters of a scene's page in a message; a longer one comes as a file, too."""
 
 
 class Scripts:
-    """Screenplays: taken in, taken out, listed, shown, counted, handed out."""
+    """The verbs of screenplays."""
 
     def __init__(
-        self, catalogue: Catalogue, intake: ScriptIntake, analysing: Analysing, ideas: Ideas, ask: Verb
+        self,
+        catalogue: Catalogue,
+        intake: ScriptIntake,
+        background: BackgroundAnalysis,
+        ideas: Ideas,
+        ask: Verb,
     ) -> None:
-        self._analysing = analysing
+        self._background = background
         self._ask = ask
         self._ideas = ideas
         self._catalogue = catalogue
@@ -49,7 +54,7 @@ class Scripts:
             "replace": self._intake.events,
             "remove": self._remove,
             "share": self._share,
-            "analysed": self._analysing.run,
+            "analysed": self._background.run,
             "analysis": self._analysis,
             "ask": self._ask,
             "brainstorm": self._ask,
@@ -66,16 +71,16 @@ class Scripts:
                 yield event
 
     async def _meant(self, request: Request, name: str) -> tuple[ScriptRow, Script]:
-        asked = reader(request)
-        row = await self._catalogue.meant(asked, name)
-        return row, await self._catalogue.read(asked, row)
+        asker = reader(request)
+        row = await self._catalogue.resolve(asker, name)
+        return row, await self._catalogue.read(asker, row)
 
     async def _remove(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
 
         # Which one comes first and is kept: after a crash its name may mean none, or another one.
         async def meant() -> tuple[str, str]:
-            row = await self._catalogue.meant(reader(request), request.text)
+            row = await self._catalogue.resolve(reader(request), request.text)
             if row.author_id != request.author.id and not (
                 request.author.admin and row.visibility == "space"
             ):
@@ -93,17 +98,17 @@ class Scripts:
 
     async def _share(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        asked, whom = reader(request), visibility(request)
+        asker, readers = reader(request), visibility(request)
 
         async def shared() -> str:
-            row = await self._catalogue.meant(asked, request.text)
-            if not await self._catalogue.rows.share(asked, row.id, whom):
+            row = await self._catalogue.resolve(asker, request.text)
+            if not await self._catalogue.rows.share(asker, row.id, readers):
                 raise Sorry("script.not_yours", title=row.title)
             return row.title
 
         title = await run.step("share", shared, str)
         yield Stage("share", "")
-        yield Text(say(f"script.shared_{whom}", title=title))
+        yield Text(say(f"script.shared_{readers}", title=title))
 
     # What follows reads anew after a crash: a step would be one more copy of what a script says.
 
@@ -143,21 +148,22 @@ class Scripts:
         scene = numbered(script, request.text)
         await self._catalogue.rows.set_focus(reader(request), row.id, scene.number)
         yield Stage("scene", scene_title(scene, say))
-        whole = page(scene.elements).replace("```", "'''")
+        printed = page(scene.elements).replace("```", "'''")
         shown = (
-            whole
-            if len(whole) <= SHOWN_CHARS
-            else whole[:SHOWN_CHARS].rpartition("\n")[0] or whole[:SHOWN_CHARS]
+            printed
+            if len(printed) <= SHOWN_CHARS
+            else printed[:SHOWN_CHARS].rpartition("\n")[0] or printed[:SHOWN_CHARS]
         )
         yield Text(f"```\n{shown}\n```\n")
-        told = say("script.scene_is", pages=pages(scene.eighths), words=scene.words)
-        yield Text(f"{told}{' · ' + say('script.counted') if scene.counted else ''}")
-        if len(shown) < len(whole):
-            yield Attachment(f"scene-{scene.number}.txt", "text/plain", whole.encode())
-        near = [n for n in (scene.number - 1, scene.number + 1) if 1 <= n <= len(script.scenes)]
-        if near:
+        figures = say("script.scene_is", pages=pages(scene.eighths), words=scene.words)
+        yield Text(f"{figures}{' · ' + say('script.counted') if scene.counted else ''}")
+        if len(shown) < len(printed):
+            yield Attachment(f"scene-{scene.number}.txt", "text/plain", printed.encode())
+        neighbours = [n for n in (scene.number - 1, scene.number + 1) if 1 <= n <= len(script.scenes)]
+        if neighbours:
             choices = [
-                Choice(say("script.scene", number=n), f"/script scene {n} --script {row.alias}") for n in near
+                Choice(say("script.scene", number=n), f"/script scene {n} --script {row.alias}")
+                for n in neighbours
             ]
             yield Choices("", tuple(choices))
 
@@ -172,48 +178,48 @@ class Scripts:
     async def _analysis(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         row, script = await self._meant(request, request.text)
-        found = await self._analysing.of(reader(request), row, script)
+        analysis = await self._background.of(reader(request), row, script)
         yield Stage("analysis", say("script.analysis_of", title=harmless(script.title)))
-        for line in _analysed(found, script, say):
+        for line in _analysed(analysis, script, say):
             yield Text(line)
-        if not found.done:
-            goes_on = await self._analysing.begin(run, "analyse", row.id)
-            yield Notice(say("script.analysing" if goes_on else "script.no_analyst"))
+        if not analysis.done:
+            analysable = await self._background.begin(run, "analyse", row.id)
+            yield Notice(say("script.analysing" if analysable else "script.no_analyst"))
 
     async def _export(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         _, script = await self._meant(request, request.text)
         form = str(request.options.get("as") or "fountain")
-        made = {
+        formats = {
             "fountain": ("script.fountain", "text/plain", fountain),
             "markdown": ("script.md", "text/markdown", markdown),
             "csv": ("scenes.csv", "text/csv", scenes_csv),
         }
-        name, media, write = made[form]
+        name, media, write = formats[form]
         data = (await asyncio.to_thread(write, script)).encode()
         yield Stage("export", say("script.exported", title=harmless(script.title)))
         yield Attachment(name, media, data)
 
 
-def numbered(script: Script, given: str) -> Scene:
+def numbered(script: Script, typed: str) -> Scene:
     """The scene of this number, from 1 ("12"); else the one that the script itself calls so ("12A").
 
     Raises Sorry where there is none, or where the script calls more than one so.
     """
-    wanted = given.strip().strip("#. ").upper()
+    label = typed.strip().strip("#. ").upper()
     last = len(script.scenes)
-    if wanted.isascii() and wanted.isdigit():
-        number = int(wanted[:9])
+    if label.isascii() and label.isdigit():
+        number = int(label[:9])
         if not 1 <= number <= last:
-            raise Sorry("script.no_scene", number=wanted[:20], last=last)
+            raise Sorry("script.no_scene", number=label[:20], last=last)
         return script.scenes[number - 1]
-    fits = [one for one in script.scenes if one.label.upper() == wanted]
-    if not fits:
-        raise Sorry("script.no_scene", number=given.strip()[:20], last=last)
-    if len(fits) > 1:
-        numbers = ", ".join(str(one.number) for one in fits[:20])
-        raise Sorry("script.several_scenes", label=wanted[:20], numbers=numbers)
-    return fits[0]
+    matches = [scene for scene in script.scenes if scene.label.upper() == label]
+    if not matches:
+        raise Sorry("script.no_scene", number=typed.strip()[:20], last=last)
+    if len(matches) > 1:
+        numbers = ", ".join(str(scene.number) for scene in matches[:20])
+        raise Sorry("script.several_scenes", label=label[:20], numbers=numbers)
+    return matches[0]
 
 
 def scene_title(scene: Scene, say: Words) -> str:
@@ -224,27 +230,28 @@ def scene_title(scene: Scene, say: Words) -> str:
     return f"{name} · {harmless(scene.heading.text)}"
 
 
-def _analysed(found: Analysis, script: Script, say: Words) -> Iterator[str]:
-    """What a model has made of the script, as far as it has come."""
+def _analysed(analysis: Analysis, script: Script, say: Words) -> Iterator[str]:
+    """The analysis in Markdown, as far as it has come."""
     yield (
-        say("script.looked_into", n=len(script.scenes) - _without(found, script), of=len(script.scenes))
+        say("script.looked_into", n=len(script.scenes) - _without(analysis, script), of=len(script.scenes))
         + "\n"
     )
-    if (whole := found.whole) is None:
+    if (whole_script := analysis.whole) is None:
         return
-    if not found.current:
+    if not analysis.current:
         yield "\n" + say("script.of_earlier") + "\n"
     parts = {
         "acts": [
-            f"**{harmless(one.title)}** ({one.first}–{one.last}): {harmless(one.summary)}"
-            for one in whole.acts
+            f"**{harmless(act.title)}** ({act.first}–{act.last}): {harmless(act.summary)}"
+            for act in whole_script.acts
         ],
         "characters": [
-            f"**{harmless(one.name)}**: {harmless(one.who)} {harmless(one.arc)}" for one in whole.characters
+            f"**{harmless(sheet.name)}**: {harmless(sheet.who)} {harmless(sheet.arc)}"
+            for sheet in whole_script.characters
         ],
         "threads_title": [
-            f"**{harmless(one.title)}**: {harmless(one.summary)} ({', '.join(map(str, one.scenes))})"
-            for one in whole.threads
+            f"**{harmless(thread.title)}**: {harmless(thread.summary)} ({', '.join(map(str, thread.scenes))})"
+            for thread in whole_script.threads
         ],
     }
     for name, lines in parts.items():
@@ -252,13 +259,13 @@ def _analysed(found: Analysis, script: Script, say: Words) -> Iterator[str]:
             yield f"\n### {say(f'script.{name}')}\n" + "".join(f"- {line}\n" for line in lines)
 
 
-def _without(found: Analysis, script: Script) -> int:
-    return sum(scene.content in found.missing for scene in script.scenes)
+def _without(analysis: Analysis, script: Script) -> int:
+    return sum(scene.content in analysis.missing for scene in script.scenes)
 
 
 def _one_liner(scene: Scene, at: int, say: Words) -> str:
-    who = f" · {harmless(', '.join(scene.characters))}" if scene.characters else ""
+    cast = f" · {harmless(', '.join(scene.characters))}" if scene.characters else ""
     where = say("script.on_page", page=at)
     label = f" #{harmless(scene.label)}" if scene.label != str(scene.number) else ""
     heading = harmless(scene.heading.text)
-    return f"- **{scene.number}**{label} · {heading} · {where} · {pages(scene.eighths)}{who}"
+    return f"- **{scene.number}**{label} · {heading} · {where} · {pages(scene.eighths)}{cast}"

@@ -121,12 +121,12 @@ async def test_what_was_found_goes_with_its_script(tmp_path: Path) -> None:
         await room.has(ADA)
         scripts, reader = desk.app.house.scripts, Reader("local", "ada")
         (row,) = await scripts.all(reader)
-        await scripts.find("local", row.id, "whole", "{}")
-        await scripts.find("other", row.id, "scene:1", "{}")
+        await scripts.put_finding("local", row.id, "whole", "{}")
+        await scripts.put_finding("other", row.id, "scene:1", "{}")
         assert await scripts.findings(reader, row.id) == {"whole": "{}"}
         assert await scripts.findings(Reader("local", "bo"), row.id) == {}
         await scripts.remove("local", row.id)
-        await scripts.find("local", row.id, "whole", "{}")
+        await scripts.put_finding("local", row.id, "whole", "{}")
         await room.has(ADA)
         assert await scripts.findings(reader, row.id) == {}
 
@@ -138,7 +138,7 @@ def test_the_whole_is_kept_without_what_there_is_not() -> None:
         [Sheet("ADA", "x" * 5_000), Sheet(" ")],
         [Thread("Lamp", "", [2, 2, 0, 3, 1])],
     )
-    found = analysis.kept(made, {"whole": analysis.body_of_whole(whole, made)})
+    found = analysis.from_findings(made, {"whole": analysis.body_of_whole(whole, made)})
     assert found.whole is not None
     assert [one.title for one in found.whole.acts] == ["One"]
     assert [(one.name, len(one.who)) for one in found.whole.characters] == [("ADA", 600)]
@@ -146,7 +146,7 @@ def test_the_whole_is_kept_without_what_there_is_not() -> None:
     assert found.current
     assert not found.done
     cards = {analysis.key(scene): analysis.body(Card("It rains.")) for scene in made.scenes}
-    assert not analysis.kept(made, cards).missing
+    assert not analysis.from_findings(made, cards).missing
 
 
 def _script() -> Script:

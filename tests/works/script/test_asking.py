@@ -23,7 +23,7 @@ from bot.works.script.evidence import ranked
 from bot.works.script.intent import by_keywords, scene_named, with_tools
 from bot.works.script.model import Script, script
 from bot.works.script.quotations import QuotationGate, Quotations
-from bot.works.script.searching import SceneSearch
+from bot.works.script.scene_search import SceneSearch
 from bot.works.script.tools import ScriptTools
 from storage.scripts import Reader
 from tests.fakes.chat_completions import ChatService

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
+from bot.config import Config
+from bot.config.settings import EmbeddingConfig
 from bot.events import Sorry
-from bot.works.script.searching import SceneSearch
-from storage.scripts import Reader
+from bot.readers.screenplay.fountain import fountain
+from bot.retrieval.embedding import Embedding
+from bot.works.script.catalogue import Catalogue, body_of
+from bot.works.script.likeness import Likeness, scene_vectors
+from bot.works.script.scene_search import SceneSearch
+from storage.db import Database
+from storage.scripts import Reader, ScriptRow, Scripts
+from tests.fakes import migrated
 from tests.fakes.embedder import Letters
 from tests.works.course.desk import opened
 from tests.works.script.test_asking import FERRY, ferry
 from tests.works.script.test_scripts import ADA, Room
 
-SETTINGS = '[embedding]\nmodel = "openai:one"\n'
+EMBEDDER = "openai:one"
+SETTINGS = f'[embedding]\nmodel = "{EMBEDDER}"\n'
 MISSPELT = "Oil in the whelhouze?"
 """Its letters are those of the wheelhouse, in which no oil is named."""
 
@@ -73,3 +83,35 @@ def test_meaning_votes_beside_words() -> None:
     assert [scene.number for _, scene in search.ranked("lamp oil", 4, cosines=nobody)] == by_words
     inside = search.ranked("zeppelin", 2, lambda scene: scene.heading.setting == "EXT", likest)
     assert [scene.number for _, scene in inside] == [4, 2]
+
+
+async def test_a_script_that_lacks_vectors_has_those_that_there_are_read_once(tmp_path: Path) -> None:
+    class Counting(Scripts):
+        reads = 0
+
+        async def vectors(self, reader: Reader, id: str, embedder: str) -> dict[str, bytes]:
+            Counting.reads += 1
+            return await super().vectors(reader, id, embedder)
+
+    letters = Letters(EMBEDDER)
+    embedding = Embedding(Config(tmp_path, tmp_path, embedding=EmbeddingConfig(EMBEDDER)))
+    embedding.load = letters.load
+    db = await Database.open(migrated.database(tmp_path / "scripts.db"))
+    try:
+        rows, reader, now = Counting(db), Reader("local", "ada"), datetime(2026, 1, 1, tzinfo=UTC)
+        place = ("terminal", "", "")
+        row = ScriptRow(
+            "1" * 32, "local", "Ferry", "ferry.fountain", "ada", "me", *place, "run", 1, 4, now, now
+        )
+        await rows.put(row, body_of(fountain(FERRY)))
+        likeness, script = Likeness(rows, embedding), await Catalogue(rows).open(reader, row)
+        for scenes in (script.script.scenes[:2], script.script.scenes[2:3]):
+            vectors = scene_vectors(letters.load(EMBEDDER), scenes)
+            await rows.keep_vectors("local", row.id, EMBEDDER, vectors)
+            before = Counting.reads
+            cosines = [await likeness.of(reader, row.id, script, MISSPELT) for _ in range(3)]
+            assert Counting.reads == before + 1
+            assert all(query is not None and query[scenes[0].number - 1] > 0 for query in cosines)
+        assert all(query is not None and query[3] == 0 for query in cosines)
+    finally:
+        await db.close()

@@ -29,20 +29,20 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 def fountain(script: Script) -> str:
     """The whole script, its notes and synopses too."""
     blocks = [_title_page(script)] if script.title_page or script.title else []
-    elements = [*script.opening, *(one for scene in script.scenes for one in scene.elements)]
+    elements = [*script.opening, *(element for scene in script.scenes for element in scene.elements)]
     speech: list[str] = []
-    for at, one in enumerate(elements):
-        spoken = one.kind in SPOKEN
-        if speech and (spoken or (one.kind == "note" and _goes_on(elements, at))):
-            speech += _spoken(one)
+    for at, element in enumerate(elements):
+        in_speech = element.kind in SPOKEN
+        if speech and (in_speech or (element.kind == "note" and _goes_on(elements, at))):
+            speech += _spoken(element)
             continue
         if speech:
             blocks.append("\n".join(speech))
             speech = []
-        if one.kind == "cue":
+        if element.kind == "cue":
             follows = at + 1 < len(elements) and elements[at + 1].kind in SPOKEN
-            speech = [_cue(one, spoken=follows)]
-        elif text := "\n".join(_paragraph(one)):
+            speech = [_cue(element, followed=follows)]
+        elif text := "\n".join(_paragraph(element)):
             blocks.append(text)
     if speech:
         blocks.append("\n".join(speech))
@@ -65,31 +65,31 @@ def _title_page(script: Script) -> str:
     return "\n".join(lines)
 
 
-def _cue(one: Element, *, spoken: bool) -> str:
-    name = " ".join(_safe(one.text).split())
-    natural = spoken and is_cue(name) and name[:1] not in _SPECIAL and not is_heading(name)
-    return f"{'' if natural else '@'}{name}{' ^' if one.dual == RIGHT else ''}"
+def _cue(element: Element, *, followed: bool) -> str:
+    name = " ".join(_safe(element.text).split())
+    natural = followed and is_cue(name) and name[:1] not in _SPECIAL and not is_heading(name)
+    return f"{'' if natural else '@'}{name}{' ^' if element.dual == RIGHT else ''}"
 
 
-def _spoken(one: Element) -> list[str]:
-    lines = _safe(one.text).split("\n")
-    if one.kind == "note":
-        return [f"[[{' '.join(one.text.split())}]]"]
-    if one.kind == "lyric":
+def _spoken(element: Element) -> list[str]:
+    lines = _safe(element.text).split("\n")
+    if element.kind == "note":
+        return [f"[[{' '.join(element.text.split())}]]"]
+    if element.kind == "lyric":
         return [f"~{line}" for line in lines]
-    if one.kind == "parenthetical":
+    if element.kind == "parenthetical":
         words = " ".join(lines)
         return [words if words[:1] in "(（" and words[-1:] in ")）" else f"({words})"]
     return lines
 
 
-def _paragraph(one: Element) -> Iterator[str]:
+def _paragraph(element: Element) -> Iterator[str]:
     """What is no part of a speech."""
-    lines = _safe(one.text).split("\n")
+    lines = _safe(element.text).split("\n")
     line = " ".join(lines)
-    match one.kind:
+    match element.kind:
         case "heading":
-            number = f" #{one.number}#" if one.number else ""
+            number = f" #{element.number}#" if element.number else ""
             yield f"{'' if is_heading(line) else '.'}{line}{number}"
         case "transition":
             yield line if is_transition(line) and not is_heading(line) else f">{line}"
@@ -100,11 +100,11 @@ def _paragraph(one: Element) -> Iterator[str]:
         case "lyric":
             yield from (f"~{each}" for each in lines)
         case "section":
-            yield f"{'#' * max(1, one.level)} {line}"
+            yield f"{'#' * max(1, element.level)} {line}"
         case "synopsis":
             yield f"= {line}"
         case "note":
-            yield f"[[{one.text}]]"
+            yield f"[[{element.text}]]"
         case "page_break":
             yield "==="
         case _:
@@ -130,26 +130,26 @@ def markdown(script: Script) -> str:
     """What is printed, for people to read: a heading for each scene, cues in bold, what is spoken indented."""
     blocks = [f"# {_line(script.title)}"] if script.title else []
     blocks += [f"{key}: {_line(plain(text))}" for key, text in script.title_page if key.casefold() != "title"]
-    blocks += [text for one in script.opening if (text := _marked(one, ""))]
+    blocks += [text for element in script.opening if (text := _marked(element, ""))]
     for scene in script.scenes:
-        blocks += [text for one in scene.elements if (text := _marked(one, scene.label))]
+        blocks += [text for element in scene.elements if (text := _marked(element, scene.label))]
     return "\n\n".join(blocks) + "\n"
 
 
-def _marked(one: Element, label: str) -> str:
-    words = one.text
-    match one.kind:
+def _marked(element: Element, label: str) -> str:
+    words = element.text
+    match element.kind:
         case "note" | "synopsis":
             return ""
         case "section":
-            return f"{'#' * min(one.level, 1)} {_line(words)}"
+            return f"{'#' * min(element.level, 1)} {_line(words)}"
         case "heading":
             return f"## {label}. {_line(words)}"
         case "cue":
             return f"**{_line(plain(words))}**"
         case "page_break":
             return "---"
-        case _ if one.kind in SPOKEN:
+        case _ if element.kind in SPOKEN:
             return "\n".join(f"> {line}" for line in words.split("\n"))
         case _:
             return re.sub(r"^(?=[#>~=]|[-+*] |\d+[.)] )", r"\\", words, flags=re.MULTILINE)
@@ -168,14 +168,15 @@ def scenes_csv(script: Script) -> str:
         "dialogue_words", "action_words", "dual",
     ))  # fmt: skip
     before = 0
-    for one in script.scenes:
-        named = one.heading
+    for scene in script.scenes:
+        named = scene.heading
         cells = (
-            one.number, one.label, named.text, named.setting, named.place, named.time, page_of(before), one.eighths,
-            "yes" if one.counted else "no", ", ".join(one.characters), one.dialogue_words, one.action_words, one.dual,
+            scene.number, scene.label, named.text, named.setting, named.place, named.time, page_of(before),
+            scene.eighths, "yes" if scene.counted else "no", ", ".join(scene.characters), scene.dialogue_words,
+            scene.action_words, scene.dual,
         )  # fmt: skip
         rows.writerow([_cell(cell) for cell in cells])
-        before += one.eighths
+        before += scene.eighths
     return "\ufeff" + out.getvalue()
 
 

@@ -19,38 +19,38 @@ if TYPE_CHECKING:
     from bot.works.script.model import Script
 
 ROWS: Final = 12
-"""Of each table."""
-TOLD: Final = 5
-"""Characters, and pairs of them, that a picture's words name."""
+"""Rows of each table."""
+NAMED: Final = 5
+"""Characters, and pairs of them, that a picture's alternative text names."""
 
 
 def reported(script: Script, character: str, say: Words) -> list[Event]:
     """Tables, then pictures; of one character alone where one is named. Raises Sorry where nobody is called so."""
-    made = report(script)
+    figures = report(script)
     if character.strip():
-        return _of_one(script, _called(made, character), say)
-    return [Text(_tables(script, made, say)), *_pictures(script, made, say)]
+        return _character_report(script, _presence_of(figures, character), say)
+    return [Text(_tables(script, figures, say)), *_pictures(script, figures, say)]
 
 
-def _called(made: Report, name: str) -> Presence:
-    wanted = " ".join(name.split()).upper()
-    fits = [one for one in made.presences if one.name == wanted]
-    fits = fits or [one for one in made.presences if wanted in one.name]
-    if len(fits) == 1:
-        return fits[0]
-    names = ", ".join(one.name for one in (fits or made.presences)[:ROWS])
+def _presence_of(figures: Report, name: str) -> Presence:
+    typed = " ".join(name.split()).upper()
+    matches = [presence for presence in figures.presences if presence.name == typed]
+    matches = matches or [presence for presence in figures.presences if typed in presence.name]
+    if len(matches) == 1:
+        return matches[0]
+    names = ", ".join(presence.name for presence in (matches or figures.presences)[:ROWS])
     raise Sorry("script.no_character", name=name.strip()[:60], names=names)
 
 
-def _of_one(script: Script, one: Presence, say: Words) -> list[Event]:
+def _character_report(script: Script, presence: Presence, say: Words) -> list[Event]:
     starts, before = [], 0
     for scene in script.scenes:
         starts.append(page_of(before))
         before += scene.eighths
     rows = []
-    for number in one.scenes:
+    for number in presence.scenes:
         scene = script.scenes[number - 1]
-        others = ", ".join(name for name in scene.characters if name != one.name)
+        others = ", ".join(name for name in scene.characters if name != presence.name)
         rows.append(
             [
                 str(number),
@@ -61,25 +61,27 @@ def _of_one(script: Script, one: Presence, say: Words) -> list[Event]:
             ]
         )
     head = [say(f"script.column_{name}") for name in ("scene", "page", "heading", "length", "others")]
-    told = say("script.presence_of", name=_cell(one.name), n=len(one.scenes), of=len(script.scenes))
-    first, last = one.scenes[0], one.scenes[-1]
-    alt = say("script.presence_alt_one", name=one.name, n=len(one.scenes), first=first, last=last)
+    heading = say(
+        "script.presence_of", name=_cell(presence.name), n=len(presence.scenes), of=len(script.scenes)
+    )
+    first, last = presence.scenes[0], presence.scenes[-1]
+    alt = say("script.presence_alt_one", name=presence.name, n=len(presence.scenes), first=first, last=last)
     shown = _table(head, rows[: 4 * ROWS]) + (f"\n… {len(rows) - 4 * ROWS}" if len(rows) > 4 * ROWS else "")
-    png = picture.presence([one], len(script.scenes), say("script.presence"))
-    return [Text(f"{told}\n\n{shown}"), Picture("presence.png", png, alt)]
+    png = picture.presence([presence], len(script.scenes), say("script.presence"))
+    return [Text(f"{heading}\n\n{shown}"), Picture("presence.png", png, alt)]
 
 
-def _tables(script: Script, made: Report, say: Words) -> str:
-    total = sum(one.eighths for one in script.scenes)
-    counted = sum(one.counted for one in script.scenes)
+def _tables(script: Script, figures: Report, say: Words) -> str:
+    total = sum(scene.eighths for scene in script.scenes)
+    counted = sum(scene.counted for scene in script.scenes)
     parts = [
         say(
             "script.totals",
             n=len(script.scenes),
             pages=pages(total),
-            characters=len(made.presences),
+            characters=len(figures.presences),
             words=script.words,
-            dialogue=round(100 * made.dialogue),
+            dialogue=round(100 * figures.dialogue),
         )
     ]
     if counted:
@@ -99,21 +101,24 @@ def _tables(script: Script, made: Report, say: Words) -> str:
         ]
         parts.append(_table([say(title), length, share], table))
 
-    shares("script.column_setting", made.settings, "script.setting_none")
-    shares("script.column_light", made.lights, "script.light_none", "script.light_")
-    shares("script.column_place", made.places, "script.place_none")
-    speakers = [[_cell(one.name), str(len(one.scenes)), _spans(one)] for one in made.presences[:ROWS]]
+    shares("script.column_setting", figures.settings, "script.setting_none")
+    shares("script.column_light", figures.lights, "script.light_none", "script.light_")
+    shares("script.column_place", figures.places, "script.place_none")
+    speakers = [
+        [_cell(presence.name), str(len(presence.scenes)), _spans(presence)]
+        for presence in figures.presences[:ROWS]
+    ]
     if speakers:
         head = [say("script.column_character"), say("script.column_scenes"), say("script.column_first_last")]
         parts.append(_table(head, speakers))
     return "\n\n".join(parts)
 
 
-def _spans(one: Presence) -> str:
-    return f"{one.scenes[0]}–{one.scenes[-1]}"
+def _spans(presence: Presence) -> str:
+    return f"{presence.scenes[0]}–{presence.scenes[-1]}"
 
 
-def _pictures(script: Script, made: Report, say: Words) -> list[Event]:
+def _pictures(script: Script, figures: Report, say: Words) -> list[Event]:
     total = len(script.scenes)
     longest = max(script.scenes, key=lambda scene: scene.eighths)
     alt = say(
@@ -121,27 +126,29 @@ def _pictures(script: Script, made: Report, say: Words) -> list[Event]:
         n=total,
         number=longest.number,
         pages=pages(longest.eighths),
-        dialogue=round(100 * made.dialogue),
+        dialogue=round(100 * figures.dialogue),
     )
     png = picture.pace(script, say("script.pace"), say("script.pace_length"), say("script.pace_dialogue"))
     events: list[Event] = [Picture("pace.png", png, alt)]
-    if made.presences:
-        most = "; ".join(f"{one.name}: {len(one.scenes)}" for one in made.presences[:TOLD])
-        png = picture.presence(made.presences, total, say("script.presence"))
+    if figures.presences:
+        most = "; ".join(f"{presence.name}: {len(presence.scenes)}" for presence in figures.presences[:NAMED])
+        png = picture.presence(figures.presences, total, say("script.presence"))
         events.append(Picture("presence.png", png, say("script.presence_alt", told=most)))
-    if len(made.together) > 1:
+    if len(figures.together) > 1:
         pairs = sorted(
             (
-                (count, made.presences[row].name, made.presences[column].name)
-                for row, counts in enumerate(made.together)
+                (count, figures.presences[row].name, figures.presences[column].name)
+                for row, counts in enumerate(figures.together)
                 for column, count in enumerate(counts)
                 if row < column and count
             ),
             key=lambda pair: -pair[0],
         )
-        told = "; ".join(f"{one} + {other}: {count}" for count, one, other in pairs[:TOLD])
-        png = picture.together(made.presences, made.together, say("script.together"))
-        events.append(Picture("together.png", png, say("script.together_alt", told=told or "–")))
+        pairs_told = "; ".join(
+            f"{first_name} + {second_name}: {count}" for count, first_name, second_name in pairs[:NAMED]
+        )
+        png = picture.together(figures.presences, figures.together, say("script.together"))
+        events.append(Picture("together.png", png, say("script.together_alt", told=pairs_told or "–")))
     return events
 
 

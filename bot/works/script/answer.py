@@ -6,9 +6,8 @@ script. Without a model the scenes that come nearest are quoted.
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
@@ -34,7 +33,6 @@ from bot.events import (
 )
 from bot.llm.base import Message, Prompt, room
 from bot.llm.tools import Limits, ToolLoop
-from bot.markdown import harmless
 from bot.place_session import session_for
 from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
@@ -47,42 +45,42 @@ from bot.works.script.evidence import ranked
 from bot.works.script.intent import FORMS, INTENTS, Intent, by_keywords, scene_named, with_tools
 from bot.works.script.length import page_of, pages
 from bot.works.script.quotations import QuotationGate
+from bot.works.script.quoted_scenes import nearest_scenes, quotations
 from bot.works.script.tools import ScriptTools, card, outlined
-from bot.works.script.work import numbered, scene_title
+from bot.works.script.work import numbered
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.thread_history import ThreadHistory
-    from bot.works.script.analysing import Analysing
     from bot.works.script.analysis import Analysis
-    from bot.works.script.catalogue import Reading
+    from bot.works.script.background_analysis import BackgroundAnalysis
+    from bot.works.script.catalogue import OpenScript
     from bot.works.script.config import ScriptConfig
     from bot.works.script.ideas import Ideas
-    from bot.works.script.likeness import Floats, Likeness
-    from bot.works.script.model import Scene
+    from bot.works.script.likeness import Likeness
+    from bot.works.script.scene_search import Floats
     from storage.sessions import Sessions
 
 BRAINSTORM: Final = "brainstorm"
 """The verb whose answer is made of ideas, which are kept."""
 QUESTION_CHARS: Final = 4_000
+"""Of the longest question, in characters."""
 TIERS: Final = ("quick", "standard", "deep")
-QUOTED: Final = 3
-"""Scenes that an answer without a model quotes."""
-QUOTED_CHARS: Final = 500
 CHARS_PER_TOKEN: Final = 4
-"""Of what one tool may give, beside the tier's tokens."""
+"""By which the tier's tokens become the characters that all tools of one answer may give."""
 LINKED: Final = 5
-"""Scenes that an answer names, and that buttons lead to."""
-TOLD_IDEAS: Final = 30
-"""Kept ideas, the newest, that a brainstorm is told of."""
-READ: Final = "I have read what is known of the script."
+"""At most so many scenes that an answer names get a button."""
+MOST_IDEAS: Final = 30
+"""Stored ideas, the newest, that a brainstorm's prompt lists."""
+ACKNOWLEDGED: Final = "I have read what is known of the script."
+"""The model's own turn between the facts, which are cached, and the question."""
 _NAMED: Final = re.compile(r"\b(?:scenes?|cenas?)\s+#?(\d{1,5})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Intended:
-    """What the small model is asked for."""
+class IntentReply:
+    """The form of the small model's reply."""
 
     intent: Intent
 
@@ -117,7 +115,7 @@ class Snapshot:
     ideas: list[str] = field(default_factory=list)
 
 
-class Asking:
+class ScriptQuestions:
     """The verb "ask", and "brainstorm", whose answer's ideas are kept."""
 
     def __init__(
@@ -129,12 +127,12 @@ class Asking:
         sessions: Sessions,
         earlier: ThreadHistory,
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
-        analysing: Analysing,
+        background: BackgroundAnalysis,
         likeness: Likeness,
         config: ScriptConfig,
     ) -> None:
         """`roles`: whose models a place has chosen itself."""
-        self._analysing = analysing
+        self._background = background
         self._likeness = likeness
         self._catalogue = catalogue
         self._ideas = ideas
@@ -148,26 +146,26 @@ class Asking:
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         snapshot = await run.step("snapshot", partial(self._snapshot, run.request), Snapshot)
         say = words(snapshot.language if snapshot.language in ("en", "pt") else run.request.locale)
-        asked = reader(run.request)
-        row = await self._catalogue.meant(asked, snapshot.script)
-        reading = await self._catalogue.open(asked, row)
-        found = await self._analysing.of(asked, row, reading.script)
+        asker = reader(run.request)
+        row = await self._catalogue.resolve(asker, snapshot.script)
+        opened = await self._catalogue.open(asker, row)
+        analysis = await self._background.of(asker, row, opened.script)
         yield Stage("answer", say("rules.answer"))
-        if found.cards and not found.done:
+        if analysis.cards and not analysis.done:
             yield Notice(say("script.half_analysed"))
-        like = partial(self._likeness.of, asked, row.id, reading)
+        like = partial(self._likeness.of, asker, row.id, opened)
         models = self._models.with_roles(snapshot.roles)
-        answer = Answer(run, snapshot, reading, found, like, say, models, self._config)
+        answer = Answer(run, snapshot, opened, analysis, like, say, models, self._config)
         try:
             async with aclosing(answer.events()) as events:
                 async for event in events:
                     yield event
             if run.request.verb == BRAINSTORM and answer.modelled:
-                async with aclosing(self._ideas.kept(run, row, "".join(answer.shown), say)) as events:
+                async with aclosing(self._ideas.keep(run, row, "".join(answer.shown), say)) as events:
                     async for event in events:
                         yield event
-            if await run.step("lacking", partial(self._likeness.lacking, asked, row.id, reading), bool):
-                await self._analysing.catch_up(run, row.id)
+            if await run.step("lacking", partial(self._likeness.lacks_vectors, asker, row.id, opened), bool):
+                await self._background.catch_up(run, row.id)
         finally:  # also when stopped: what was shown is kept, and a follow-up can build on it
             text, space = "".join(answer.shown), run.request.place.space
             if snapshot.session is not None and text.strip():
@@ -180,42 +178,48 @@ class Asking:
             raise Sorry("rules.no_question")
         if len(question) > QUESTION_CHARS:
             raise Sorry("rules.long_question", length=len(question), limit=QUESTION_CHARS)
-        asked, options, config = reader(request), request.options, self._config
-        row = await self._catalogue.meant(asked, str(options.get("script") or ""))
-        reading = await self._catalogue.open(asked, row)
-        await self._catalogue.rows.set_focus(asked, row.id)
-        spoken = await self._catalogue.rows.focus(asked)
-        scene = spoken[1] if spoken and spoken[0] == row.id else 0
-        scene = scene if scene <= len(reading.script.scenes) else 0
+        asker, options, config = reader(request), request.options, self._config
+        row = await self._catalogue.resolve(asker, str(options.get("script") or ""))
+        opened = await self._catalogue.open(asker, row)
+        await self._catalogue.rows.set_focus(asker, row.id)
+        focus = await self._catalogue.rows.focus(asker)
+        scene = focus[1] if focus and focus[0] == row.id else 0
+        scene = scene if scene <= len(opened.script.scenes) else 0
         named = scene_named(question)
         if named.isdigit() or (
-            named and sum(one.label.lower() == named for one in reading.script.scenes) == 1
+            named and sum(scene.label.lower() == named for scene in opened.script.scenes) == 1
         ):
-            scene = numbered(reading.script, named).number
-        mine = await session_for(self._sessions, request, question)
+            scene = numbered(opened.script, named).number
+        session = await session_for(self._sessions, request, question)
         past = (
-            await self._sessions.last_exchanges(asked.space, mine.id, max(config.memory, 1)) if mine else []
+            await self._sessions.last_exchanges(asker.space, session.id, max(config.memory, 1))
+            if session
+            else []
         )
-        history = [(one.question, one.answer) for one in past[-config.memory :]] if config.memory else []
-        languages = list(dict.fromkeys([reading.search.language, "en", "pt"]))
+        history = (
+            [(exchange.question, exchange.answer) for exchange in past[-config.memory :]]
+            if config.memory
+            else []
+        )
+        languages = list(dict.fromkeys([opened.search.language, "en", "pt"]))
         language = detect_question(question, languages) or request.locale.split("-")[0]
         if history and not _goes_on(question, history[-1][0], language):
             history = []
-        first = bool(options.get(FOLLOW_UP)) and mine is not None and not past
-        first = first and mine is not None and await self._sessions.first_here(mine)
-        kept: list[str] = []
+        first = bool(options.get(FOLLOW_UP)) and session is not None and not past
+        first = first and session is not None and await self._sessions.first_here(session)
+        ideas: list[str] = []
         if request.verb == BRAINSTORM:
             options = {**options, "intent": "BRAINSTORM"}
-            kept = [one.text for one in await self._catalogue.rows.ideas(asked, row.id)]
+            ideas = [idea.text for idea in await self._catalogue.rows.ideas(asker, row.id)]
         roles = await self._roles(request)
         models = self._models.with_roles(roles)
         try:
-            can = models.capabilities("answerer")
+            capabilities = models.capabilities("answerer")
         except Sorry:  # asked all the same: the call says what is wrong with the settings
-            can = None
+            capabilities = None
         answerer = models.describe("answerer")
-        given, calls = str(options.get("intent") or "").upper().replace("-", "_"), options.get("max-tools")
-        texts = await self._prompts.texts(asked.space, ("script", "script_evidence", "script_intent"))
+        hinted, calls = str(options.get("intent") or "").upper().replace("-", "_"), options.get("max-tools")
+        texts = await self._prompts.texts(asker.space, ("script", "script_evidence", "script_intent"))
         return Snapshot(
             question=question,
             language=language,
@@ -224,18 +228,18 @@ class Asking:
             tier=str(options.get("tier") or "standard"),
             tools=str(options.get("tools") or "auto"),
             calls=int(calls) if isinstance(calls, int | float) else config.calls,
-            intent=given if given in INTENTS else by_keywords(question) or "",
+            intent=hinted if hinted in INTENTS else by_keywords(question) or "",
             scene=scene,
-            session=mine.id if mine else None,
+            session=session.id if session else None,
             answerer=answerer,
-            reads=answerer is not None and not (can is not None and can.demo),
-            demo=can is not None and can.demo,
+            reads=answerer is not None and not (capabilities is not None and capabilities.demo),
+            demo=capabilities is not None and capabilities.demo,
             introduced=bool(past),
             prompts=texts,
             history=history,
             earlier=await self._earlier.of(request) if first else "",
             roles=roles,
-            ideas=kept[-TOLD_IDEAS:],
+            ideas=ideas[-MOST_IDEAS:],
         )
 
 
@@ -252,24 +256,24 @@ class Answer:
         self,
         run: Run,
         snapshot: Snapshot,
-        reading: Reading,
-        found: Analysis,
+        opened: OpenScript,
+        analysis: Analysis,
         like: Callable[[str], Awaitable[Floats | None]],
         say: Words,
         models: Models,
         config: ScriptConfig,
     ) -> None:
         self._run = run
-        self._found = found
+        self._analysis = analysis
         self._snapshot = snapshot
-        self._script = reading.script
-        self._search = reading.search
+        self._script = opened.script
+        self._search = opened.search
         self._like = like
-        self._tools = ScriptTools(snapshot.script, reading.script, reading.search, found, like)
+        self._tools = ScriptTools(snapshot.script, opened.script, opened.search, analysis, like)
         self._say = say
         self._models = models
         self._config = config
-        self._gate = QuotationGate(reading.quotations, say("script.not_quoted"))
+        self._gate = QuotationGate(opened.quotations, say("script.not_quoted"))
         self.shown: list[str] = []
         self.modelled = False
 
@@ -290,42 +294,42 @@ class Answer:
             async with aclosing(self._by_code()) as events:
                 async for event in events:
                     yield event
-        named = dict.fromkeys(int(found[1]) for found in _NAMED.finditer("".join(self.shown)))
-        known = [number for number in named if 1 <= number <= len(self._script.scenes)][:LINKED]
-        if known:
+        named = dict.fromkeys(int(match[1]) for match in _NAMED.finditer("".join(self.shown)))
+        numbers = [number for number in named if 1 <= number <= len(self._script.scenes)][:LINKED]
+        if numbers:
             alias, say = self._snapshot.alias, self._say
             choices = [
-                Choice(say("script.scene", number=n), f"/script scene {n} --script {alias}") for n in known
+                Choice(say("script.scene", number=n), f"/script scene {n} --script {alias}") for n in numbers
             ]
             yield Choices(say("script.see_scenes"), tuple(choices))
 
     async def _by_model(self) -> AsyncGenerator[Event, None]:
-        one, say = self._snapshot, self._say
+        snapshot, say = self._snapshot, self._say
         intent = await self._intent()
-        tools = with_tools(one.question, intent, focus=one.scene > 0, asked=one.tools)
+        tools = with_tools(snapshot.question, intent, focus=snapshot.scene > 0, choice=snapshot.tools)
         prompt = self._prompt(intent, tools=tools)
         if tools:
-            tokens = self._config.tokens(one.tier)
+            tokens = self._config.tokens(snapshot.tier)
             limits = Limits(
                 rounds=self._config.rounds,
-                calls=max(1, one.calls),
+                calls=max(1, snapshot.calls),
                 chars=min(Limits().chars, max(self._config.evidence_item_chars, tokens * CHARS_PER_TOKEN)),
             )
             loop = ToolLoop(
                 self._models, self._run, prompt, step="look", limits=limits, plan=self._plan, closing=False
             )
-            yield Status(say("script.looking", model=one.answerer))
-            said: list[str] = []
+            yield Status(say("script.looking", model=snapshot.answerer))
+            pieces_said: list[str] = []
             async with aclosing(loop.events()) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, Status):
                         yield piece
                     else:
-                        said.append(piece)
+                        pieces_said.append(piece)
             if not loop.tool_results and loop.error is not None:
                 raise loop.error
             if not loop.tool_results:  # it knew enough: all that it said is the answer
-                yield Text(self._checked("".join(said)))
+                yield Text(self._checked("".join(pieces_said)))
                 return
             if loop.error is not None:
                 yield Notice(say(loop.error.key, **loop.error.values))
@@ -346,95 +350,97 @@ class Answer:
 
     async def _intent(self) -> Intent:
         """The hint's, the keywords', else what a small model says; without one, a question about the whole."""
-        one = self._snapshot
-        if found := next((intent for intent in INTENTS if intent == one.intent), None):
-            return found
-        system, user = one.prompts["script_intent"].fill(question=fence.data(one.question))
+        snapshot = self._snapshot
+        if intent := next((intent for intent in INTENTS if intent == snapshot.intent), None):
+            return intent
+        system, user = snapshot.prompts["script_intent"].fill(question=fence.data(snapshot.question))
         try:
-            can = self._models.capabilities("extractor")
-            if can is None or can.demo:
-                return "SCENE_FEEDBACK" if one.scene else "GLOBAL_QUESTION"
+            capabilities = self._models.capabilities("extractor")
+            if capabilities is None or capabilities.demo:
+                return "SCENE_FEEDBACK" if snapshot.scene else "GLOBAL_QUESTION"
             prompt = Prompt(
                 system, (Message("user", user),), max_tokens=room(20, "low"), temperature=0, effort="low"
             )
-            return (await self._models.json(self._run, "extractor", "intent", prompt, Intended)).intent
+            return (await self._models.json(self._run, "extractor", "intent", prompt, IntentReply)).intent
         except Sorry:
             return "GLOBAL_QUESTION"
 
     def _prompt(self, intent: Intent, *, tools: bool) -> Prompt:
         """What comes again stands first, marked for the cache: who the model is, the script; then its scenes' cards,
         where no tools look them up. Then what is of this question alone: conversation, scene and question."""
-        one, left = self._snapshot, self._config.tokens(self._snapshot.tier)
+        snapshot, left = self._snapshot, self._config.tokens(self._snapshot.tier)
         scene = (
             self._focus(left // 2)
-            if one.scene and (intent in ("LOCAL_EDIT", "SCENE_FEEDBACK") or not tools)
+            if snapshot.scene and (intent in ("LOCAL_EDIT", "SCENE_FEEDBACK") or not tools)
             else ""
         )
         history = self._history(left // 4)
-        left -= text_tokens(scene) + text_tokens(history) + text_tokens(one.question)
-        known = _cut(self._known(), max(left, 0))
+        left -= text_tokens(scene) + text_tokens(history) + text_tokens(snapshot.question)
+        facts = _cut(self._facts(), max(left, 0))
         if not tools:
-            known += _cut(self._cards(), max(left - text_tokens(known), 0))
-        system, user = one.prompts["script"].fill(
-            language=LANGUAGES.get(one.language, "the language of the question"),
+            facts += _cut(self._cards(), max(left - text_tokens(facts), 0))
+        system, user = snapshot.prompts["script"].fill(
+            language=LANGUAGES.get(snapshot.language, "the language of the question"),
             form=FORMS[intent],
             history=history,
             scene=f"<scene>\n{scene}\n</scene>" if scene else "",
-            question=fence.data(one.question),
+            question=fence.data(snapshot.question),
         )
         messages = (
-            Message("user", f"<screenplay>\n{known}\n</screenplay>", cache=True),
-            Message("assistant", READ),
+            Message("user", f"<screenplay>\n{facts}\n</screenplay>", cache=True),
+            Message("assistant", ACKNOWLEDGED),
             Message("user", user),
         )
         offered = self._tools.offered(self._say) if tools else ()
         return Prompt(system, messages, max_tokens=self._config.answer_tokens, tools=offered, cache=True)
 
     def _synthesis(self, intent: Intent, loop: ToolLoop) -> Prompt:
-        one = self._snapshot
-        items = ranked(loop.tool_results, one.question, self._search, self._config)
-        told = "\n\n".join(f"{fence.data(item.name)}\n{fence.data(item.text)}" for item in items)
-        system, user = one.prompts["script_evidence"].fill(
-            language=LANGUAGES.get(one.language, "the language of the question"),
+        snapshot = self._snapshot
+        items = ranked(loop.tool_results, snapshot.question, self._search, self._config)
+        evidence = "\n\n".join(f"{fence.data(item.name)}\n{fence.data(item.text)}" for item in items)
+        system, user = snapshot.prompts["script_evidence"].fill(
+            language=LANGUAGES.get(snapshot.language, "the language of the question"),
             form=FORMS[intent],
-            history=self._history(self._config.tokens(one.tier) // 4),
-            evidence=told,
-            question=fence.data(one.question),
+            history=self._history(self._config.tokens(snapshot.tier) // 4),
+            evidence=evidence,
+            question=fence.data(snapshot.question),
         )
         return Prompt(system, (Message("user", user),), max_tokens=self._config.answer_tokens)
 
     def _history(self, tokens: int) -> str:
         """What was said and thought of before, in about so many tokens."""
-        one = self._snapshot
-        said = _cut(fence.exchanges(one.history) or fence.thread(one.earlier), tokens)
-        if not one.ideas:
-            return said
-        return (
-            f"{said}\n<ideas>\n{_cut(fence.lines(one.ideas), tokens - text_tokens(said))}\n</ideas>".lstrip()
-        )
+        snapshot = self._snapshot
+        conversation = _cut(fence.exchanges(snapshot.history) or fence.thread(snapshot.earlier), tokens)
+        if not snapshot.ideas:
+            return conversation
+        ideas = _cut(fence.lines(snapshot.ideas), tokens - text_tokens(conversation))
+        return f"{conversation}\n<ideas>\n{ideas}\n</ideas>".lstrip()
 
-    def _known(self) -> str:
+    def _facts(self) -> str:
         """The script in a few lines: its figures, the writer's own outline, who speaks in most scenes."""
-        script, made = self._script, self._tools.report
+        script, figures = self._script, self._tools.report
         lines = [
             f"Title: {script.title}",
-            f"{len(script.scenes)} scenes, {pages(sum(one.eighths for one in script.scenes))} pages, "
-            f"{round(100 * made.dialogue)} % dialogue.",
+            f"{len(script.scenes)} scenes, {pages(sum(scene.eighths for scene in script.scenes))} pages, "
+            f"{round(100 * figures.dialogue)} % dialogue.",
         ]
         lines += [
-            f"{one.name}: speaks in {len(one.scenes)} scenes, from scene {one.scenes[0]} to scene {one.scenes[-1]}."
-            for one in made.presences[: self._config.characters]
+            f"{presence.name}: speaks in {len(presence.scenes)} scenes, from scene {presence.scenes[0]} to scene "
+            f"{presence.scenes[-1]}."
+            for presence in figures.presences[: self._config.characters]
         ]
-        sheets = [self._found.sheet(one.name) for one in made.presences[: self._config.characters]]
-        lines += [f"{one.name}: {one.who} {one.arc}" for one in sheets if one]
-        acts = self._found.whole.acts if self._found.whole else []
-        lines += [f"{one.title} (scenes {one.first} to {one.last}): {one.summary}" for one in acts]
+        sheets = [
+            self._analysis.sheet(presence.name) for presence in figures.presences[: self._config.characters]
+        ]
+        lines += [f"{sheet.name}: {sheet.who} {sheet.arc}" for sheet in sheets if sheet]
+        acts = self._analysis.whole.acts if self._analysis.whole else []
+        lines += [f"{act.title} (scenes {act.first} to {act.last}): {act.summary}" for act in acts]
         return fence.data("\n".join([*lines, *outlined(script)])) + "\n"
 
     def _cards(self) -> str:
         before, lines = 0, []
         for scene in self._script.scenes:
-            lines.append(f"{card(scene, page_of(before))}. {self._found.card(scene)}".rstrip(". "))
+            lines.append(f"{card(scene, page_of(before))}. {self._analysis.card(scene)}".rstrip(". "))
             before += scene.eighths
         return fence.data("\n".join(lines))
 
@@ -446,12 +452,12 @@ class Answer:
         """What to look up for a model that cannot ask for it."""
         from json import dumps
 
-        one = self._snapshot
-        calls = [ToolCall("plan-search", "search_script", dumps({"query": one.question}))]
-        if one.scene:
-            calls.append(ToolCall("plan-scene", "get_scene_context", dumps({"scene_number": one.scene})))
-        wanted = set(re.findall(r"\w+", one.question.upper()))
-        names = [name for name in self._script.characters if wanted.issuperset(re.findall(r"\w+", name))]
+        snapshot = self._snapshot
+        calls = [ToolCall("plan-search", "search_script", dumps({"query": snapshot.question}))]
+        if snapshot.scene:
+            calls.append(ToolCall("plan-scene", "get_scene_context", dumps({"scene_number": snapshot.scene})))
+        terms = set(re.findall(r"\w+", snapshot.question.upper()))
+        names = [name for name in self._script.characters if terms.issuperset(re.findall(r"\w+", name))]
         calls += [
             ToolCall(f"plan-{n}", "get_character_scenes", dumps({"character_name": name}))
             for n, name in enumerate(names[:2], 1)
@@ -460,43 +466,31 @@ class Answer:
 
     async def _by_code(self) -> AsyncGenerator[Event, None]:
         """The scenes that come nearest, in their own words."""
-        one, say = self._snapshot, self._say
+        snapshot, say = self._snapshot, self._say
         yield Status(say("script.searching"))
-        ranked = partial(self._search.ranked, one.question, QUOTED)
-        found = [scene for _, scene in await asyncio.to_thread(ranked)]
-        if found and (cosines := await self._like(one.question)) is not None:
-            # Some scene is always the likest: where no word of the question is said, none is quoted.
-            found = [scene for _, scene in await asyncio.to_thread(ranked, cosines=cosines)]
-        if one.scene and scene_named(one.question):
-            meant = self._script.scenes[one.scene - 1]
-            found = [meant, *(scene for scene in found if scene is not meant)][:QUOTED]
-        if not found:
+        scenes = await nearest_scenes(
+            snapshot.question, snapshot.scene, self._script, self._search, self._like
+        )
+        if not scenes:
             self.shown.append(say("script.nothing"))
             yield Text(say("script.nothing"))
             return
-        yield Notice(why_quoted(say, one.answerer, demo=one.demo, introduced=one.introduced, cites=True))
-        for shown in self._quoted(found):
+        yield Notice(
+            why_quoted(say, snapshot.answerer, demo=snapshot.demo, introduced=snapshot.introduced, cites=True)
+        )
+        for shown in quotations(scenes, snapshot.question, self._search, say):
             self.shown.append(shown)
             yield Text(shown)
-
-    def _quoted(self, scenes: Sequence[Scene]) -> list[str]:
-        wanted = self._search.terms(self._snapshot.question)
-        made = []
-        for scene in scenes:
-            part = self._search.window(scene.text, wanted, QUOTED_CHARS)
-            lines = "\n".join(f"> {harmless(line)}" for line in part.split("\n"))
-            made.append(f"**{scene_title(scene, self._say)}**\n{lines}\n\n")
-        return made
 
 
 def _cut(text: str, tokens: int) -> str:
     """The beginning of the text that has about so many tokens, whole lines of it."""
     if text_tokens(text) <= tokens:
         return text
-    kept, left = [], tokens
+    lines, left = [], tokens
     for line in text.split("\n"):
         left -= text_tokens(line) + 1
         if left < 0:
             break
-        kept.append(line)
-    return "\n".join([*kept, "…"]) if kept else ""
+        lines.append(line)
+    return "\n".join([*lines, "…"]) if lines else ""

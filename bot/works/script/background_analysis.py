@@ -16,7 +16,7 @@ from bot.llm.base import Message, Prompt, room
 from bot.strategies.base import LANGUAGES
 from bot.works.script import analysis
 from bot.works.script.analysis import Analysis, Card, Whole
-from bot.works.script.catalogue import Catalogue, Reading, reader
+from bot.works.script.catalogue import Catalogue, OpenScript, reader
 from bot.works.script.report import report
 
 if TYPE_CHECKING:
@@ -29,16 +29,19 @@ if TYPE_CHECKING:
 
 ROLE: Final = "extractor"
 SCENE_CHARS: Final = 12_000
+"""Characters of a scene that the model reads."""
 WHOLE_CHARS: Final = 80_000
-"""Of the cards from which the whole is told."""
+"""Characters of all cards together from which the model sums up the whole script."""
 CHARACTERS: Final = 12
+"""Those who speak in most scenes, named to the model that sums up the script."""
 CARD_WORDS, WHOLE_WORDS = 80, 1_500
+"""Words of a reply for which there is room."""
 
 _log = logging.getLogger(__name__)
 
 
-class Analysing:
-    """The inner verb "analysed"; `begin` has it done."""
+class BackgroundAnalysis:
+    """The inner verb "analysed", a run in the background that `begin` starts."""
 
     def __init__(
         self,
@@ -61,42 +64,42 @@ class Analysing:
         self._config = config
 
     async def begin(self, run: Run, key: str, script: str) -> bool:
-        """Have the script analysed; whether there is a model that could."""
+        """Start a run that analyses the script. Returns whether there is a model for it."""
 
         async def able() -> bool:
             return self._able(self._models.with_roles(await self._roles(run.request)))
 
-        goes_on = await run.step(f"{key}-able", able, bool)
-        if goes_on or self._embeds:
-            options: dict[str, OptionValue] = {"script": script, "cards": goes_on}
+        analysable = await run.step(f"{key}-able", able, bool)
+        if analysable or self._embeds:
+            options: dict[str, OptionValue] = {"script": script, "cards": analysable}
             await run.begin(key, "analysed", options=options, line=f"script:{script}")
-        return goes_on
+        return analysable
 
     async def catch_up(self, run: Run, script: str) -> None:
-        """Have the vectors made that an embedder which was not at hand has left out."""
+        """Start a run that makes the missing vectors, after the embedder was out of reach."""
         options: dict[str, OptionValue] = {"script": script, "cards": False}
         await run.begin("catch-up", "analysed", options=options, line=f"script:{script}")
 
-    async def of(self, asked: Reader, row: ScriptRow, script: Script) -> Analysis:
-        """What there is of a script by now."""
-        return analysis.kept(script, await self._catalogue.rows.findings(asked, row.id))
+    async def of(self, asker: Reader, row: ScriptRow, script: Script) -> Analysis:
+        """The analysis of a script as far as it is stored."""
+        return analysis.from_findings(script, await self._catalogue.rows.findings(asker, row.id))
 
     def _able(self, models: Models) -> bool:
         if not self._config.analyse:
             return False
         try:
-            can = models.capabilities(ROLE)
+            capabilities = models.capabilities(ROLE)
         except Sorry:
             return False
-        return can is not None and not can.demo
+        return capabilities is not None and not capabilities.demo
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """Make the vectors that the scenes lack; then look into those that have no card (unless `cards` is off), and
         tell the whole from all cards."""
-        asked, id = reader(run.request), str(run.request.options["script"])
+        asker, id = reader(run.request), str(run.request.options["script"])
         try:
-            _, reading = await self._reading(asked, id)
-            await self._likeness.learn(asked, id, reading)
+            _, opened = await self._open(asker, id)
+            await self._likeness.learn(asker, id, opened)
         except Sorry as error:  # made up for by the next question
             _log.info("script %s has not all its vectors: %s", id, error)
         if run.request.options.get("cards") is False:
@@ -104,12 +107,12 @@ class Analysing:
             return
 
         async def wanted() -> list[str]:
-            row, reading = await self._reading(asked, id)
-            return list((await self.of(asked, row, reading.script)).missing)
+            row, opened = await self._open(asker, id)
+            return list((await self.of(asker, row, opened.script)).missing)
 
         async def there(content: str) -> bool:
-            _, reading = await self._reading(asked, id)
-            return any(scene.content == content for scene in reading.script.scenes)
+            _, opened = await self._open(asker, id)
+            return any(scene.content == content for scene in opened.script.scenes)
 
         models = self._models.with_roles(
             await run.step("roles", lambda: self._roles(run.request), dict[str, list[str]])
@@ -118,55 +121,57 @@ class Analysing:
             for content in await run.step("scenes", wanted, list[str]):
                 if not await run.step(f"there-{content}", partial(there, content), bool):
                     continue  # a newer draft has come, whose own run is behind this one
-                prompt = await self._scene_prompt(asked, id, content)
+                prompt = await self._scene_prompt(asker, id, content)
                 try:
                     card = await models.json(run, ROLE, f"scene-{content}", prompt, Card)
                 except Sorry as error:
                     if error.key != "model.format":  # no service, no money: what there is stays, and is used
                         raise
                     card = Card()
-                await self._catalogue.rows.find(asked.space, id, f"scene:{content}", analysis.body(card))
-            row, reading = await self._reading(asked, id)
-            if not (await self.of(asked, row, reading.script)).missing:
-                whole = await models.json(
-                    run, ROLE, "whole", await self._whole_prompt(asked, row, reading), Whole
+                await self._catalogue.rows.put_finding(
+                    asker.space, id, f"scene:{content}", analysis.body(card)
                 )
-                made = analysis.body_of_whole(whole, reading.script)
-                await self._catalogue.rows.find(asked.space, id, analysis.WHOLE, made)
-                keys = [analysis.WHOLE, *map(analysis.key, reading.script.scenes)]
-                await self._catalogue.rows.keep_only(asked.space, id, keys)
+            row, opened = await self._open(asker, id)
+            if not (await self.of(asker, row, opened.script)).missing:
+                whole_script = await models.json(
+                    run, ROLE, "whole", await self._whole_prompt(asker, row, opened), Whole
+                )
+                body = analysis.body_of_whole(whole_script, opened.script)
+                await self._catalogue.rows.put_finding(asker.space, id, analysis.WHOLE, body)
+                keys = [analysis.WHOLE, *map(analysis.key, opened.script.scenes)]
+                await self._catalogue.rows.retain_findings(asker.space, id, keys)
         except Sorry as error:
             _log.info("script %s is not analysed to its end: %s", id, error)
         yield Answered()  # it shows nothing
 
-    async def _reading(self, asked: Reader, id: str) -> tuple[ScriptRow, Reading]:
-        row = await self._catalogue.meant(asked, id)
-        return row, await self._catalogue.open(asked, row)
+    async def _open(self, asker: Reader, id: str) -> tuple[ScriptRow, OpenScript]:
+        row = await self._catalogue.resolve(asker, id)
+        return row, await self._catalogue.open(asker, row)
 
-    async def _scene_prompt(self, asked: Reader, id: str, content: str) -> Prompt:
-        _, reading = await self._reading(asked, id)
-        scene = next(one for one in reading.script.scenes if one.content == content)
-        prompts = await self._prompts.texts(asked.space, ("script_scene",))
+    async def _scene_prompt(self, asker: Reader, id: str, content: str) -> Prompt:
+        _, opened = await self._open(asker, id)
+        scene = next(scene for scene in opened.script.scenes if scene.content == content)
+        prompts = await self._prompts.texts(asker.space, ("script_scene",))
         system, user = prompts["script_scene"].fill(
-            language=_language(reading), scene=fence.data(scene.text[:SCENE_CHARS])
+            language=_language(opened), scene=fence.data(scene.text[:SCENE_CHARS])
         )
         return _prompt(system, user, CARD_WORDS)
 
-    async def _whole_prompt(self, asked: Reader, row: ScriptRow, reading: Reading) -> Prompt:
-        script, found = reading.script, await self.of(asked, row, reading.script)
+    async def _whole_prompt(self, asker: Reader, row: ScriptRow, opened: OpenScript) -> Prompt:
+        script, analysed = opened.script, await self.of(asker, row, opened.script)
         cards = "\n".join(
-            f"Scene {scene.number}: {scene.heading.text}. {found.card(scene)}" for scene in script.scenes
+            f"Scene {scene.number}: {scene.heading.text}. {analysed.card(scene)}" for scene in script.scenes
         )
-        names = ", ".join(one.name for one in report(script).presences[:CHARACTERS])
-        prompts = await self._prompts.texts(asked.space, ("script_whole",))
+        names = ", ".join(presence.name for presence in report(script).presences[:CHARACTERS])
+        prompts = await self._prompts.texts(asker.space, ("script_whole",))
         system, user = prompts["script_whole"].fill(
-            language=_language(reading), characters=fence.data(names), cards=fence.data(cards[:WHOLE_CHARS])
+            language=_language(opened), characters=fence.data(names), cards=fence.data(cards[:WHOLE_CHARS])
         )
         return _prompt(system, user, WHOLE_WORDS)
 
 
-def _language(reading: Reading) -> str:
-    return LANGUAGES.get(reading.search.language, "the language of the script")
+def _language(opened: OpenScript) -> str:
+    return LANGUAGES.get(opened.search.language, "the language of the script")
 
 
 def _prompt(system: str, user: str, words: int) -> Prompt:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 _K1, _B = 0.9, 0.4
-"""Of BM25 over short texts (Anserini's defaults for passages)."""
+"""BM25's parameters for short texts (Anserini's defaults for passages)."""
 _SAMPLE: Final = 20_000
-"""Characters by which the language is told."""
+"""Characters from which the language is detected."""
 
 
 class SceneSearch:
@@ -45,8 +45,8 @@ class SceneSearch:
 
     def rarity(self, term: str) -> float:
         """How much a term says: more, the fewer scenes hold it (Robertson and Spärck Jones, as Lucene has it)."""
-        held = len(self._holding.get(term, ()))
-        return math.log(1 + (len(self._scenes) - held + 0.5) / (held + 0.5))
+        holding = len(self._holding.get(term, ()))
+        return math.log(1 + (len(self._scenes) - holding + 0.5) / (holding + 0.5))
 
     def ranked(
         self,
@@ -66,9 +66,9 @@ class SceneSearch:
                 scores[at] += rarity * count / weight
         if cosines is not None and cosines.any():
             scores = self._fused(scores, cosines)
-        best = sorted(scores.items(), key=lambda one: (-one[1], one[0]))
-        found = [(score, self._scenes[at]) for at, score in best if allowed(self._scenes[at])]
-        return found[:most]
+        best = sorted(scores.items(), key=lambda terms: (-terms[1], terms[0]))
+        matches = [(score, self._scenes[at]) for at, score in best if allowed(self._scenes[at])]
+        return matches[:most]
 
     def _fused(self, scores: Mapping[int, float], cosines: Floats) -> defaultdict[int, float]:
         import numpy as np
@@ -82,7 +82,7 @@ class SceneSearch:
         voted = np.flatnonzero((both > 0) | (cosines > 0)).tolist()
         return defaultdict(float, {at: float(both[at]) for at in voted})
 
-    def telling(self, text: str, most: int) -> str:
+    def rarest(self, text: str, most: int) -> str:
         """The rarest words of a text, as a query."""
         return " ".join(sorted(dict.fromkeys(self.terms(text)), key=self.rarity, reverse=True)[:most])
 
