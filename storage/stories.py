@@ -119,6 +119,18 @@ class PlaceRow:
         return Spot(self.space, self.platform, self.channel, self.thread)
 
 
+@dataclass(frozen=True, slots=True)
+class CardRow:
+    """The `file` that a character's card came in; `card` names it within the story."""
+
+    space: str
+    story_id: str
+    card: str
+    run_id: str
+    author_id: str
+    file: bytes
+
+
 class Stories:
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -278,6 +290,36 @@ class Stories:
                 anew = story_nodes.update().where(story_nodes.c.id == bindparam("of"))
                 words = [{"of": id, "to": body} for id, body in reworded.items()]
                 await connection.execute(anew.values(body=bindparam("to")), words)
+
+    async def keep_card(self, card: CardRow, most: int) -> bool:
+        """Keep the file of a card; again the same does nothing.
+
+        False, keeping nothing, where the files of its story would have more than `most` bytes together.
+        """
+        from sqlalchemy import func, select
+
+        from storage.tables import story_cards as table
+
+        others = select(func.coalesce(func.sum(table.c.size), 0)).where(
+            table.c.space == card.space, table.c.story_id == card.story_id, table.c.card != card.card
+        )
+        row = {**asdict(card), "size": len(card.file)}
+        async with self._db.write() as connection:
+            if int(await connection.scalar(others) or 0) + len(card.file) > most:
+                return False
+            new = self._db.insert(table).values(row)
+            await connection.execute(new.on_conflict_do_update(index_elements=["story_id", "card"], set_=row))
+        return True
+
+    async def card_file(self, space: str, story: str, card: str) -> bytes | None:
+        from sqlalchemy import select
+
+        from storage.tables import story_cards as table
+
+        kept = (table.c.space == space, table.c.story_id == story, table.c.card == card)
+        async with self._db.read() as connection:
+            file: bytes | None = await connection.scalar(select(table.c.file).where(*kept))
+            return file
 
     async def branches(self, space: str, story: str) -> list[BranchRow]:
         """Those of a story, oldest first."""

@@ -43,7 +43,14 @@ from storage.tables_quiz import quiz_cards, quiz_questions
 from storage.tables_schedule import schedule_followers, schedules
 from storage.tables_script import script_findings, script_ideas, script_places, script_vectors, scripts
 from storage.tables_slack import slack_bots, slack_installations, slack_oauth_states
-from storage.tables_story import stories, story_branches, story_nodes, story_places, story_vectors
+from storage.tables_story import (
+    stories,
+    story_branches,
+    story_cards,
+    story_nodes,
+    story_places,
+    story_vectors,
+)
 
 __all__ = [
     "chunks",
@@ -86,6 +93,7 @@ __all__ = [
     "slack_oauth_states",
     "stories",
     "story_branches",
+    "story_cards",
     "story_nodes",
     "story_places",
     "story_vectors",

@@ -12,6 +12,7 @@ from sqlalchemy import (
     ForeignKey,
     Identity,
     Index,
+    Integer,
     LargeBinary,
     PrimaryKeyConstraint,
     String,
@@ -23,7 +24,7 @@ from sqlalchemy import (
 from storage.columns import Moment, Sequence, metadata
 from storage.ownership import Ownership, PersonRule
 
-__all__ = ["stories", "story_branches", "story_nodes", "story_places", "story_vectors"]
+__all__ = ["stories", "story_branches", "story_cards", "story_nodes", "story_places", "story_vectors"]
 
 # `offered`: it was imported, and nobody has opened it yet, so that anybody of its space may.
 stories = Table(
@@ -132,6 +133,29 @@ story_vectors = Table(
     PrimaryKeyConstraint("node_id", "embedder"),
     Index(None, "space", "story_id"),
     Index(None, "space", "run_id"),
+    info=Ownership(
+        people=(PersonRule("author_id", "delete"),),
+        run="run_id",
+        goes_with="run",
+        within="stories",
+        copies=True,
+    ).info,
+)
+
+# The file that a character's card came in, for its picture: `card` is the SHA-256 of the card's JSON in the sheet.
+story_cards = Table(
+    "story_cards",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("story_id", String, ForeignKey("stories.id", ondelete="CASCADE"), nullable=False),
+    Column("card", String, nullable=False),
+    Column("run_id", String, nullable=False),
+    Column("author_id", String, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("file", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("story_id", "card"),
+    Index(None, "space", "run_id"),
+    # Whoever brought it has it.
     info=Ownership(
         people=(PersonRule("author_id", "delete"),),
         run="run_id",

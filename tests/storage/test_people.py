@@ -195,6 +195,7 @@ async def test_what_goes_with_a_run_is_withdrawn_with_it(db: Database) -> None:
         "schedule_followers",
         "schedules",
         "script_ideas",
+        "story_cards",
         "story_vectors",
         "votes",
     }

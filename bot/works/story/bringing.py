@@ -21,14 +21,16 @@ from bot.retrieval.files import Refused, read_whole
 from bot.words import Words, words
 from bot.works.library.intake_job import Pump, failures, named_paths
 from bot.works.story import cast
-from bot.works.story.exchange.card import Card
+from bot.works.story.exchange.card import Card, key_of
 from bot.works.story.exchange.chat import Rows
 from bot.works.story.exchange.lorebook import Lorebook
+from bot.works.story.exchange.png import SIGNATURE
 from bot.works.story.exchange.reading import KINDS, Strangers, Whose, story_of
 from bot.works.story.importing import Imported
 from bot.works.story.logs import Logs, Played, node
 from bot.works.story.lorebook import LORE
 from storage.faults import StorageFault
+from storage.stories import CardRow
 
 if TYPE_CHECKING:
     from bot.incoming import Incoming
@@ -43,6 +45,11 @@ AT_ONCE: Final = 200
 """Entries of a lorebook that are appended together: others write in between."""
 SAID: Final = 10_000
 """Messages of a thread."""
+
+CARD_MB: Final = 8
+"""Of the file of a card that is kept for its picture: with it a message of Discord's has room for it."""
+CARDS_MB: Final = 100
+"""Of those of a story together."""
 
 Put = Callable[[tuple[int, int]], None]
 
@@ -61,6 +68,8 @@ class Taken:
     bad: list[tuple[int, str]] = field(default_factory=list)
     bad_count: int = 0
     refused: Refused | None = None
+    plain: bool = False
+    """A card's own picture was too large to be kept."""
 
 
 class Bringing:
@@ -120,6 +129,8 @@ class Bringing:
             refused.append(taken.refused)
             return
         yield Text(say(taken.key, **taken.values) + "\n\n")
+        if taken.plain:
+            yield Notice(say("story.import_plain", name=name, limit=CARD_MB, all=CARDS_MB))
         for number, key in taken.bad:
             yield Notice(say("story.import_line", line=number, reason=say(key)))
         if taken.bad_count > len(taken.bad):
@@ -168,8 +179,21 @@ class Bringing:
             count = await self._lore(run, n, played, found, put)
             return _told("story.import_lore", {"n": count, "name": file.name}, found)
         if played is None:
-            return await self._story_of_card(run, id, found)
-        return await self._card(run, n, played, found, put)
+            taken = await self._story_of_card(run, id, found)
+            kept = await self._keep_file(run, taken.story, found, data)
+        else:
+            kept = await self._keep_file(run, played.row.id, found, data)
+            taken = await self._card(run, n, played, found, put)
+        return replace(taken, plain=not kept)
+
+    async def _keep_file(self, run: Run, story: str, card: Card, data: bytes) -> bool:
+        """Keep the picture that a card came in, or its archive; False where it is too large."""
+        if not data.startswith((SIGNATURE, b"PK")):
+            return True  # text alone
+        author = run.request.author.id
+        row = CardRow(run.request.place.space, story, key_of(card.sheet), run.id, author, data)
+        fits = len(data) <= CARD_MB * 1_000_000
+        return fits and await self._logs.stories.keep_card(row, CARDS_MB * 1_000_000)
 
     async def _story(self, run: Run, found: Imported) -> Taken:
         """Keep it, unless it is kept already; to whoever brought it alone, until they play it with others."""

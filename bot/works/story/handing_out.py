@@ -6,7 +6,6 @@ Nothing here is kept as a step: it is read anew after a crash, for a step would 
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from bot.markdown import harmless
 from bot.words import Words, words
 from bot.works.story import cast
 from bot.works.story.context import AGREED
-from bot.works.story.exchange import card, png
+from bot.works.story.exchange import card
 from bot.works.story.exchange.book import book_of, markdown
 from bot.works.story.exchange.chat import sillytavern
 from bot.works.story.exchange.epub import epub
@@ -56,7 +55,6 @@ class HandingOut:
             "markdown": _markdown,
             "epub": _epub,
             "chat": _chat,
-            "card": _card_png,
             "card-json": _card_json,
             "lorebook": _lorebook,
         }
@@ -69,6 +67,8 @@ class HandingOut:
         title = harmless(meant.row.title or say("story.untitled"))
         if form == "json":
             name, media, data = await self._whole(meant, request)
+        elif form == "card":
+            name, media, data = await self._card(meant, request)
         else:
             make = self._forms.get(form, _share)
             # What is folded goes on meanwhile: none of these waits for anything but the thread.
@@ -103,6 +103,13 @@ class HandingOut:
             raise Sorry("story.none_here")
         text = await asyncio.to_thread(exported, *found)
         return _named(meant, "json"), "application/json", text.encode()
+
+    async def _card(self, meant: _Meant, request: Request) -> tuple[str, str, bytes]:
+        name, tree = _card_of(meant, request)
+        sheet, key = meant.story.cast[name], card.key_of(meant.story.cast[name])
+        came = await self._logs.stories.card_file(meant.row.space, meant.row.id, key) if key else None
+        suffix, data = await asyncio.to_thread(card.file_of, name, sheet, tree, came)
+        return f"{safe(name)}{suffix}", "image/png" if suffix == ".png" else "application/zip", data
 
 
 def _named(meant: _Meant, suffix: str) -> str:
@@ -144,12 +151,6 @@ def _card_of(meant: _Meant, request: Request) -> tuple[str, dict[str, Any]]:
     first = story.told[0].scene if story.told else None
     premise = str(story.settings.get("premise") or "")
     return known, card.card(known, story.cast[known], premise, first.text if first is not None else "")
-
-
-def _card_png(meant: _Meant, request: Request, say: Words) -> tuple[str, str, bytes]:
-    name, tree = _card_of(meant, request)
-    texts = {key: base64.b64encode(text.encode()) for key, text in card.chunks(tree).items()}
-    return f"{safe(name)}.png", "image/png", png.portrait(name, texts)
 
 
 def _card_json(meant: _Meant, request: Request, say: Words) -> tuple[str, str, bytes]:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
+import sqlite3
+import zipfile
+import zlib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +18,7 @@ from bot.works.story.exchange.reading import Whose, found_in
 from bot.works.story.importing import imported
 from bot.works.story.log import Part, folded
 from tests.promises.talk import Events, Talk, of
-from tests.works.story.exchange.test_card import V3, WORLD, a_png, b64
+from tests.works.story.exchange.test_card import V1, V3, WORLD, a_png, b64
 from tests.works.story.exchange.test_chat import CHAT, lines
 from tests.works.story.test_bringing import put
 from tests.works.story.test_playing import START, Writer, playing, texts
@@ -56,6 +61,44 @@ async def test_what_came_in_goes_out_as_it_came(tmp_path: Path) -> None:
             (row["name"], row["mes"]) for row in CHAT[1:]
         ]
         assert told[1]["swipes"] == CHAT[1]["swipes"]
+
+
+async def test_a_card_keeps_its_picture_until_whoever_brought_it_is_forgotten(tmp_path: Path) -> None:
+    pixels = zlib.compress(bytes(151))
+    picture = a_png((b"tEXt", b"Title\0A diver"), (b"tEXt", b"ccv3\0" + b64(V3)), pixels=pixels)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("assets/icon/main.webp", b"a face")
+        archive.writestr("card.json", json.dumps({**V3, "data": {**V3["data"], "name": "Bo"}}))  # type: ignore[dict-item]
+    large = a_png((b"tEXt", b"chara\0" + b64({**V1, "name": "Io"})), pixels=b"x" * 8_000_000)
+    async with playing(tmp_path, Writer()) as talk:
+        alone = await talk.say(f"/story import {put(tmp_path, 'mira.png', picture)}")
+        assert "is a story now" in texts(alone)
+        assert await out(talk, "/story export Mira --as card") == ("Mira.png", picture)
+        await talk.say(START)
+        await talk.say(f"/story import {tmp_path}/mira.png {put(tmp_path, 'bo.charx', packed.getvalue())}")
+        assert await out(talk, "/story export --as card --character mira") == ("Mira.png", picture)
+        assert await out(talk, "/story export --as card --character bo") == ("Bo.charx", packed.getvalue())
+        await talk.say("/story cast Mira: A captain now.")
+        await talk.say("/story cast Bo: A cook now.")
+        name, changed = await out(talk, "/story export --as card --character mira")
+        assert pixels in changed
+        assert b"Title\0A diver" in changed
+        card = found_in(changed, name, Whose("local"))
+        assert isinstance(card, Card)
+        assert card.sheet["about"] == "A captain now."
+        _, changed = await out(talk, "/story export --as card --character bo")
+        with zipfile.ZipFile(io.BytesIO(changed)) as archive:
+            assert archive.read("assets/icon/main.webp") == b"a face"
+            assert json.loads(archive.read("card.json"))["data"]["description"] == "A cook now."
+        told = str(await talk.say(f"/story import {put(tmp_path, 'io.png', large)}"))
+        assert "io.png is larger than 8 MB" in told
+        assert len((await out(talk, "/story export --as card --character io"))[1]) < 100_000
+        await talk.say("/privacy delete --yes")
+        assert talk.app is not None
+        database = tmp_path / "data" / "sutradhar.db"
+        with closing(sqlite3.connect(database)) as connection:
+            assert connection.execute("SELECT count(*) FROM story_cards").fetchone() == (0,)
 
 
 async def test_what_is_shared_is_what_is_told_and_the_whole_is_for_its_owner(tmp_path: Path) -> None:

@@ -6,14 +6,20 @@ stranger's words to a model, and nobody is told to follow them. Pure.
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import re
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, Final
 
 from bot.events import Sorry
+from bot.readers.archive import Archive
 from bot.works.story.cast import NAME_CHARS, STYLE_CHARS
+from bot.works.story.exchange import png
 from bot.works.story.exchange.lorebook import Lorebook, lorebook_of
 
 ABOUT_CHARS: Final = 8_000
@@ -21,6 +27,8 @@ ABOUT_CHARS: Final = 8_000
 CARD_CHARS: Final = 2_000_000
 GREETINGS: Final = 30
 GREETING_CHARS: Final = 20_000
+CARD_JSON: Final = "card.json"
+"""Where a .charx has the card."""
 V2, V3 = "chara_card_v2", "chara_card_v3"
 _TEXTS: Final = ("name", "description", "personality", "scenario", "first_mes", "mes_example", "nickname")
 _MARKS: Final = ("first_mes", "mes_example", "personality", "description", "scenario")
@@ -136,6 +144,39 @@ def card(name: str, sheet: Mapping[str, Any], scenario: str, greeting: str) -> d
             "extensions": {},
         },
     }
+
+
+def key_of(sheet: Mapping[str, Any]) -> str:
+    """By which the file is kept that a character's card came in; "" where it came by none."""
+    kept = str(sheet.get("card") or "")
+    return sha256(kept.encode()).hexdigest() if kept else ""
+
+
+def file_of(
+    name: str, sheet: Mapping[str, Any], tree: dict[str, Any], came: bytes | None
+) -> tuple[str, bytes]:
+    """A file that holds the card, and its suffix: the one that it `came` in, with what has changed; else a PNG.
+
+    Raises Sorry where that cannot be unpacked.
+    """
+    if came and tree == json.loads(str(sheet["card"])):
+        return (".png" if came.startswith(png.SIGNATURE) else ".charx"), came
+    if came and not came.startswith(png.SIGNATURE):
+        return ".charx", _repacked(f"{name}.charx", came, tree)
+    texts = {key: base64.b64encode(text.encode()) for key, text in chunks(tree).items()}
+    return ".png", png.with_texts(came, texts) if came else png.portrait(name, texts)
+
+
+def _repacked(file: str, came: bytes, tree: dict[str, Any]) -> bytes:
+    """A .charx with another card beside its pictures and sounds."""
+    archive, out = Archive(file, came), io.BytesIO()
+    with zipfile.ZipFile(out, "w") as packing:
+        for name in archive.names:
+            if name == CARD_JSON:
+                packing.writestr(name, json.dumps(tree, ensure_ascii=False), zipfile.ZIP_DEFLATED)
+            else:
+                packing.writestr(name, b"" if name.endswith("/") else archive.read(name))
+    return out.getvalue()
 
 
 def chunks(tree: dict[str, Any]) -> dict[str, str]:

@@ -17,6 +17,10 @@ from bot.drawing import COLOURS
 SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 CHUNKS: Final = 20_000
 """Of a picture; a camera's have a few hundred."""
+CARDS: Final = ("ccv3", "chara")
+"""Keywords of a card's texts."""
+KEYWORD: Final = 80
+"""Bytes of a keyword and the NUL behind it, at most."""
 TEXT_BYTES: Final = 16_000_000
 """Of one text, unpacked."""
 WIDTH, HEIGHT = 400, 600
@@ -76,6 +80,26 @@ def _text(kind: bytes, rest: bytes) -> bytes:
     return unpacked
 
 
+def with_texts(png: bytes, of: Mapping[str, bytes]) -> bytes:
+    """The same picture, with these texts in place of the card's that it has."""
+    at, kept = len(SIGNATURE), list[bytes]()
+    while at + 12 <= len(png) and len(kept) < CHUNKS:
+        length, kind = struct.unpack_from(">I4s", png, at)
+        chunk = png[at : at + 12 + length]
+        at += 12 + length
+        if kind == b"IEND" or len(chunk) < 12 + length:
+            break
+        keyword = chunk[8 : 8 + KEYWORD].partition(b"\0")[0].decode("latin-1").lower()
+        if kind not in (b"tEXt", b"zTXt", b"iTXt") or keyword not in CARDS:
+            kept.append(chunk)
+    kept[1:1] = _texts(of)  # behind the header
+    return SIGNATURE + b"".join(kept) + _chunk(b"IEND", b"")
+
+
+def _texts(of: Mapping[str, bytes]) -> list[bytes]:
+    return [_chunk(b"tEXt", f"{key}\0".encode() + text) for key, text in of.items()]
+
+
 def portrait(name: str, of: Mapping[str, bytes]) -> bytes:
     """A PNG with these texts: a plain ground in a colour of the name's own."""
     colour = COLOURS[sha256(name.encode()).digest()[0] % len(COLOURS)]
@@ -85,9 +109,8 @@ def portrait(name: str, of: Mapping[str, bytes]) -> bytes:
         light = 1 - y / (2 * HEIGHT)
         rows += b"\0" + bytes(int(part * light) for part in (red, green, blue)) * WIDTH
     header = struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 2, 0, 0, 0)
-    parts = [(b"IHDR", header), *((b"tEXt", f"{key}\0".encode() + text) for key, text in of.items())]
-    parts += [(b"IDAT", zlib.compress(bytes(rows), 6)), (b"IEND", b"")]
-    return SIGNATURE + b"".join(_chunk(kind, body) for kind, body in parts)
+    pixels = _chunk(b"IDAT", zlib.compress(bytes(rows), 6))
+    return SIGNATURE + b"".join([_chunk(b"IHDR", header), *_texts(of), pixels, _chunk(b"IEND", b"")])
 
 
 def _chunk(kind: bytes, body: bytes) -> bytes:

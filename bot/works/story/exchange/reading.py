@@ -22,7 +22,7 @@ from bot.readers.document import Document, Progress, sectioned
 from bot.readers.sandbox import Sandbox
 from bot.works.story.chat_log import is_chat_log, read_chat_log
 from bot.works.story.exchange import png
-from bot.works.story.exchange.card import Card, card_of, is_card
+from bot.works.story.exchange.card import CARD_JSON, Card, card_of, is_card
 from bot.works.story.exchange.chat import Rows, is_sillytavern, read_plain, read_sillytavern
 from bot.works.story.exchange.lorebook import Lorebook, is_lorebook, lorebook_of
 from bot.works.story.importing import LARGEST_MB, BadLine, Imported, imported, tree_of
@@ -111,7 +111,7 @@ def _sound(tree: dict[str, Any], file: str) -> dict[str, Any]:
 
 def _card_of_png(data: bytes, file: str) -> dict[str, Any]:
     try:
-        texts = png.texts(data, ("ccv3", "chara"))
+        texts = png.texts(data, png.CARDS)
     except png.BombError as fault:
         raise Sorry("library.file_bomb", name=file) from fault
     except ValueError as fault:
@@ -132,9 +132,9 @@ def _card_of_zip(data: bytes, file: str) -> dict[str, Any]:
         name.startswith(("/", "\\")) or ".." in name.replace("\\", "/").split("/") for name in archive.names
     ):
         raise Sorry("story.import_paths", file=file)
-    if "card.json" not in archive:
+    if CARD_JSON not in archive:
         raise Sorry("story.import_no_card", file=file)
-    return _card(archive.read("card.json"), file)
+    return _card(archive.read(CARD_JSON), file)
 
 
 def _card(text: bytes, file: str) -> dict[str, Any]:
