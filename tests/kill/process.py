@@ -9,8 +9,6 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
+
+from tests.forked import BotFork
 
 Events = list[dict[str, Any]]
 
@@ -52,16 +52,18 @@ class Bot:
         self._over = False
         self._complaints = data.with_name(data.name + ".stderr").open("a+b")
         self.began = time.monotonic()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "bot", *settings, "--data", str(data), *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._complaints,
-            cwd=ROOT,
-            env=environment(),
+        theirs, ours = os.pipe()
+        read, written = os.pipe()
+        self._process = BotFork(
+            [*settings, "--data", str(data), *arguments],
+            environment(),
+            ROOT,
+            (theirs, written, self._complaints.fileno()),
         )
-        assert self._process.stdin is not None
-        self._stdin = self._process.stdin
+        os.close(theirs)
+        os.close(written)
+        self._stdin = os.fdopen(ours, "wb")
+        self._stdout = os.fdopen(read, "rb")
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self.type(stdin)
@@ -72,7 +74,7 @@ class Bot:
     def __exit__(self, *_: object) -> None:
         if self._process.poll() is None:
             self._process.kill()
-            self._process.wait()
+            self._process.join()
         self._reader.join(PATIENCE_S)
         with contextlib.suppress(BrokenPipeError):
             self._stdin.close()
@@ -91,7 +93,9 @@ class Bot:
 
     def wait(self) -> int:
         """Wait for the process to leave; its exit code."""
-        code = self._process.wait(PATIENCE_S)
+        self._process.join(PATIENCE_S)
+        if (code := self._process.poll()) is None:
+            raise TimeoutError(f"still there after {PATIENCE_S} s; so far: {self.events}")
         self._reader.join(PATIENCE_S)
         return code
 
@@ -148,8 +152,7 @@ class Bot:
         return self._complaints.read().decode(errors="replace")
 
     def _read(self) -> None:
-        assert self._process.stdout is not None
-        with self._process.stdout as out:
+        with self._stdout as out:
             for line in out:
                 if not line.endswith(b"\n"):  # the kill cut it off
                     break

@@ -6,13 +6,15 @@ There is one conversation, so only the stories in STORIES are told here.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
 from ast import literal_eval
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from tests.kill.process import PATIENCE_S, ROOT, Events
+from tests.kill.process import PATIENCE_S, Events
 from tests.kill.remains import shown
 from tests.wire.driver import Post, as_typed
 from tests.wire.inbox import newest, requests
@@ -44,35 +46,44 @@ class ChatProcess(BotProcess):
         super().__init__(*where)
         self.told: list[Events] = []
         self._reader: asyncio.Task[None] | None = None
+        self._stdin: IO[bytes] | None = None
 
     async def start(self) -> None:
-        pipe = asyncio.subprocess.PIPE
-        with self._log.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                *self._command, stdin=pipe, stdout=pipe, stderr=log, cwd=ROOT, env=self._environ, limit=2**20
-            )
+        theirs, ours = os.pipe()
+        read, written = os.pipe()
+        await self._fork(theirs, written)
+        os.close(theirs)
+        os.close(written)
+        self._stdin = os.fdopen(ours, "wb", buffering=0)
         self.told.append([])
-        self._reader = asyncio.create_task(self._read(self._process, self.told[-1]))
+        self._reader = asyncio.create_task(self._read(read, self.told[-1]))
 
     @staticmethod
-    async def _read(process: asyncio.subprocess.Process, events: Events) -> None:
-        assert process.stdout is not None
-        async for line in process.stdout:
+    async def _read(number: int, events: Events) -> None:
+        lines = asyncio.StreamReader(limit=2**20)
+        await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(lines), os.fdopen(number, "rb")
+        )
+        async for line in lines:
             if line.endswith(b"\n"):  # else the kill cut it off
                 events.append(json.loads(line))
 
     def type(self, line: str) -> None:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{line}\n".encode())
+        assert self._stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._stdin.write(f"{line}\n".encode())
 
     async def leave(self) -> int:
         """The end of input."""
-        assert self._process is not None
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        async with asyncio.timeout(PATIENCE_S):
-            return await self._process.wait()
+        assert self._stdin is not None
+        self._stdin.close()
+        return await self._gone()
+
+    async def _gone(self) -> int:
+        code = await super()._gone()
+        if self._stdin is not None:
+            self._stdin.close()
+        return code
 
     @property
     def ended(self) -> set[str]:

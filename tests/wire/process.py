@@ -6,12 +6,14 @@ Knows no platform: what is said over the wire is the fakes' business.
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
-import sys
 from collections.abc import Mapping
+from multiprocessing.connection import wait
 from pathlib import Path
 from types import TracebackType
 
+from tests.forked import BotFork
 from tests.kill.process import PATIENCE_S, ROOT, environment
 
 
@@ -23,11 +25,11 @@ class BotProcess:
     def __init__(self, data: Path, config: Path, environ: Mapping[str, str]) -> None:
         self.data = data
         options = ("--config", str(config), "--data", str(data))
-        self._command = (sys.executable, "-m", "bot", *options, *self.command)
+        self._arguments = (*options, *self.command)
         self._environ = {**environment(), **environ}
         self._log = data.with_name(data.name + ".log")
         self._from = 0
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: BotFork | None = None
 
     async def __aenter__(self) -> BotProcess:
         await self.start()
@@ -40,24 +42,25 @@ class BotProcess:
 
     async def start(self) -> None:
         """Start it; it need not have connected yet when this returns."""
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        await self._fork(nothing)
+        os.close(nothing)
+
+    async def _fork(self, stdin: int, stdout: int | None = None) -> None:
         with self._log.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                *self._command,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd=ROOT,
-                env=self._environ,
+            self._process = await asyncio.to_thread(
+                BotFork, self._arguments, self._environ, ROOT, (stdin, stdout or log.fileno(), log.fileno())
             )
 
     @property
     def pid(self) -> int:
         assert self._process is not None
+        assert self._process.pid is not None
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        return self._process is not None and self._process.returncode is None
+        return self._process is not None and self._process.poll() is None
 
     async def kill(self) -> None:
         """kill -9, if it is alive."""
@@ -80,7 +83,13 @@ class BotProcess:
 
     async def _end(self, number: int) -> int:
         assert self._process is not None
-        if self.alive:
-            self._process.send_signal(number)
-        async with asyncio.timeout(PATIENCE_S):
-            return await self._process.wait()
+        self._process.send_signal(number)
+        return await self._gone()
+
+    async def _gone(self) -> int:
+        """Wait until it has left; its exit code."""
+        assert self._process is not None
+        await asyncio.to_thread(wait, [self._process.sentinel], PATIENCE_S)
+        if (code := self._process.poll()) is None:
+            raise TimeoutError(f"still there after {PATIENCE_S} s")
+        return code

@@ -1,0 +1,80 @@
+"""The bot's process, forked from one that has already imported what every start imports.
+
+Importing is four fifths of a start, and tests start the bot hundreds of times. That `python -m bot` does the same from
+its first instruction on is proved where the command line, a cold start and what is served are tested.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from multiprocessing import reduction
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any
+
+multiprocessing.get_context("forkserver").set_forkserver_preload(["tests.preloaded"])
+
+
+class BotFork(ForkServerProcess):
+    """`python -m bot ARGUMENTS` in a folder, with these open files as its standard ones."""
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        environ: Mapping[str, str],
+        folder: Path,
+        files: tuple[int, int, int],
+    ) -> None:
+        """Returns when the process is there; `files` stay open here."""
+        super().__init__(daemon=True)
+        self._arguments = list(arguments)
+        self._environ = dict(environ)
+        self._folder = folder
+        self._files: list[Any] = [_Sent(number) for number in files]
+        self.start()
+        self._files.clear()
+
+    def poll(self) -> int | None:
+        """Its exit code, negative for a signal's; None while it is alive."""
+        return self.exitcode
+
+    def send_signal(self, number: int) -> None:
+        if self.is_alive():
+            assert self.pid is not None
+            os.kill(self.pid, number)
+
+    def run(self) -> None:
+        for number, file in enumerate(self._files):
+            os.dup2(file, number)
+            os.close(file)
+        sys.stdin = _opened(0, "r", sys.__stdin__)
+        sys.stdout = _opened(1, "w", sys.__stdout__)
+        sys.stderr = _opened(2, "w", sys.__stderr__)
+        os.chdir(self._folder)
+        os.environ.clear()
+        os.environ.update(self._environ)
+        sys.argv = ["bot", *self._arguments]
+        from bot.cli import main
+
+        sys.exit(main())
+
+
+class _Sent:
+    """An open file's number on its way to another process, where it arrives as the number that it has there."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _received, (reduction.DupFd(self._number),)
+
+
+def _received(sent: Any) -> int:
+    return int(sent.detach())
+
+
+def _opened(number: int, mode: str, like: Any) -> Any:
+    return open(number, mode, encoding="utf-8", errors=like.errors, closefd=False)

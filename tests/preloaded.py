@@ -1,0 +1,21 @@
+"""What a bot imports until it is ready and has answered, on each of its platforms: see tests.forked.
+
+None of it starts a thread, which a fork would lose.
+"""
+
+import importlib
+import pkgutil
+
+import bot.works
+from bot import commands
+
+_NAMES = (
+    *("aiosqlite", "apscheduler.schedulers.asyncio", "d20", "dbos", "psycopg", "pydantic"),
+    *("bot.adapters.discord.service", "bot.adapters.serving", "bot.adapters.slack.service"),
+    *("bot.adapters.terminal.feed", "bot.adapters.terminal.one_shot", "bot.app", "bot.cli", "bot.house"),
+    *("bot.strategies", "storage.migrations.migrate", "storage.tables"),
+    *(module.name for module in pkgutil.walk_packages(bot.works.__path__, "bot.works.")),
+)
+for _name in _NAMES:
+    importlib.import_module(_name)
+commands.KINDS  # noqa: B018  # worked out when it is first asked for
