@@ -34,8 +34,8 @@ from bot.words import words
 from bot.works.course.catalogue import BOOK, COURSE, SHELF, Catalogue, Catalogues, Course
 from bot.works.course.command_line import called
 from bot.works.course.config import CourseConfig
+from bot.works.course.course_names import CourseNames
 from bot.works.course.intake import shapes
-from bot.works.course.naming import CourseNames
 from bot.works.course.tools import OUTLINE, SEARCH, CourseTools
 
 OWN = Path(__file__).resolve().parents[1] / "tests" / "works" / "course"
@@ -202,9 +202,9 @@ async def resolved(kept: KeptVectors | None, *, leave_out: bool) -> list[tuple[s
             whole = [_course(n, title) for n, title in enumerate(TITLES)]
             for name, title in [*NAMES, *((name, None) for name in STRANGE)]:
                 left = [one for one in whole if not leave_out or one.title != title]
-                meant = await names.meant(Catalogue(0, tuple(left)), name)
+                match = await names.resolve(Catalogue(0, tuple(left)), name)
                 right = None if leave_out else title
-                made.append((name, right, meant.course.title if meant.course is not None else None))
+                made.append((name, right, match.course.title if match.course is not None else None))
             return made
         finally:
             await house.close()

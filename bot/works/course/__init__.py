@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 MEMORY: Final = "course.memory"
 """The setting for how many exchanges of a thread are remembered."""
 COMPLETIONS: Final = 25
-"""As many as a Discord autocomplete may show."""
+"""Suggestions of one autocomplete: Discord's limit."""
 OVERVIEW: Final = 12
-"""The most courses that are told of in an overview."""
+"""Courses that an overview lists, at most."""
 
 _FILES = Argument("paths", "verbs.arg_paths", many=True, completes="path")
 _COURSE = Argument("course", "verbs.arg_course", completes="course")
@@ -105,12 +105,12 @@ VERBS: tuple[Verb, ...] = (
 
 
 def make(house: House, runs: Runs) -> Work:
-    from bot.works.course.answering import Answering
-    from bot.works.course.asking import Asking
+    from bot.works.course.answer import CourseQuestions
     from bot.works.course.catalogue import Catalogues
+    from bot.works.course.course_names import CourseNames
     from bot.works.course.intake import CourseIntake
-    from bot.works.course.naming import CourseNames
     from bot.works.course.quiz import Quiz
+    from bot.works.course.quiz_answers import QuizAnswers
     from bot.works.course.work import Courses
     from bot.works.library.config import LibraryConfig
 
@@ -125,10 +125,10 @@ def make(house: House, runs: Runs) -> Work:
     section, names = house.config.section(CourseConfig), CourseNames(house.embedding)
 
     async def memory(request: Request) -> int:
-        found = await house.settings.nearest(request.place, request.author.id, MEMORY)
-        return int(found[0].value) if found else section.memory
+        setting = await house.settings.nearest(request.place, request.author.id, MEMORY)
+        return int(setting[0].value) if setting else section.memory
 
-    asking = Asking(
+    questions = CourseQuestions(
         house.library,
         catalogues,
         names,
@@ -143,7 +143,7 @@ def make(house: House, runs: Runs) -> Work:
     quiz = Quiz(
         catalogues,
         names,
-        asking.kept_to,
+        questions.kept_to,
         house.passages,
         house.quizzes,
         house.records.sessions,
@@ -151,8 +151,8 @@ def make(house: House, runs: Runs) -> Work:
         house.prompts,
         house.settings.roles,
     )
-    answering = Answering(house.quizzes, runs.request_of)
-    return Courses(catalogues, names, intake, asking, quiz, answering, house.quizzes)
+    quiz_answers = QuizAnswers(house.quizzes, runs.request_of)
+    return Courses(catalogues, names, intake, questions, quiz, quiz_answers, house.quizzes)
 
 
 def _shapes(config: Config) -> Mapping[str, Shape]:
@@ -200,16 +200,16 @@ def _names(kind: str) -> Complete:
         from bot.works.course.catalogue import Catalogues
 
         catalogues = Catalogues(house.outlines, house.shelves)
-        found = catalogues.course_names if kind == "course" else catalogues.lesson_names
-        return await found(typed.space, typed.prefix, COMPLETIONS)
+        complete = catalogues.course_names if kind == "course" else catalogues.lesson_names
+        return await complete(typed.space, typed.prefix, COMPLETIONS)
 
     return names
 
 
-def _number(house: House, given: str) -> str:
-    number = given.strip()
+def _number(house: House, typed: str) -> str:
+    number = typed.strip()
     if not (number.isascii() and number.isdigit() and int(number[:3]) <= MOST_MEMORY):
-        raise Sorry("course.memory_range", value=given[:40], most=MOST_MEMORY)
+        raise Sorry("course.memory_range", value=typed[:40], most=MOST_MEMORY)
     return str(int(number))
 
 
@@ -226,7 +226,7 @@ async def _overview(house: House, space: str, say: Words, name: Callable[[str], 
 
 
 async def _plain(house: House, place: Place, author: str, text: str) -> str:
-    from bot.works.course.answering import answers_quiz
+    from bot.works.course.quiz_answers import answers_quiz
 
     return "answer" if await answers_quiz(house.quizzes, place, author, text) else ""
 

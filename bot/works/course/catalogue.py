@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot.retrieval.lexical import fold
 from bot.retrieval.titles import normal
-from bot.works.course.reading import shown
+from bot.works.course.course_document import shown
 from storage.document_rows import Lesson
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from storage.shelves import Shelves
 
 SHELF: Final = " courses"
-"""The courses' shelf. None of books can be called so: their names do not begin with a space."""
+"""The shelf of all courses. No shelf of books can have this name: theirs do not begin with a space."""
 COURSE, BOOK = "course", "book"
 """The kinds of their documents: in the course's own format, and books whose headings are the lessons."""
-KEPT: Final = 32
-"""Spaces whose catalogues stay in memory; the least recently asked goes first."""
+MOST_OPEN: Final = 32
+"""Spaces whose catalogues stay in memory; the least recently used goes first."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Course:
 
     def numbered(self, number: int) -> list[Lesson]:
         """The lessons of this number: mostly one, none, or several that bear the same."""
-        return [one for one in self.lessons if one.number == number]
+        return [lesson for lesson in self.lessons if lesson.number == number]
 
     def lesson_at(self, section: int) -> Lesson | None:
         """The lesson that a section (its ordinal) stands in; None before the first one."""
-        return next((one for one in self.lessons if one.first <= section < one.past), None)
+        return next((lesson for lesson in self.lessons if lesson.first <= section < lesson.past), None)
 
     def link_to(self, lesson: Lesson | None) -> str:
         """The lesson's address, else the course's, else ""."""
@@ -68,48 +68,48 @@ class Catalogue:
 
     @cached_property
     def _by_document(self) -> dict[str, Course]:
-        return {one.document: one for one in self.courses}
+        return {course.document: course for course in self.courses}
 
     @cached_property
     def _by_title(self) -> dict[str, Course]:
-        return {normal(one.title): one for one in self.courses}
+        return {normal(course.title): course for course in self.courses}
 
     def course(self, document: str) -> Course | None:
         return self._by_document.get(document)
 
     def titled(self, title: str) -> Course | None:
         """The course of exactly this title, capitals and accents aside; else the one out of a file of this name."""
-        if (found := self._by_title.get(normal(title))) is not None:
-            return found
-        out_of = [one for one in self.courses if one.source.casefold() == title.strip().casefold()]
+        if (exact := self._by_title.get(normal(title))) is not None:
+            return exact
+        out_of = [course for course in self.courses if course.source.casefold() == title.strip().casefold()]
         return out_of[0] if len(out_of) == 1 else None
 
 
 class Catalogues:
-    """Reads them."""
+    """The catalogues of all spaces."""
 
     def __init__(self, outlines: Outlines, shelves: Shelves) -> None:
         self._outlines = outlines
         self._shelves = shelves
-        self._known: OrderedDict[str, Catalogue] = OrderedDict()
+        self._open: OrderedDict[str, Catalogue] = OrderedDict()
         self._reading = asyncio.Lock()
 
     async def of(self, space: str) -> Catalogue:
-        """As it is by now."""
+        """The space's catalogue as it is now."""
         async with self._reading:
             version = await self._shelves.version(space, SHELF)
-            known = self._known.get(space)
-            if known is None or known.version != version:
+            catalogue = self._open.get(space)
+            if catalogue is None or catalogue.version != version:
                 rows = await self._outlines.of(space, SHELF)
-                known = self._known[space] = Catalogue(version, tuple(map(_course, rows)))
-                while len(self._known) > KEPT:
-                    self._known.popitem(last=False)
-            self._known.move_to_end(space)
-            return known
+                catalogue = self._open[space] = Catalogue(version, tuple(map(_course, rows)))
+                while len(self._open) > MOST_OPEN:
+                    self._open.popitem(last=False)
+            self._open.move_to_end(space)
+            return catalogue
 
     async def course_names(self, space: str, prefix: str, most: int) -> list[str]:
         """Titles for a half-typed one: those that begin so, then those with a word that does."""
-        return _completed([one.title for one in (await self.of(space)).courses], prefix, most)
+        return _completed([course.title for course in (await self.of(space)).courses], prefix, most)
 
     async def lesson_names(self, space: str, prefix: str, most: int) -> list[str]:
         """Lessons as people write them, their numbers first."""
@@ -119,9 +119,9 @@ class Catalogues:
 
 
 def _completed(names: Sequence[str], prefix: str, most: int) -> list[str]:
-    wanted = fold(prefix).strip()
-    begin = [name for name in names if fold(name).startswith(wanted)]
-    within = [name for name in names if f" {wanted}" in fold(name)] if wanted else []
+    typed = fold(prefix).strip()
+    begin = [name for name in names if fold(name).startswith(typed)]
+    within = [name for name in names if f" {typed}" in fold(name)] if typed else []
     return list(dict.fromkeys([*begin, *within]))[:most]
 
 

@@ -16,7 +16,7 @@ from bot.llm.tool_arguments import checked
 from bot.retrieval.evaluate import Passage, Question, SearchOutcome, evaluate, read_questions
 from bot.words import words
 from bot.works.course.catalogue import Catalogues
-from bot.works.course.naming import CourseNames
+from bot.works.course.course_names import CourseNames
 from bot.works.course.tools import SEARCH, CourseTools
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ async def evaluate_courses(
             CourseNames(house.embedding),
             space,
         )
-        search = next(one for one in tools.offered(words("en")) if one.name == SEARCH)
-        asked = 0
+        search = next(tool for tool in tools.offered(words("en")) if tool.name == SEARCH)
+        count = 0
 
         async def searched(question: Question) -> SearchOutcome:
-            nonlocal asked
-            asked += 1
+            nonlocal count
+            count += 1
             if progress is not None:
-                progress(asked, len(questions))
+                progress(count, len(questions))
             return await called(search, question)
 
         return await evaluate(questions, searched)
@@ -64,6 +64,6 @@ async def called(search: Tool, question: Question) -> SearchOutcome:
     assert search.call is not None
     named = {FILTERS[name]: value for name, value in question.more.items() if name in FILTERS}
     arguments = checked(search, json.dumps({"query": question.query, **named}))
-    given = await search.call(**arguments)
-    passages = [Passage(one.source, one.text) for one in given.passages]
-    return SearchOutcome(passages, confident=bool(passages) and not given.failed and not given.text)
+    output = await search.call(**arguments)
+    passages = [Passage(passage.source, passage.text) for passage in output.passages]
+    return SearchOutcome(passages, confident=bool(passages) and not output.failed and not output.text)

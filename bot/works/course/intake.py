@@ -17,7 +17,7 @@ from bot.retrieval.intake import IntakeResult, Item, Shape, Shaped
 from bot.words import Words, words
 from bot.works.course.catalogue import BOOK, COURSE, SHELF
 from bot.works.course.config import OVERLAP, CourseConfig
-from bot.works.course.reading import read_book, read_course
+from bot.works.course.course_document import read_book, read_course
 from bot.works.library.intake_job import IntakeJob, failures, files_of, named_paths
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from storage.jobs import Jobs
 
 NAMED: Final = 20
-"""How many titles are named at the end of a job; `course list` names them all."""
+"""Titles that the message at a job's end names; `course list` names all."""
 
 
 def shapes(config: CourseConfig) -> Mapping[str, Shape]:
@@ -48,13 +48,13 @@ class CourseIntake:
     """The verbs add and replace."""
 
     def __init__(
-        self, intake: Intake, jobs: Jobs, incoming: Incoming, max_bytes: int, known: Mapping[str, Shape]
+        self, intake: Intake, jobs: Jobs, incoming: Incoming, max_bytes: int, shapes: Mapping[str, Shape]
     ) -> None:
         self._intake = intake
         self._jobs = jobs
         self._incoming = incoming
         self._max_bytes = max_bytes
-        self._shapes = known
+        self._shapes = shapes
 
     async def events(self, run: Run) -> AsyncGenerator[Event, None]:
         """Take in the files that were named or attached."""
@@ -71,10 +71,10 @@ class CourseIntake:
             yield Failed(say("library.nothing_there", paths=", ".join(named), kinds=kinds))
             return
         kind = BOOK if request.options.get("book") else COURSE
-        items = [Item(one.name, one.path, max_bytes=self._max_bytes, kind=kind) for one in files]
+        items = [Item(file.name, file.path, max_bytes=self._max_bytes, kind=kind) for file in files]
         job = IntakeJob(self._intake, self._jobs, run, SHELF, self._shapes, _outcome)
         replace = request.verb == "replace" or bool(request.options.get("replace"))
-        sizes = [one.size for one in files]
+        sizes = [file.size for file in files]
         async with aclosing(job.events(items, sizes, refused, replace=replace)) as events:
             async for event in events:
                 yield event
@@ -84,18 +84,18 @@ class CourseIntake:
         await self._intake.remove(space, document)
 
 
-def _outcome(shelf: str, taken: list[IntakeResult], bad: list[Refused], say: Words) -> list[Event]:
+def _outcome(shelf: str, results: list[IntakeResult], bad: list[Refused], say: Words) -> list[Event]:
     """The titles that went in, those that were there already, and what failed."""
-    went_in = [one.title for one in taken if one.document and not one.known]
-    known = sum(1 for one in taken if one.known)
-    told = []
+    went_in = [result.title for result in results if result.document and not result.known]
+    known_count = sum(1 for result in results if result.known)
+    lines = []
     if went_in:
-        passages = sum(one.chunks for one in taken if one.document and not one.known)
-        told += [say("course.added", n=len(went_in), passages=passages)]
-        told += [f"- {title}" for title in went_in[:NAMED]]
+        passages = sum(result.chunks for result in results if result.document and not result.known)
+        lines += [say("course.added", n=len(went_in), passages=passages)]
+        lines += [f"- {title}" for title in went_in[:NAMED]]
         if more := len(went_in[NAMED:]):
-            told.append(say("course.more", n=more))
-    if known:
-        told.append(say("course.known", n=known))
-    events: list[Event] = [Text("\n".join(told))] if told else []
-    return events + failures(bad, len(went_in) + known + len(bad), say)
+            lines.append(say("course.more", n=more))
+    if known_count:
+        lines.append(say("course.known", n=known_count))
+    events: list[Event] = [Text("\n".join(lines))] if lines else []
+    return events + failures(bad, len(went_in) + known_count + len(bad), say)

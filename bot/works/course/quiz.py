@@ -36,34 +36,37 @@ from bot.prompts import PromptText
 from bot.strategies.base import LANGUAGES
 from bot.strategies.base import ROLE as WRITER
 from bot.words import Words, words
-from bot.works.course.naming import named
-from bot.works.course.questions import WRONG, Made, Written, borne_out, gap
-from bot.works.course.reading import shown
+from bot.works.course.course_document import shown
+from bot.works.course.course_names import course_named
+from bot.works.course.questions import WRONG, SupportedQuestion, Written, gap_question, supported
 from storage.quizzes import QuizQuestion
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.works.course.catalogue import Catalogue, Catalogues, Course
-    from bot.works.course.naming import CourseNames
+    from bot.works.course.course_names import CourseNames
     from storage.passages import Passages
     from storage.quizzes import Quizzes
     from storage.sessions import Sessions
 
 PROMPT: Final = "quiz"
 QUESTIONS: Final = 3
+"""Questions of a quiz where nobody says how many."""
 MOST_QUESTIONS: Final = 8
 PASSAGES: Final = 4_000
-"""Of a course or a lesson, the first ones, so that the largest one costs no more."""
+"""Passages of a course or a lesson that a quiz reads, from the beginning: a bound for very long ones."""
 TRIED: Final = 3
-"""Passages that are looked at for each question."""
+"""Passages tried for each question."""
 OTHERS: Final = 40
-"""Passages of the course out of which wrong answers are taken where no model writes them."""
+"""Passages of the course from which wrong options come where no model writes them."""
 ANSWER_WORDS: Final = 150
+"""Words of a model's reply for which there is room."""
 LETTERS: Final = "ABCD"
 END: Final = "end"
+"""The key of the stage that ends a quiz."""
 BEGINNING: Final = 500
-"""Characters that are shown of the lesson of the day."""
+"""Characters of the lesson of the day that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class QuizPlan:
     """What a quiz's run decides first. `back` are questions that the asker is due to be asked again.
 
     Wrong answers of gaps come out of `others`, passages of the whole course. All chance comes from `seed`, so that a
@@ -143,43 +146,47 @@ class Quiz:
         yield Text("\n".join(f"> {line}" for line in harmless(today.beginning).splitlines()))
         if today.link:
             yield Text(f"\n\n[{harmless(today.title)}]({harmless_link(today.link)})")
-        asked = replace(request, options={"lesson": str(today.number), "questions": 1})
-        async with aclosing(self.quiz(run, asked)) as events:
+        lesson_request = replace(request, options={"lesson": str(today.number), "questions": 1})
+        async with aclosing(self.quiz(run, lesson_request)) as events:
             async for event in events:
                 yield event
 
-    async def quiz(self, run: Run, asked: Request | None = None) -> AsyncGenerator[Event, None]:
-        """Make the questions, keep them, and post them; those that `asked` asks for, in place of the run's request."""
-        request, place, say = asked or run.request, run.request.place, words(run.request.locale)
-        plan = await run.step("plan", partial(self._plan, request), Plan)
+    async def quiz(self, run: Run, asked_for: Request | None = None) -> AsyncGenerator[Event, None]:
+        """Make the questions, store them, and post them; `lesson_request` replaces the run's own request."""
+        request, place, say = asked_for or run.request, run.request.place, words(run.request.locale)
+        plan = await run.step("plan", partial(self._plan, request), QuizPlan)
         yield Stage("quiz", plan.course)
         chance = random.Random(plan.seed)
-        made = [_again(n, one, chance) for n, one in enumerate(plan.back)]
+        asked_questions = [_reshuffled(n, question, chance) for n, question in enumerate(plan.back)]
         by_code = 0
         for at, excerpt in enumerate(plan.excerpts if plan.writer is not None else ()):
-            if len(made) == plan.wanted:
+            if len(asked_questions) == plan.wanted:
                 break
-            yield Status(say("course.quiz_writing", n=len(made) + 1, total=plan.wanted))
+            yield Status(say("course.quiz_writing", n=len(asked_questions) + 1, total=plan.wanted))
             try:
-                written = borne_out(await self._written(run, plan, at), excerpt.text, plan.language)
+                written = supported(await self._written(run, plan, at), excerpt.text, plan.language)
             except Sorry as error:
                 yield Notice(say(error.key, **error.values))
                 break
-            if written is not None and written.quote not in {one.quote for one in made}:
-                made.append(_asked(len(made), plan, excerpt, written, chance))
+            if written is not None and written.quote not in {question.quote for question in asked_questions}:
+                asked_questions.append(_quiz_question(len(asked_questions), plan, excerpt, written, chance))
         # Where there are few passages, more than one question comes out of each.
         for excerpt in plan.excerpts * plan.wanted:
-            if len(made) == plan.wanted:
+            if len(asked_questions) == plan.wanted:
                 break
-            used = {one.quote for one in made}
-            left_out = await asyncio.to_thread(gap, excerpt.text, plan.others, used, plan.language, chance)
+            used = {question.quote for question in asked_questions}
+            left_out = await asyncio.to_thread(
+                gap_question, excerpt.text, plan.others, used, plan.language, chance
+            )
             if left_out is not None:
-                made.append(_asked(len(made), plan, excerpt, left_out, chance))
+                asked_questions.append(_quiz_question(len(asked_questions), plan, excerpt, left_out, chance))
                 by_code += 1
 
         async def kept() -> list[QuizQuestion]:
-            if made:
-                await self._quizzes.ask(place.space, run.id, place.channel, place.thread, made, self._clock())
+            if asked_questions:
+                await self._quizzes.ask(
+                    place.space, run.id, place.channel, place.thread, asked_questions, self._clock()
+                )
             return await self._quizzes.of(place.space, run.id)
 
         questions = await run.step("kept", kept, list[QuizQuestion])
@@ -189,10 +196,12 @@ class Quiz:
             yield Notice(say("course.quiz_back", n=len(plan.back)))
         if by_code:
             yield Notice(say("course.quiz_by_code", n=by_code))
-        for one in questions:
-            yield Stage(stage_of(one), say("course.quiz_question", n=one.n + 1, total=len(questions)))
-            yield Text(text_of(one))
-            yield choices_of(one, say)
+        for question in questions:
+            yield Stage(
+                stage_of(question), say("course.quiz_question", n=question.n + 1, total=len(questions))
+            )
+            yield Text(text_of(question))
+            yield choices_of(question, say)
         yield Stage(END, plan.course)
         yield Text(say("course.quiz_how"))
         yield Choices("", (Choice(say("course.quiz_end"), "/course finish"),))
@@ -203,7 +212,7 @@ class Quiz:
         if not catalogue.courses:
             raise Sorry("course.none")
         course, _ = await self._about(catalogue, request)
-        lessons = {one.number: one for one in course.lessons}
+        lessons = {lesson.number: lesson for lesson in course.lessons}
         if not lessons:
             raise Sorry("course.quiz_empty", course=course.title)
         number = list(lessons)[int(str(request.options.get("fired") or 0)) % len(lessons)]
@@ -211,28 +220,30 @@ class Quiz:
         while not beginning and (
             chunks := await self._passages.chunks_of(request.place.space, course.document, after)
         ):
-            first = next((one for one in chunks if lesson.first <= one.section < lesson.past), None)
+            first = next((chunk for chunk in chunks if lesson.first <= chunk.section < lesson.past), None)
             beginning, after = flowing(first.text) if first is not None else "", chunks[-1].ordinal
         if len(beginning) > BEGINNING:
             beginning = beginning[:BEGINNING].rsplit(" ", 1)[0] + " …"
         return Today(course.title, number, shown(number, lesson.title), course.link_to(lesson), beginning)
 
-    async def _plan(self, request: Request) -> Plan:
-        space, wanted = request.place.space, int(str(request.options.get("questions") or QUESTIONS))
-        if wanted > MOST_QUESTIONS:
+    async def _plan(self, request: Request) -> QuizPlan:
+        space, count = request.place.space, int(str(request.options.get("questions") or QUESTIONS))
+        if count > MOST_QUESTIONS:
             raise Sorry("course.quiz_many", most=MOST_QUESTIONS)
         catalogue = await self._catalogues.of(space)
         if not catalogue.courses:
             raise Sorry("course.none")
         course, number = await self._about(catalogue, request)
         parts = (
-            [course.part(one) for one in course.numbered(number)] if number is not None else [course.part()]
+            [course.part(lesson) for lesson in course.numbered(number)]
+            if number is not None
+            else [course.part()]
         )
         excerpts: list[Excerpt] = []
         others: list[str] = []
         after = -1
         while chunks := await self._passages.chunks_of(space, course.document, after):
-            texts = await asyncio.to_thread(lambda found: [flowing(one.text) for one in found], chunks)
+            texts = await asyncio.to_thread(lambda chunks: [flowing(chunk.text) for chunk in chunks], chunks)
             others += texts if len(others) < PASSAGES else []
             for chunk, text in zip(chunks, texts, strict=True):
                 if any(first <= chunk.section < past for _, first, past in parts):
@@ -244,14 +255,16 @@ class Quiz:
                 break
         if not excerpts:
             raise Sorry("course.quiz_empty", course=course.title)
-        due = await self._quizzes.due(space, request.author.id, course.title, self._clock(), 4 * wanted)
+        due = await self._quizzes.due(space, request.author.id, course.title, self._clock(), 4 * count)
         # Of a lesson that was changed since, what it no longer says is not asked again.
-        back = [one for one in due if any(one.quote in excerpt.text for excerpt in excerpts)][:wanted]
-        asked, seed = await self._quizzes.quotes(space, course.title), secrets.token_hex(16)
+        repeated = [
+            question for question in due if any(question.quote in excerpt.text for excerpt in excerpts)
+        ][:count]
+        quotes_asked, seed = await self._quizzes.quotes(space, course.title), secrets.token_hex(16)
         chance = random.Random(seed)
         chance.shuffle(excerpts)
-        tried = excerpts[: 2 * TRIED * wanted]
-        tried.sort(key=lambda one: any(quote in one.text for quote in asked))
+        tried = excerpts[: 2 * TRIED * count]
+        tried.sort(key=lambda excerpt: any(quote in excerpt.text for quote in quotes_asked))
         # From now on plain text here answers the quiz, unless it came unasked to where another work is.
         await session_for(self._sessions, request, course.title, over=request.verb == "quiz")
         roles = await self._roles(request)
@@ -259,19 +272,19 @@ class Quiz:
         writer = models.describe(WRITER)
         if (
             writer is not None
-            and (can := models.capabilities(WRITER)) is not None
-            and (can.demo or not can.cites)
+            and (capabilities := models.capabilities(WRITER)) is not None
+            and (capabilities.demo or not capabilities.cites)
         ):
             writer = None
         prompt = (await self._prompts.texts(space, (PROMPT,)))[PROMPT]
-        return Plan(
+        return QuizPlan(
             course.title,
             course.source,
             course.language,
-            wanted,
-            tried[: TRIED * wanted],
+            count,
+            tried[: TRIED * count],
             chance.sample(others, min(OTHERS, len(others))),
-            back,
+            repeated,
             writer,
             prompt,
             seed,
@@ -281,14 +294,16 @@ class Quiz:
     async def _about(self, catalogue: Catalogue, request: Request) -> tuple[Course, int | None]:
         """The course that is asked for, and the number of its lesson. Raises Sorry."""
         name = request.text.strip()
-        asked = replace(request, options={**request.options, "course": name})
-        title, number = await self._kept_to(catalogue, asked)
+        lesson_request = replace(request, options={**request.options, "course": name})
+        title, number = await self._kept_to(catalogue, lesson_request)
         if title is None and len(catalogue.courses) > 1:
-            raise Sorry("course.quiz_which", names="; ".join(one.title for one in catalogue.courses[:5]))
-        course = await named(self._names, catalogue, title or catalogue.courses[0].title)
+            raise Sorry(
+                "course.quiz_which", names="; ".join(course.title for course in catalogue.courses[:5])
+            )
+        course = await course_named(self._names, catalogue, title or catalogue.courses[0].title)
         return course, number
 
-    async def _written(self, run: Run, plan: Plan, at: int) -> Written:
+    async def _written(self, run: Run, plan: QuizPlan, at: int) -> Written:
         system, user = plan.prompt.fill(
             language=LANGUAGES.get(plan.language, "the language of the passage"),
             passage=fence.data(plan.excerpts[at].text),
@@ -298,17 +313,19 @@ class Quiz:
         return await self._models.with_roles(plan.roles).json(run, WRITER, f"question-{at}", prompt, Written)
 
 
-def _again(n: int, question: QuizQuestion, chance: random.Random) -> QuizQuestion:
+def _reshuffled(n: int, question: QuizQuestion, chance: random.Random) -> QuizQuestion:
     """The question once more, its options in another order."""
     right, options = question.options[question.answer], chance.sample(question.options, len(question.options))
     return replace(question, n=n, options=options, answer=options.index(right), closed_by="")
 
 
-def _asked(n: int, plan: Plan, excerpt: Excerpt, made: Made, chance: random.Random) -> QuizQuestion:
-    options = chance.sample([made.right, *made.wrong], WRONG + 1)
-    at = options.index(made.right)
+def _quiz_question(
+    n: int, plan: QuizPlan, excerpt: Excerpt, drafted: SupportedQuestion, chance: random.Random
+) -> QuizQuestion:
+    options = chance.sample([drafted.right, *drafted.wrong], WRONG + 1)
+    at = options.index(drafted.right)
     return QuizQuestion(
-        n, plan.course, excerpt.lesson, plan.source, excerpt.link, made.text, options, at, made.quote
+        n, plan.course, excerpt.lesson, plan.source, excerpt.link, drafted.text, options, at, drafted.quote
     )
 
 
@@ -322,8 +339,8 @@ def text_of(question: QuizQuestion) -> str:
     return "\n".join([f"{harmless(question.text)}\n", *(f"- {line}" for line in lines)])
 
 
-def choices_of(question: QuizQuestion, say: Words, taken: int | None = None) -> Choices:
+def choices_of(question: QuizQuestion, say: Words, chosen: int | None = None) -> Choices:
     command = f"/course answer {question.n + 1}"
     letters = [Choice(letter, f"{command} {letter}") for letter in LETTERS[: len(question.options)]]
     in_words = Choice(say("course.quiz_in_words"), command, say("course.quiz_your_answer"))
-    return Choices(say("course.quiz_choose"), (*letters, in_words), taken=taken)
+    return Choices(say("course.quiz_choose"), (*letters, in_words), taken=chosen)

@@ -12,18 +12,18 @@ from bot.llm.base import Tool, ToolOutput
 from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.results import Passage
 from bot.works.course.catalogue import SHELF, Catalogue, Course
-from bot.works.course.reading import shown
+from bot.works.course.course_document import shown
 
 if TYPE_CHECKING:
     from bot.retrieval.library import Library
     from bot.retrieval.ranking import Part
     from bot.words import Words
-    from bot.works.course.naming import CourseNames, Meant
+    from bot.works.course.course_names import CourseMatch, CourseNames
 
 RESULTS: Final = 5
 """Passages of one search (seed 003's MAX_RESULTS)."""
 OUTLINE_CHARS: Final = 12_000
-"""Of an outline that a model reads; the lessons beyond are counted."""
+"""Characters of an outline that a model reads; the lessons left out are counted."""
 SEARCH, OUTLINE = "search_course_content", "get_course_outline"
 
 _UNSURE: Final = "Nothing in the courses clearly answers this. The nearest passages:"
@@ -39,8 +39,8 @@ _NAME: Final = {"type": "string", "description": "The course's title, or a part 
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
-    """A search's passages, and whether they may be called an answer; else `refused` may say why there are none."""
+class SearchResults:
+    """A search's passages, and whether they likely answer it; `refused` may say why there are none."""
 
     passages: tuple[Passage, ...] = ()
     confident: bool = False
@@ -73,46 +73,46 @@ class CourseTools:
         self, query: str, course_name: str | None = None, lesson_number: int | None = None
     ) -> ToolOutput:
         """The nearest passages of all courses, of one course, or of the lessons of a number."""
-        found = await self.search(query, course_name, lesson_number)
-        if found.refused:
-            return ToolOutput(found.refused, failed=True)
-        return ToolOutput("" if found.confident or not found.passages else _UNSURE, found.passages)
+        results = await self.search(query, course_name, lesson_number)
+        if results.refused:
+            return ToolOutput(results.refused, failed=True)
+        return ToolOutput("" if results.confident or not results.passages else _UNSURE, results.passages)
 
     async def get_course_outline(self, course_name: str) -> ToolOutput:
         """A course's outline, as a passage that can be cited."""
-        meant = await self.meant(course_name)
-        if (course := meant.course) is None:
-            return ToolOutput(_no_course(course_name, meant), failed=True)
+        resolved = await self.resolve(course_name)
+        if (course := resolved.course) is None:
+            return ToolOutput(_no_course(course_name, resolved), failed=True)
         return ToolOutput(passages=(_outline_passage(course),))
 
     async def search(
         self, query: str, course_name: str | None = None, lesson_number: int | None = None
-    ) -> Searched:
-        """The same as `search_course_content`, and how sure it is."""
+    ) -> SearchResults:
+        """What `search_course_content` finds, with the confidence."""
         courses = self.catalogue.courses
         course_name = course_name or self._course
         if lesson_number is None and course_name == self._course:
             lesson_number = self._lesson
         if course_name and course_name.strip():
-            meant = await self.meant(course_name)
-            if meant.course is None:
-                return Searched(refused=_no_course(course_name, meant))
-            courses = (meant.course,)
-        within: list[Part] | None = [one.part() for one in courses] if course_name else None
+            resolved = await self.resolve(course_name)
+            if resolved.course is None:
+                return SearchResults(refused=_no_course(course_name, resolved))
+            courses = (resolved.course,)
+        within: list[Part] | None = [course.part() for course in courses] if course_name else None
         if lesson_number is not None:
-            within = [one.part(lesson) for one in courses for lesson in one.numbered(lesson_number)]
+            within = [course.part(lesson) for course in courses for lesson in course.numbered(lesson_number)]
             if not within:
-                return Searched(refused=_no_lesson(lesson_number, courses))
-        found = await self._library.search(self._space, SHELF, query, k=RESULTS, within=within)
-        passages = (self._placed(one) for one in found.passages)
-        return Searched(tuple(passages), found.confident, notices=tuple(found.notices))
+                return SearchResults(refused=_no_lesson(lesson_number, courses))
+        results = await self._library.search(self._space, SHELF, query, k=RESULTS, within=within)
+        passages = (self._placed(passage) for passage in results.passages)
+        return SearchResults(tuple(passages), results.confident, notices=tuple(results.notices))
 
-    async def meant(self, course_name: str) -> Meant:
+    async def resolve(self, course_name: str) -> CourseMatch:
         """Which course a name means, or which are nearest to it."""
-        return await self._names.meant(self.catalogue, course_name)
+        return await self._names.resolve(self.catalogue, course_name)
 
     def offered(self, say: Words) -> tuple[Tool, ...]:
-        """As a model gets them."""
+        """The tools as a model is offered them."""
         number = {"type": "integer", "minimum": 0, "description": "The lesson's number."}
         query = {"type": "string", "description": "What to look for, in the course's own language."}
         search = {"query": query, "course_name": _NAME, "lesson_number": number}
@@ -168,9 +168,9 @@ def _outline_passage(course: Course) -> Passage:
     )
 
 
-def _no_course(name: str, meant: Meant) -> str:
-    named = "; ".join(f"“{title}”" for title in meant.nearest)
-    if meant.several:
+def _no_course(name: str, resolved: CourseMatch) -> str:
+    named = "; ".join(f"“{title}”" for title in resolved.nearest)
+    if resolved.several:
         return f"“{name[:80]}” could be more than one course: {named}. Name one."
     return (
         f"There is no course “{name[:80]}”. The nearest names are: {named or 'none, there are no courses'}."
@@ -180,9 +180,9 @@ def _no_course(name: str, meant: Meant) -> str:
 def _no_lesson(number: int, courses: tuple[Course, ...]) -> str:
     if len(courses) != 1:
         return f"No course has a lesson {number}."
-    numbers = sorted({one.number for one in courses[0].lessons})
-    said = ", ".join(map(str, numbers[:50])) + ("…" if len(numbers) > 50 else "")
-    return f"“{courses[0].title}” has no lesson {number}. Its lessons are: {said or 'none'}."
+    numbers = sorted({lesson.number for lesson in courses[0].lessons})
+    listed = ", ".join(map(str, numbers[:50])) + ("…" if len(numbers) > 50 else "")
+    return f"“{courses[0].title}” has no lesson {number}. Its lessons are: {listed or 'none'}."
 
 
 def _schema(properties: dict[str, Any], needed: str) -> dict[str, Any]:

@@ -9,38 +9,38 @@ from typing import TYPE_CHECKING, Final
 from bot.events import Attachment, Event, Run, Stage, Text
 from bot.markdown import harmless, harmless_link
 from bot.words import Words, words
-from bot.works.course.naming import named
+from bot.works.course.course_names import course_named
 
 if TYPE_CHECKING:
-    from bot.works.course.answering import Answering
-    from bot.works.course.asking import Asking
+    from bot.works.course.answer import CourseQuestions
     from bot.works.course.catalogue import Catalogues, Course
+    from bot.works.course.course_names import CourseNames
     from bot.works.course.intake import CourseIntake
-    from bot.works.course.naming import CourseNames
     from bot.works.course.quiz import Quiz
+    from bot.works.course.quiz_answers import QuizAnswers
     from storage.quizzes import Quizzes
 
 LESSONS: Final = 100
-"""Of one outline so many are shown; all of them are in the file that comes with it then."""
+"""Lessons of an outline in a message; a longer one comes as a file, too."""
 
 
 class Courses:
-    """Courses: taken in, taken out, asked, listed, outlined, learnt."""
+    """The verbs of courses."""
 
     def __init__(
         self,
         catalogues: Catalogues,
         names: CourseNames,
         intake: CourseIntake,
-        asking: Asking,
+        questions: CourseQuestions,
         quiz: Quiz,
-        answering: Answering,
+        quiz_answers: QuizAnswers,
         quizzes: Quizzes,
     ) -> None:
         self._quiz = quiz
-        self._answering = answering
+        self._quiz_answers = quiz_answers
         self._quizzes = quizzes
-        self._asking = asking
+        self._questions = questions
         self._catalogues = catalogues
         self._names = names
         self._intake = intake
@@ -50,14 +50,14 @@ class Courses:
             "add": self._intake.events,
             "replace": self._intake.events,
             "remove": self._remove,
-            "ask": self._asking.run,
+            "ask": self._questions.run,
             "list": self._list,
             "outline": self._outline,
             "quiz": self._quiz.quiz,
             "lesson": self._quiz.lesson,
-            "answer": self._answering.answer,
-            "finish": self._answering.finish,
-            "score": self._answering.score,
+            "answer": self._quiz_answers.answer,
+            "finish": self._quiz_answers.finish,
+            "score": self._quiz_answers.score,
         }
         async with aclosing(verbs[run.request.verb](run)) as events:
             async for event in events:
@@ -69,8 +69,8 @@ class Courses:
 
         # Which course comes first and is kept: after a crash its name may mean none, or another one.
         async def course() -> tuple[str, str]:
-            found = await self._named(space, request.text)
-            return found.document, found.title
+            course = await self._named(space, request.text)
+            return course.document, course.title
 
         async def removed() -> bool:
             await self._intake.remove(space, document)
@@ -87,7 +87,7 @@ class Courses:
 
         async def listed() -> tuple[int, str]:
             courses = (await self._catalogues.of(run.request.place.space)).courses
-            lines = [_line(one, say) for one in courses]
+            lines = [_line(course, say) for course in courses]
             return len(courses), "\n".join(lines) or say("course.none")
 
         n, text = await run.step("list", listed, tuple[int, str])
@@ -102,14 +102,14 @@ class Courses:
             rest = outline(course, say) if len(course.lessons) > LESSONS else ""
             return course.title, outline(course, say, LESSONS), rest
 
-        title, text, whole = await run.step("outline", outlined, tuple[str, str, str])
+        title, text, file_text = await run.step("outline", outlined, tuple[str, str, str])
         yield Stage("outline", title)
         yield Text(text)
-        if whole:
-            yield Attachment("outline.md", "text/markdown", whole.encode())
+        if file_text:
+            yield Attachment("outline.md", "text/markdown", file_text.encode())
 
     async def _named(self, space: str, name: str) -> Course:
-        return await named(self._names, await self._catalogues.of(space), name)
+        return await course_named(self._names, await self._catalogues.of(space), name)
 
 
 def outline(course: Course, say: Words, most: int | None = None) -> str:
@@ -119,9 +119,9 @@ def outline(course: Course, say: Words, most: int | None = None) -> str:
         lines.append(say("course.by", instructor=harmless(course.instructor)))
     lines.append(say("course.lessons", n=len(course.lessons)))
     lines += [""] if course.lessons else []
-    for one in course.lessons[:most]:
-        name = harmless(say("course.lesson", number=one.number, title=one.title).strip(" :"))
-        link = course.link_to(one)
+    for lesson in course.lessons[:most]:
+        name = harmless(say("course.lesson", number=lesson.number, title=lesson.title).strip(" :"))
+        link = course.link_to(lesson)
         lines.append(f"- [{name}]({harmless_link(link)})" if link else f"- {name}")
     if most is not None and (more := len(course.lessons[most:])):
         lines.append(say("course.more_lessons", n=more))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bot.house import House
 
 COMPLETIONS: Final = 25
-"""As many as a Discord autocomplete may show."""
+"""Suggestions of one autocomplete: Discord's limit."""
 
 _FILES = Argument("paths", "verbs.arg_paths", many=True, completes="path")
 _SCRIPT = Argument("script", "verbs.arg_script", required=False, completes="script")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.works.course.catalogue import Catalogue, Course
-from bot.works.course.naming import by_words, chosen
-from bot.works.course.planning import Plan, planned
+from bot.works.course.course_names import best_match, by_words
+from bot.works.course.lookup_plan import LookupPlan, lookup_plan
 from storage.document_rows import Lesson
 
 TITLES = {
@@ -49,16 +49,16 @@ CATALOGUE = Catalogue(1, COURSES)
 def test_a_part_of_a_title_means_its_course_and_what_is_near_to_none_means_none(
     name: str, title: str | None
 ) -> None:
-    meant = chosen(COURSES, by_words(name, COURSES))
-    assert (meant.course.title if meant.course else None) == title
-    assert title or len(meant.nearest) == 3
+    match = best_match(COURSES, by_words(name, COURSES))
+    assert (match.course.title if match.course else None) == title
+    assert title or len(match.nearest) == 3
 
 
 @pytest.mark.parametrize("name", ["MCP", "Multi-Channel Platform"])
 def test_what_means_several_courses_alike_means_none_of_them(name: str) -> None:
-    meant = chosen(COURSES, by_words(name, COURSES))
-    assert (meant.course, meant.several) == (None, True)
-    assert set(meant.nearest) == {"MCP: Build Rich-Context Apps", "MCP: Servers in Production"}
+    match = best_match(COURSES, by_words(name, COURSES))
+    assert (match.course, match.several) == (None, True)
+    assert set(match.nearest) == {"MCP: Build Rich-Context Apps", "MCP: Servers in Production"}
 
 
 @pytest.mark.parametrize(
@@ -66,57 +66,63 @@ def test_what_means_several_courses_alike_means_none_of_them(name: str) -> None:
     [
         (
             "What does lesson 3 of the bees course say about smoke?",
-            Plan("What does say about smoke?", "Keeping Bees: A First Year", 3),
+            LookupPlan("What does say about smoke?", "Keeping Bees: A First Year", 3),
         ),
         (
             "Which lessons are in Sourdough from Scratch?",
-            Plan("Which lessons are?", "Sourdough from Scratch", None, outline=True),
+            LookupPlan("Which lessons are?", "Sourdough from Scratch", None, outline=True),
         ),
         (
             "O que diz a aula 2 do curso de aquarela?",
-            Plan("Part 2", "Aquarela para Quem Nunca Pintou", 2),
+            LookupPlan("Part 2", "Aquarela para Quem Nunca Pintou", 2),
         ),
         (
             "Quantas aulas tem o curso de aquarela?",
-            Plan("Quantas aulas tem?", "Aquarela para Quem Nunca Pintou", None, True),
+            LookupPlan("Quantas aulas tem?", "Aquarela para Quem Nunca Pintou", None, True),
         ),
-        ("What is in lesson 9 of sourdough?", Plan("Sourdough from Scratch", "Sourdough from Scratch", 9)),
+        (
+            "What is in lesson 9 of sourdough?",
+            LookupPlan("Sourdough from Scratch", "Sourdough from Scratch", 9),
+        ),
         (
             "What is lesson 2 of the RAG course about?",
-            Plan("Part 2", "Retrieval Augmented Generation from Scratch", 2),
+            LookupPlan("Part 2", "Retrieval Augmented Generation from Scratch", 2),
         ),
         (
             "What does the bees course teach?",
-            Plan("Keeping Bees: A First Year", "Keeping Bees: A First Year", None, True),
+            LookupPlan("Keeping Bees: A First Year", "Keeping Bees: A First Year", None, True),
         ),
         (
             "O que ensina a aula 1 do curso de aquarela?",
-            Plan("Part 1", "Aquarela para Quem Nunca Pintou", 1),
+            LookupPlan("Part 1", "Aquarela para Quem Nunca Pintou", 1),
         ),
-        ("What happens in lesson 99?", Plan("What happens?", None, 99)),
-        ("In the third lesson, who is the queen?", Plan("who is the queen?", None, 3)),
-        ("How wide is the bee space?", Plan("How wide is the bee space?")),
+        ("What happens in lesson 99?", LookupPlan("What happens?", None, 99)),
+        ("In the third lesson, who is the queen?", LookupPlan("who is the queen?", None, 3)),
+        ("How wide is the bee space?", LookupPlan("How wide is the bee space?")),
         (
             "What does the Jazz Piano course say of swing?",
-            Plan("What does the Jazz Piano course say of swing?", unknown="Jazz Piano"),
+            LookupPlan("What does the Jazz Piano course say of swing?", unknown="Jazz Piano"),
         ),
         (
             "What does lesson 2 of the Jazz for Poets course say?",
-            Plan("What does of the Jazz for Poets course say?", None, 2, unknown="Jazz for Poets"),
+            LookupPlan("What does of the Jazz for Poets course say?", None, 2, unknown="Jazz for Poets"),
         ),
-        ("O que diz o curso de jardinagem?", Plan("O que diz o curso de jardinagem?", unknown="jardinagem")),
+        (
+            "O que diz o curso de jardinagem?",
+            LookupPlan("O que diz o curso de jardinagem?", unknown="jardinagem"),
+        ),
         (
             "Where is “swing” in the course “Jazz”?",
-            Plan("Where is “swing” in the course “Jazz”?", unknown="Jazz"),
+            LookupPlan("Where is “swing” in the course “Jazz”?", unknown="Jazz"),
         ),
-        ("Does the whole course need a scale?", Plan("Does the whole course need a scale?")),
-        ("What does the lesson of my course say?", Plan("What does the lesson of my course say?")),
-        ("What is the course of the river?", Plan("What is the course of the river?")),
+        ("Does the whole course need a scale?", LookupPlan("Does the whole course need a scale?")),
+        ("What does the lesson of my course say?", LookupPlan("What does the lesson of my course say?")),
+        ("What is the course of the river?", LookupPlan("What is the course of the river?")),
         (
             "Who is the instructor of the RAG course?",
-            Plan("Who is the instructor?", "Retrieval Augmented Generation from Scratch", None, True),
+            LookupPlan("Who is the instructor?", "Retrieval Augmented Generation from Scratch", None, True),
         ),
     ],
 )
-def test_code_sees_what_a_question_names(question: str, plan: Plan) -> None:
-    assert planned(question, CATALOGUE) == plan
+def test_code_sees_what_a_question_names(question: str, plan: LookupPlan) -> None:
+    assert lookup_plan(question, CATALOGUE) == plan

@@ -18,7 +18,7 @@ import pytest
 from bot.app import App
 from bot.commands import FOLLOW_UP, OPENLY
 from bot.events import Answered, Attachment, Author, Choices, Event, Failed, OptionValue, Place, Request
-from bot.works.course.questions import GAP, Written, borne_out, gap, meant
+from bot.works.course.questions import GAP, Written, gap_question, option_meant, supported
 from storage.quizzes import Quizzes
 from tests.fakes.chat_completions import ChatService
 from tests.fakes.reply import Reply
@@ -121,16 +121,16 @@ def choices(events: list[Event]) -> list[Choices]:
     ids=str,
 )
 def test_what_the_passage_does_not_bear_out_is_refused(change: dict[str, Any]) -> None:
-    assert borne_out(Written(**WRITTEN), PASSAGE, "en") is not None
-    assert borne_out(Written(**{**WRITTEN, **change}), PASSAGE, "en") is None
+    assert supported(Written(**WRITTEN), PASSAGE, "en") is not None
+    assert supported(Written(**{**WRITTEN, **change}), PASSAGE, "en") is None
 
 
 def test_an_answer_may_be_a_letter_a_number_or_words() -> None:
     options = ["a fixed loop", "a splice", "a stopper", "7"]
     said = {"b": 1, "B)": 1, "letra b": 1, "2": 1, "7": 3, "It makes a fixed loop.": 0, "A Splice!": 1}
-    assert {typed: meant(typed, options) for typed in said} == said
+    assert {typed: option_meant(typed, options) for typed in said} == said
     for typed in ("", "e", "9", "a knot", "a splice, or a stopper"):
-        assert meant(typed, options) is None
+        assert option_meant(typed, options) is None
 
 
 async def test_a_model_writes_and_each_question_leads_to_its_lesson(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_wrong_answers_of_a_gap_are_of_the_right_ones_kind() -> None:
     ]
 
     def options(sentence: str) -> list[str]:
-        made = gap(sentence, others, set(), "en", random.Random(1))
+        made = gap_question(sentence, others, set(), "en", random.Random(1))
         assert made is not None
         assert made.text.count(GAP) == 1
         assert made.quote == sentence
@@ -249,7 +249,7 @@ def test_wrong_answers_of_a_gap_are_of_the_right_ones_kind() -> None:
     assert right == "reef"
     assert set(verbs) == {"carry", "climb", "swim"}
     marked = "* [A link](there) stands in this line, which nobody asks about."
-    assert gap(marked, others, set(), "en", random.Random(1)) is None
+    assert gap_question(marked, others, set(), "en", random.Random(1)) is None
 
 
 async def test_everybody_answers_once_and_the_end_names_nobody(tmp_path: Path) -> None:

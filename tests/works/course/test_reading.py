@@ -12,7 +12,7 @@ from bot.readers.markdown import read_markdown
 from bot.readers.sandbox import Sandbox
 from bot.readers.text import read_text
 from bot.retrieval.titles import normal
-from bot.works.course.reading import address, lesson_id, read_book, read_course
+from bot.works.course.course_document import address, lesson_id, read_book, read_course
 from storage.document_rows import Outline
 from tests.works.course.files import TITLES, as_markdown, as_pdf, as_word, text_of
 

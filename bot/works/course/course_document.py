@@ -22,7 +22,7 @@ from bot.retrieval.titles import normal
 from storage.document_rows import Lesson, Outline
 
 LINK_CHARS: Final = 2_000
-"""Longer ones are no addresses: browsers give up before that."""
+"""Characters of an address, at most: browsers refuse longer ones."""
 HEADER_LINES: Final = 60
 """Lines with words, from the document's beginning, among which the course's own fields are looked for."""
 WRAPPED: Final = 3
@@ -84,12 +84,12 @@ class _Lesson:
 
 @dataclass(slots=True)
 class _Header:
-    """`lines` are those that it takes up; `said` whether one of them names a course's title."""
+    """`lines` are those that it takes up; `titled` whether one of them names a course's title."""
 
     title: str = ""
     link: str = ""
     instructor: str = ""
-    said: bool = False
+    titled: bool = False
     lines: set[int] = field(default_factory=set)
 
 
@@ -103,7 +103,7 @@ def read_course(name: str, document: Document) -> tuple[Document, Outline]:
     lines = _unjoined(document.text) if paged else split_lines(document.text)
     lessons = list(_lessons(lines, paged=paged))
     header = _header(lines, lessons[0].line if lessons else len(lines), paged=paged)
-    if not header.said and not lessons:
+    if not header.titled and not lessons:
         raise Sorry("course.no_course", name=name)
     if not lessons:
         lessons = _headings(lines, document, header)
@@ -134,9 +134,9 @@ def _unjoined(text: str) -> list[Line]:
     lines = []
     for line in split_lines(text):
         at = 0
-        for found in _JOINED.finditer(line.text):
-            lines.append(Line(line.start + at, line.start + found.start(), line.text[at : found.start()]))
-            at = found.end()
+        for match in _JOINED.finditer(line.text):
+            lines.append(Line(line.start + at, line.start + match.start(), line.text[at : match.start()]))
+            at = match.end()
         lines.append(Line(line.start + at, line.end, line.text[at:]) if at else line)
     return lines
 
@@ -171,8 +171,8 @@ def _below(lines: Sequence[Line], at: int, *, paged: bool) -> _Below:
         text = lines[below].text
         if not text.strip():
             continue
-        if found := _FIELD["lesson"].match(text) or _LINKED["lesson"].match(text):
-            link, after, left = _address(lines, below, found[1], paged=paged)
+        if match := _FIELD["lesson"].match(text) or _LINKED["lesson"].match(text):
+            link, after, left = _address(lines, below, match[1], paged=paged)
             if left:
                 return _Below(link, after - 1, len(lines[after - 1].text) - left, tuple(more))
             return _Below(link, after, 0, tuple(more))
@@ -193,18 +193,18 @@ def _within_prose(lines: Sequence[Line], at: int) -> bool:
 
 def _header(lines: Sequence[Line], before: int, *, paged: bool) -> _Header:
     header = _Header()
-    seen = 0
+    lines_with_words = 0
     for at in range(before):
         text = lines[at].text
         if at in header.lines or not text.strip():
             continue
-        seen += 1
-        if seen > HEADER_LINES:
+        lines_with_words += 1
+        if lines_with_words > HEADER_LINES:
             break
-        for name in ("title", "link", "instructor", *(("bare",) if seen <= 5 else ())):
-            found = _FIELD[name].match(text[:100_000])
-            if found or (name in _LINKED and (found := _LINKED[name].match(text))):
-                _take(header, name, lines, at, found[1], before, paged=paged)
+        for name in ("title", "link", "instructor", *(("bare",) if lines_with_words <= 5 else ())):
+            match = _FIELD[name].match(text[:100_000])
+            if match or (name in _LINKED and (match := _LINKED[name].match(text))):
+                _take(header, name, lines, at, match[1], before, paged=paged)
                 break
     return header
 
@@ -226,7 +226,7 @@ def _take(
         header.instructor = header.instructor or one_line(words)
     elif words:
         header.title = header.title or words
-        header.said = True
+        header.titled = True
 
 
 def _goes_on(lines: Sequence[Line], at: int, before: int) -> tuple[list[str], int]:
@@ -236,7 +236,7 @@ def _goes_on(lines: Sequence[Line], at: int, before: int) -> tuple[list[str], in
         text = lines[below].text
         if not text.strip():
             break
-        if any(one.match(text) for one in _FIELD.values()):
+        if any(pattern.match(text) for pattern in _FIELD.values()):
             return more, below
         more.append(text.strip())
     return [], at
@@ -275,10 +275,10 @@ def _address(lines: Sequence[Line], at: int, value: str, *, paged: bool) -> tupl
 
 def address(text: str) -> str:
     """The web address in a text, "" where there is none."""
-    found = _ADDRESS.search(re.sub(r"\\([^a-zA-Z0-9\s])", r"\1", text))
-    if found is None:
+    match = _ADDRESS.search(re.sub(r"\\([^a-zA-Z0-9\s])", r"\1", text))
+    if match is None:
         return ""
-    link = found[0]
+    link = match[0]
     while link.endswith(tuple(".,;:!*`")) or (link.endswith(")") and link.count(")") > link.count("(")):
         link = link[:-1]
     link = link if "://" in link[:8] else f"https://{link}"
@@ -304,15 +304,15 @@ def _headings(
             and starts.get(section.start) not in header.lines
         ):
             levels.setdefault(section.level, []).append(section)
-    level = min((one for one, found in levels.items() if len(found) > 1), default=0)
-    found = levels.get(level, [])
-    own = [_NUMBERED.match(one.title) for one in found] if numbered else []
+    level = min((level for level, sections in levels.items() if len(sections) > 1), default=0)
+    found_sections = levels.get(level, [])
+    own = [_NUMBERED.match(section.title) for section in found_sections] if numbered else []
     if own and all(own):
         named = [(int(match[1]), match[2]) for match in own if match]
     else:
-        named = [(number, one.title) for number, one in enumerate(found, 1)]
+        named = [(number, section.title) for number, section in enumerate(found_sections, 1)]
     lessons = []
-    for section, (number, title) in zip(found, named, strict=True):
+    for section, (number, title) in zip(found_sections, named, strict=True):
         line = starts[section.start]
         below = _below(lines, line + 1, paged=bool(document.pages))
         below = _Below() if below.more else below
@@ -331,7 +331,11 @@ def _behind(lines: Sequence[Line], at: int) -> int:
 def _title(name: str, lines: Sequence[Line], document: Document, before: int) -> str:
     """The first heading in front of the lessons, else what the document is called, else the file."""
     past = lines[before].start if before < len(lines) else len(document.text)
-    above = [one.title for one in document.sections if one.level and one.title and one.start < past]
+    above = [
+        section.title
+        for section in document.sections
+        if section.level and section.title and section.start < past
+    ]
     title = (above or [one_line(document.title)])[0]
     return title_from_name(name) if not title or _LESSON.match(title) else title
 
@@ -342,13 +346,13 @@ def _outlined(
     size = len(document.text)
     for lesson in lessons:
         lesson.start = lines[lesson.body].start + lesson.skip if lesson.body < len(lines) else size
-    ends = [*(lines[one.line].start for one in lessons), size][1:]
+    ends = [*(lines[lesson.line].start for lesson in lessons), size][1:]
     sections: list[Section] = []
-    first = next((at for at, one in enumerate(lines) if one.text.strip() and at not in header.lines), 0)
+    first = next((at for at, line in enumerate(lines) if line.text.strip() and at not in header.lines), 0)
     before = lines[lessons[0].line].start if lessons else size
     if document.text[lines[first].start : before].strip() or not lessons:
         _add(sections, document, min(lines[first].start, before), before, (title,))
-    made: list[Lesson] = []
+    outline_lessons: list[Lesson] = []
     nth: Counter[int] = Counter()
     inner = _Inner(document.sections)
     for lesson, end in zip(lessons, ends, strict=True):
@@ -358,16 +362,18 @@ def _outlined(
         inner.add_to(sections, document, lesson.start, end, path)
         id = lesson_id(title, lesson.number, nth[lesson.number])
         nth[lesson.number] += 1
-        made.append(Lesson(id, lesson.number, lesson.title, lesson.link, from_section, len(sections)))
+        outline_lessons.append(
+            Lesson(id, lesson.number, lesson.title, lesson.link, from_section, len(sections))
+        )
     outlined = replace(document, title=title, sections=tuple(sections))
-    return outlined, Outline(header.link, header.instructor, tuple(made))
+    return outlined, Outline(header.link, header.instructor, tuple(outline_lessons))
 
 
 class _Inner:
     """The headings of a document, taken in order: those within each lesson."""
 
     def __init__(self, sections: Sequence[Section]) -> None:
-        self._headings = [one for one in sections if one.level and one.title]
+        self._headings = [section for section in sections if section.level and section.title]
         self._at = 0
 
     def add_to(
@@ -378,7 +384,10 @@ class _Inner:
             self._at += 1
         while self._at < len(self._headings) and (heading := self._headings[self._at]).start < end:
             self._at += 1
-            trail = [*(one for one in trail if one[0] < heading.level), (heading.level, heading.title)]
+            trail = [
+                *(ancestor for ancestor in trail if ancestor[0] < heading.level),
+                (heading.level, heading.title),
+            ]
             last = sections[-1]
             sections[-1] = replace(last, end=max(heading.start, last.start))
             _add(sections, document, heading.start, end, (*path, *(name for _, name in trail)))

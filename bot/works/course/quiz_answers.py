@@ -17,7 +17,7 @@ from bot.commands import FOLLOW_UP, OPENLY
 from bot.events import Changed, Citation, Event, Notice, Place, Request, Run, Sorry, Stage, Text
 from bot.markdown import harmless
 from bot.words import Words, words
-from bot.works.course.questions import exactly, meant
+from bot.works.course.questions import option_meant, option_named
 from bot.works.course.quiz import END, LETTERS, choices_of, stage_of, text_of
 from storage.quizzes import QuizQuestion
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from storage.quizzes import Quizzes
 
 _NUMBERED = re.compile(r"(\d{1,2})[.:)]?\s+(.+)", re.DOTALL)
-"""A question's number, and an answer."""
+"""A question's number, then an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Result:
     right: list[int]
 
 
-class Answering:
+class QuizAnswers:
     """The verbs answer, finish and score."""
 
     def __init__(
@@ -64,7 +64,7 @@ class Answering:
         self._clock = clock
 
     async def answer(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Keep a learner's answer, and tell them whether it is right; where others read along, only that it is kept."""
+        """Store a learner's answer and say whether it is right; in public, only that it is stored."""
         say, openly = words(run.request.locale), bool(run.request.options.get(OPENLY))
         outcome = await run.step("answered", partial(self._answered, run), Outcome)
         question, left = outcome.question, outcome.total - outcome.answered
@@ -86,32 +86,38 @@ class Answering:
         """End a quiz: everybody sees the right answers, and how many gave them; nobody's own score."""
         say = words(run.request.locale)
         result = await run.step("finished", partial(self._finished, run), Result)
-        for one in result.questions:
-            title = say("course.quiz_question", n=one.n + 1, total=len(result.questions))
+        for question in result.questions:
+            title = say("course.quiz_question", n=question.n + 1, total=len(result.questions))
             yield Changed(
                 result.quiz,
-                stage_of(one),
+                stage_of(question),
                 title,
-                (Text(text_of(one)), choices_of(one, say, taken=one.answer)),
+                (Text(text_of(question)), choices_of(question, say, chosen=question.answer)),
             )
         yield Changed(result.quiz, END, result.questions[0].subject, (Text(say("course.quiz_ended")),))
         yield Stage("results", say("course.quiz_results", n=result.learners))
-        for one, right in zip(result.questions, result.right, strict=True):
-            told = say("course.quiz_had_right", right=right, n=result.learners)
-            yield Text(f"**{one.n + 1}.** {_solution(one, say, one.n + 1)}\n{told}\n\n")
-        for one in result.questions:
-            yield _source(one, one.n + 1)
+        for question, right in zip(result.questions, result.right, strict=True):
+            count = say("course.quiz_had_right", right=right, n=result.learners)
+            yield Text(f"**{question.n + 1}.** {_solution(question, say, question.n + 1)}\n{count}\n\n")
+        for question in result.questions:
+            yield _source(question, question.n + 1)
 
     async def score(self, run: Run) -> AsyncGenerator[Event, None]:
         """A learner's own score, course by course."""
         request, say = run.request, words(run.request.locale)
 
         async def scored() -> str:
-            found = await self._quizzes.score(request.place.space, request.author.id, self._clock())
+            standings = await self._quizzes.score(request.place.space, request.author.id, self._clock())
             lines = [
                 "- "
-                + say("course.score_line", course=one.subject, right=one.right, n=one.answered, due=one.due)
-                for one in found
+                + say(
+                    "course.score_line",
+                    course=standing.subject,
+                    right=standing.right,
+                    n=standing.answered,
+                    due=standing.due,
+                )
+                for standing in standings
             ]
             return "\n".join(lines) or say("course.score_none")
 
@@ -121,8 +127,8 @@ class Answering:
 
     async def _answered(self, run: Run) -> Outcome:
         request, space = run.request, run.request.place.space
-        quiz, questions = await self._meant(request)
-        answered = {one.n for one in await self._quizzes.cards(space, quiz, request.author.id)}
+        quiz, questions = await self._quiz_of(request)
+        answered = {card.n for card in await self._quizzes.cards(space, quiz, request.author.id)}
         question, chosen = _chosen(request, questions, answered)
         counts = await self._quizzes.answer(
             space, quiz, question.n, request.author.id, run.id, chosen, self._remembered, self._clock()
@@ -131,18 +137,20 @@ class Answering:
             raise Sorry("course.quiz_over")
         if not counts:
             raise Sorry("course.quiz_answered", n=question.n + 1)
-        mine = await self._quizzes.cards(space, quiz, request.author.id)
-        return Outcome(question, chosen, len(mine), sum(one.right for one in mine), len(questions))
+        own_cards = await self._quizzes.cards(space, quiz, request.author.id)
+        return Outcome(
+            question, chosen, len(own_cards), sum(card.right for card in own_cards), len(questions)
+        )
 
-    async def _meant(self, request: Request) -> tuple[str, list[QuizQuestion]]:
+    async def _quiz_of(self, request: Request) -> tuple[str, list[QuizQuestion]]:
         """The quiz whose button was pressed, else the newest one of the thread or channel that this person may see."""
         space, channel, thread = request.place.space, request.place.channel, request.place.thread
         quizzes = [request.answers] if request.answers else await self._quizzes.latest(space, channel, thread)
         for quiz in quizzes or await self._quizzes.latest(space, channel):
-            asked = await self._past(space, quiz)
-            private = asked is not None and bool(asked.options.get("private"))
-            mine = asked is not None and asked.author.id == request.author.id
-            if private and not mine and not request.answers:
+            request_of_quiz = await self._past(space, quiz)
+            private = request_of_quiz is not None and bool(request_of_quiz.options.get("private"))
+            own = request_of_quiz is not None and request_of_quiz.author.id == request.author.id
+            if private and not own and not request.answers:
                 continue
             if questions := await self._quizzes.of(space, quiz):
                 return quiz, questions
@@ -150,14 +158,16 @@ class Answering:
 
     async def _finished(self, run: Run) -> Result:
         request, space = run.request, run.request.place.space
-        quiz, questions = await self._meant(request)
-        asked = await self._past(space, quiz)
-        if not request.author.admin and (asked is None or asked.author.id != request.author.id):
+        quiz, questions = await self._quiz_of(request)
+        request_of_quiz = await self._past(space, quiz)
+        if not request.author.admin and (
+            request_of_quiz is None or request_of_quiz.author.id != request.author.id
+        ):
             raise Sorry("course.quiz_not_yours")
         if not await self._quizzes.close(space, quiz, run.id):
             raise Sorry("course.quiz_over")
         cards = await self._quizzes.cards(space, quiz)
-        right = [sum(card.right for card in cards if card.n == one.n) for one in questions]
+        right = [sum(card.right for card in cards if card.n == question.n) for question in questions]
         return Result(quiz, questions, await self._quizzes.learners(space, quiz), right)
 
     def _remembered(self, memory: str, right: bool) -> tuple[str, datetime]:
@@ -184,7 +194,7 @@ async def answers_quiz(quizzes: Quizzes, place: Place, author: str, text: str) -
     answered = await quizzes.cards(place.space, newest[0], author)
     if not questions[0].closed_by and len(answered) < len(questions):
         return True
-    return any(exactly(text, one.options) is not None for one in questions)
+    return any(option_named(text, question.options) is not None for question in questions)
 
 
 def _chosen(
@@ -196,26 +206,26 @@ def _chosen(
     """
     text, open_one = request.text.strip(), None
     if request.options.get(FOLLOW_UP) or len(questions) == 1:
-        open_one = next((one for one in questions if one.n not in answered), questions[-1])
+        open_one = next((question for question in questions if question.n not in answered), questions[-1])
     numbered = _NUMBERED.fullmatch(text)
-    if numbered is not None and (open_one is None or exactly(text, open_one.options) is None):
+    if numbered is not None and (open_one is None or option_named(text, open_one.options) is None):
         number, text = int(numbered[1]), numbered[2]
-        question = next((one for one in questions if one.n == number - 1), None)
+        question = next((question for question in questions if question.n == number - 1), None)
         if question is None:
             raise Sorry("course.quiz_no_question", n=number, total=len(questions))
     elif open_one is None:
         raise Sorry("course.quiz_number", total=len(questions))
     else:
         question = open_one
-    if (option := meant(text, question.options)) is None:
+    if (option := option_meant(text, question.options)) is None:
         raise Sorry("course.quiz_unclear", options=", ".join(LETTERS[: len(question.options)]))
     return question, option
 
 
 def _solution(question: QuizQuestion, say: Words, n: int = 1) -> str:
     right = question.options[question.answer]
-    said = say("course.quiz_solution", letter=LETTERS[question.answer], answer=harmless(right))
-    return f"{said} [{n}]\n\n> {harmless(' '.join(question.quote.split()))}\n"
+    solution = say("course.quiz_solution", letter=LETTERS[question.answer], answer=harmless(right))
+    return f"{solution} [{n}]\n\n> {harmless(' '.join(question.quote.split()))}\n"
 
 
 def _source(question: QuizQuestion, n: int) -> Citation:

@@ -29,19 +29,24 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 NEAREST: Final = 3
-"""How many names are offered in place of one that means no course."""
+"""Titles that are named where a name means no course."""
 NAME_CHARS: Final = 300
-"""Of a name, as of a title."""
+"""Characters of a name or a title that are compared."""
 VECTORS: Final = 4_000
-"""Titles whose vectors, and whose words, stay in memory."""
+"""Titles whose vectors and words stay in memory, at most."""
 
-SAID: Final = 0.8
-"""From so much on a title's words alone decide."""
+ENOUGH_OF_NAME: Final = 0.8
+"""A share of a name's words (0 to 1) from which the words alone decide."""
 SHARE: Final = 0.3
+"""The weight of `title_share` in a score."""
 MEANING: Final = 4.0
+"""The weight of a cosine in a score, of what it has above EVEN."""
 EVEN: Final = 0.6
+"""The cosine that any two titles may have."""
 ENOUGH: Final = 1.0
+"""The score from which a name means a course."""
 APART: Final = 0.05
+"""A name means several courses whose scores differ by less."""
 
 _GENERIC = frozenset({
     "course", "courses", "class", "classes", "lesson", "lessons", "training", "tutorial", "short", "online", "called",
@@ -55,7 +60,7 @@ _SLIP = 84.0
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class CourseMatch:
     """The course that a name means, or None with the titles nearest to it. `several`: these all fit equally well."""
 
     course: Course | None
@@ -67,124 +72,126 @@ class Meant:
 class Likeness:
     """How near a name is to one title.
 
-    `said` (0..1) is how much of the name's words the title has, rare words counting more, and `share` how much of the
-    title's the name. `cosine` is that of their vectors, None where there are none.
+    `name_share` (0 to 1) is the share of the name's words that the title has, and `title_share` that of the title's
+    words that the name has; rare words count more. `cosine` is that of their vectors, None where there are none.
     """
 
-    said: float
-    share: float
+    name_share: float
+    title_share: float
     cosine: float | None = None
 
     @property
     def score(self) -> float:
-        return self.said + SHARE * self.share + MEANING * max((self.cosine or 0.0) - EVEN, 0.0)
+        return self.name_share + SHARE * self.title_share + MEANING * max((self.cosine or 0.0) - EVEN, 0.0)
 
     @property
     def sure(self) -> bool:
-        return self.said >= SAID or self.score >= ENOUGH
+        return self.name_share >= ENOUGH_OF_NAME or self.score >= ENOUGH
 
 
 class CourseNames:
-    """Resolves names; keeps the vectors of titles."""
+    """Finds the course that a name means; the vectors of titles stay in memory."""
 
     def __init__(self, embedding: Embedding) -> None:
         self._embedding = embedding
         self._vectors: OrderedDict[tuple[str, str], Floats] = OrderedDict()
 
-    async def meant(self, catalogue: Catalogue, name: str) -> Meant:
-        """The course of this name."""
+    async def resolve(self, catalogue: Catalogue, name: str) -> CourseMatch:
+        """The course of this name, by its words and, where they do not suffice, by its meaning."""
         name = " ".join(name.split())[:NAME_CHARS]
         if (exact := catalogue.titled(name)) is not None:
-            return Meant(exact)
+            return CourseMatch(exact)
         courses = catalogue.courses
-        found = await asyncio.to_thread(by_words, name, courses)
-        if not any(one.said >= SAID for one in found) and (embedder := await self._embedding.get()):
-            found = await asyncio.to_thread(self._with_meaning, name, courses, found, embedder)
-        return chosen(courses, found)
+        likenesses = await asyncio.to_thread(by_words, name, courses)
+        if not any(likeness.name_share >= ENOUGH_OF_NAME for likeness in likenesses) and (
+            embedder := await self._embedding.get()
+        ):
+            likenesses = await asyncio.to_thread(self._with_meaning, name, courses, likenesses, embedder)
+        return best_match(courses, likenesses)
 
     def _with_meaning(
-        self, name: str, courses: Sequence[Course], found: Sequence[Likeness], embedder: Embedder
+        self, name: str, courses: Sequence[Course], likenesses: Sequence[Likeness], embedder: Embedder
     ) -> list[Likeness]:
         """The same with cosines, of the courses whose language the model speaks."""
-        spoken = [may_vote(embedder.languages, None, one.language) for one in courses]
-        texts = [one.title for one, speaks in zip(courses, spoken, strict=True) if speaks]
+        votes = [may_vote(embedder.languages, None, course.language) for course in courses]
+        texts = [course.title for course, speaks in zip(courses, votes, strict=True) if speaks]
         fresh = [text for text in dict.fromkeys(texts) if (embedder.name, text) not in self._vectors]
         if fresh:
             self._vectors.update(
                 zip(((embedder.name, text) for text in fresh), embedder.passages(fresh), strict=True)
             )
-        asked = embedder.query(name).reshape(-1) if texts else None
-        made = []
-        for course, one, speaks in zip(courses, found, spoken, strict=True):
+        query_vector = embedder.query(name).reshape(-1) if texts else None
+        with_cosines = []
+        for course, likeness, speaks in zip(courses, likenesses, votes, strict=True):
             cosine = None
-            if speaks and asked is not None:
-                cosine = float(self._vectors[embedder.name, course.title] @ asked)
-            made.append(Likeness(one.said, one.share, cosine))
+            if speaks and query_vector is not None:
+                cosine = float(self._vectors[embedder.name, course.title] @ query_vector)
+            with_cosines.append(Likeness(likeness.name_share, likeness.title_share, cosine))
         while len(self._vectors) > VECTORS:
             self._vectors.popitem(last=False)
-        return made
+        return with_cosines
 
 
-async def named(names: CourseNames, catalogue: Catalogue, name: str) -> Course:
+async def course_named(names: CourseNames, catalogue: Catalogue, name: str) -> Course:
     """The course of that name. Raises Sorry where it means none, or several."""
-    meant = await names.meant(catalogue, name)
-    if meant.course is not None:
-        return meant.course
+    resolved = await names.resolve(catalogue, name)
+    if resolved.course is not None:
+        return resolved.course
     if not catalogue.courses:
         raise Sorry("course.none")
-    key = "several" if meant.several else "no_such"
-    raise Sorry(f"course.{key}", name=name[:80], names="; ".join(meant.nearest))
+    key = "several" if resolved.several else "no_such"
+    raise Sorry(f"course.{key}", name=name[:80], names="; ".join(resolved.nearest))
 
 
-def chosen(courses: Sequence[Course], found: Sequence[Likeness]) -> Meant:
-    """The one course that is near enough, if there is one."""
-    order = sorted(range(len(courses)), key=lambda at: -found[at].score)
-    near = tuple(courses[at].title for at in order[:NEAREST])
-    sure = [at for at in order if found[at].sure]
+def best_match(courses: Sequence[Course], likenesses: Sequence[Likeness]) -> CourseMatch:
+    """The one course whose title is near enough, if there is one; `likenesses` in the order of the courses."""
+    order = sorted(range(len(courses)), key=lambda at: -likenesses[at].score)
+    nearest = tuple(courses[at].title for at in order[:NEAREST])
+    sure = [at for at in order if likenesses[at].sure]
     if not sure:
-        return Meant(None, near)
-    alike = [at for at in sure if found[sure[0]].score - found[at].score < APART]
+        return CourseMatch(None, nearest)
+    alike = [at for at in sure if likenesses[sure[0]].score - likenesses[at].score < APART]
     if len(alike) > 1:
-        return Meant(None, tuple(courses[at].title for at in alike[:NEAREST]), several=True)
-    return Meant(courses[sure[0]])
+        return CourseMatch(None, tuple(courses[at].title for at in alike[:NEAREST]), several=True)
+    return CourseMatch(courses[sure[0]])
 
 
 def by_words(name: str, courses: Sequence[Course]) -> list[Likeness]:
     """How near a name is to each course's title, by words."""
-    titles = [_title_words(one.title, one.language) for one in courses]
-    held = Counter(word for words in titles for word in set(words))
+    titles = [_title_words(course.title, course.language) for course in courses]
+    titles_with = Counter(word for words in titles for word in set(words))
     most = math.log1p((len(courses) + 0.5) / 0.5)
 
     def weight(word: str) -> float:
-        return math.log1p((len(courses) + 0.5) / (held[word] + 0.5)) / most
+        return math.log1p((len(courses) + 0.5) / (titles_with[word] + 0.5)) / most
 
-    asked: dict[str, tuple[str, ...]] = {}
+    names_words: dict[str, tuple[str, ...]] = {}
     short = _initials(name)
-    found = []
+    likenesses = []
     for course, words in zip(courses, titles, strict=True):
-        if course.language not in asked:
-            asked[course.language] = _name_words(name, course.language)
-        one = _likeness(asked[course.language], words, _initials(course.title), weight)
+        if course.language not in names_words:
+            names_words[course.language] = _name_words(name, course.language)
+        likeness = _likeness(names_words[course.language], words, _initials(course.title), weight)
         if len(short) > 2 and short in words:  # "Model Context Protocol" for "MCP"
-            one = replace(one, said=max(one.said, 0.95))
-        found.append(one)
-    return found
+            likeness = replace(likeness, name_share=max(likeness.name_share, 0.95))
+        likenesses.append(likeness)
+    return likenesses
 
 
 def _likeness(
-    asked: Sequence[str], words: Sequence[str], initials: str, weight: Callable[[str], float]
+    name_words: Sequence[str], words: Sequence[str], initials: str, weight: Callable[[str], float]
 ) -> Likeness:
-    said = total = 0.0
+    covered_weight = total = 0.0
     covered: set[int] = set()
-    for word in asked:
+    for word in name_words:
         alike, which = _match(word, words, initials)
         worth = weight(words[next(iter(which))]) if which else weight(word)
         total += worth
-        said += alike * worth
+        covered_weight += alike * worth
         covered |= which
-    whole = sum(map(weight, words))
-    share = sum(weight(words[at]) for at in covered) / whole if whole else 0.0
-    return Likeness(said / total if total else 0.0, share)
+    title_weight = sum(map(weight, words))
+    title_share = sum(weight(words[at]) for at in covered) / title_weight if title_weight else 0.0
+    return Likeness(covered_weight / total if total else 0.0, title_share)
 
 
 def _match(word: str, words: Sequence[str], initials: str) -> tuple[float, set[int]]:
@@ -193,15 +200,17 @@ def _match(word: str, words: Sequence[str], initials: str) -> tuple[float, set[i
         return 1.0, {words.index(word)}
     if 2 <= len(word) <= len(initials) and (at := initials.find(word)) >= 0:
         return 0.95, set(range(at, at + len(word)))
-    for at, other in enumerate(words):
-        if min(len(word), len(other)) >= _PREFIX and (other.startswith(word) or word.startswith(other)):
+    for at, title_word in enumerate(words):
+        if min(len(word), len(title_word)) >= _PREFIX and (
+            title_word.startswith(word) or word.startswith(title_word)
+        ):
             return 0.9, {at}
     from rapidfuzz import fuzz
 
     slips = [
-        (fuzz.ratio(word, other), at)
-        for at, other in enumerate(words)
-        if min(len(word), len(other)) > _PREFIX
+        (fuzz.ratio(word, title_word), at)
+        for at, title_word in enumerate(words)
+        if min(len(word), len(title_word)) > _PREFIX
     ]
     best, at = max(slips, default=(0.0, 0))
     return (best / 100, {at}) if best >= _SLIP else (0.0, set())

@@ -43,10 +43,10 @@ from bot.retrieval.titles import normal
 from bot.strategies.base import LANGUAGES
 from bot.strategies.following import leans
 from bot.words import Words, words
-from bot.works.course.naming import named
-from bot.works.course.planning import Plan, planned
-from bot.works.course.reading import shown
-from bot.works.course.tools import OUTLINE, SEARCH, CourseTools, Searched
+from bot.works.course.course_document import shown
+from bot.works.course.course_names import course_named
+from bot.works.course.lookup_plan import LookupPlan, lookup_plan
+from bot.works.course.tools import OUTLINE, SEARCH, CourseTools, SearchResults
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
@@ -54,21 +54,22 @@ if TYPE_CHECKING:
     from bot.retrieval.library import Library
     from bot.thread_history import ThreadHistory
     from bot.works.course.catalogue import Catalogue, Catalogues
-    from bot.works.course.naming import CourseNames
+    from bot.works.course.course_names import CourseNames
     from storage.sessions import Sessions
 
 ROLE: Final = "tool_loop"
 QUESTION_CHARS: Final = 4_000
+"""Characters of a question, at most."""
 MAX_TOKENS: Final = 4_000
-"""Several times the longest answer: models that think first count their thoughts here, too."""
+"""Several times the longest answer: the tokens of a model that thinks first include its thoughts."""
 TITLES: Final = 40
-"""Of the space's courses so many are told to the model, which can look up the others."""
+"""Titles of courses that the prompt lists; the model can look up the others."""
 QUOTED: Final = 3
 """Passages that an answer without a model quotes."""
 NEAR: Final = 0.6
-"""… each: those of at least this share of the best one's score."""
+"""A share of the best passage's score: what has less is not quoted."""
 SHOWN_CHARS: Final = 80
-"""… of a statement, where it is said that nothing bears it out."""
+"""Characters of a statement in the notice that no passage supports it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class Snapshot:
     roles: dict[str, list[str]] = field(default_factory=dict)
 
 
-class Asking:
+class CourseQuestions:
     """The verb "ask"."""
 
     def __init__(
@@ -155,35 +156,35 @@ class Asking:
         if not catalogue.courses:
             raise Sorry("course.none")
         course, lesson = await self.kept_to(catalogue, request)
-        mine = await session_for(self._sessions, request, question)
+        session = await session_for(self._sessions, request, question)
         memory = await self._memory(request)
-        past = await self._sessions.last_exchanges(space, mine.id, max(memory, 1)) if mine else []
+        past = await self._sessions.last_exchanges(space, session.id, max(memory, 1)) if session else []
         follows = bool(request.options.get(FOLLOW_UP))
-        first = follows and mine is not None and not past and await self._sessions.first_here(mine)
-        languages = sorted({one.language for one in catalogue.courses})
+        first = follows and session is not None and not past and await self._sessions.first_here(session)
+        languages = sorted({course.language for course in catalogue.courses})
         roles = await self._roles(request)
         models = self._models.with_roles(roles)
         try:
-            can = models.capabilities(ROLE)
+            capabilities = models.capabilities(ROLE)
         except Sorry:  # asked all the same: the call says what is wrong with the settings
-            can = None
+            capabilities = None
         named = models.describe(ROLE)
         return Snapshot(
             question=question,
             language=detect_question(question, languages) or request.locale.split("-")[0],
-            session=mine.id if mine else None,
+            session=session.id if session else None,
             answerer=named,
-            reads=named is not None and (can is None or can.cites),
-            demo=can is not None and can.demo,
+            reads=named is not None and (capabilities is None or capabilities.cites),
+            demo=capabilities is not None and capabilities.demo,
             introduced=bool(past),
             follows=follows,
             prompt=(await self._prompts.texts(space, ("course",)))["course"],
             course=course,
             lesson=lesson,
-            titles=[course] if course else [one.title for one in catalogue.courses[:TITLES]],
+            titles=[course] if course else [course.title for course in catalogue.courses[:TITLES]],
             courses=1 if course else len(catalogue.courses),
             languages=languages,
-            history=[(one.question, one.answer) for one in past[-memory:]] if memory else [],
+            history=[(exchange.question, exchange.answer) for exchange in past[-memory:]] if memory else [],
             earlier=await self._earlier.of(request) if first else "",
             roles=roles,
         )
@@ -191,30 +192,32 @@ class Asking:
     async def kept_to(self, catalogue: Catalogue, request: Request) -> tuple[str | None, int | None]:
         """The course and the lesson that the request's options name. Raises Sorry where they name none."""
         course, lesson = (str(request.options.get(name) or "").strip() for name in ("course", "lesson"))
-        found = await named(self._names, catalogue, course) if course else None
+        resolved = await course_named(self._names, catalogue, course) if course else None
         if not lesson:
-            return (found.title if found else None), None
-        courses = catalogue.courses if found is None else (found,)
-        for one in courses:
-            for each in one.lessons:
+            return (resolved.title if resolved else None), None
+        courses = catalogue.courses if resolved is None else (resolved,)
+        for candidate in courses:
+            for each in candidate.lessons:
                 if normal(lesson) in (normal(each.title), normal(shown(each.number, each.title))):
-                    return one.title, each.number
+                    return candidate.title, each.number
         number = re.fullmatch(r"\D{0,10}(\d{1,6})\D?", lesson)
-        if number is not None and any(one.numbered(int(number[1])) for one in courses):
-            return (found.title if found else None), int(number[1])
-        if found is None:
+        if number is not None and any(candidate.numbered(int(number[1])) for candidate in courses):
+            return (resolved.title if resolved else None), int(number[1])
+        if resolved is None:
             raise Sorry("course.no_lesson_anywhere", name=lesson[:80])
-        raise Sorry("course.no_lesson", name=lesson[:80], title=found.title)
+        raise Sorry("course.no_lesson", name=lesson[:80], title=resolved.title)
 
     async def _remember(self, run: Run, snapshot: Snapshot, answer: Answer) -> None:
         text = "".join(answer.shown)
         if snapshot.session is None or not text.strip():
             return
         # The chunk is what `rules see n` opens.
-        sources = [{"n": one.n, "chunk": answer.passages[one.n - 1].chunk} for one in answer.cited]
+        sources = [
+            {"n": citation.n, "chunk": answer.passages[citation.n - 1].chunk} for citation in answer.cited
+        ]
         question = " ".join(run.request.text.split()) or snapshot.question
-        space, kept = run.request.place.space, json.dumps(sources)
-        await self._sessions.add_exchange(space, snapshot.session, run.id, question, text, kept)
+        space, sources_json = run.request.place.space, json.dumps(sources)
+        await self._sessions.add_exchange(space, snapshot.session, run.id, question, text, sources_json)
 
 
 class Answer:
@@ -248,7 +251,7 @@ class Answer:
                     yield event
         for citation in self.cited:
             yield citation
-        titles = dict.fromkeys(self.passages[one.n - 1].title for one in self.cited)
+        titles = dict.fromkeys(self.passages[citation.n - 1].title for citation in self.cited)
         if titles:
             choices = (Choice(title, f"/course outline {title}") for title in list(titles)[:QUOTED])
             yield Choices(self._say("course.see_outline"), tuple(choices))
@@ -284,34 +287,36 @@ class Answer:
                 yield Text(rest)
         finally:  # also when stopped: a marker that was shown can be looked up
             self.cited = [citation_of(n, self.passages[n - 1], q) for n, q in sorted(gate.quotes.items())]
-        for notice in self._about(loop, gate):
+        for notice in self._notices(loop, gate):
             yield notice
 
-    def _about(self, loop: ToolLoop, gate: CitationGate) -> list[Notice]:
+    def _notices(self, loop: ToolLoop, gate: CitationGate) -> list[Notice]:
         """What a person should know of how the answer came about."""
-        say, told = self._say, []
+        say, sentences = self._say, []
         if loop.error is not None:
-            told.append(say(loop.error.key, **loop.error.values))
+            sentences.append(say(loop.error.key, **loop.error.values))
         elif loop.ended in ("length", "refusal"):
-            told.append(say(f"rules.finish_{loop.ended}"))
+            sentences.append(say(f"rules.finish_{loop.ended}"))
         if loop.passed_over and loop.error is None:
             failed = ", ".join(dict.fromkeys(model for model, _ in loop.passed_over))
-            told.append(say("rules.answered_instead", answered=loop.model, failed=failed))
+            sentences.append(say("rules.answered_instead", answered=loop.model, failed=failed))
         if gate.unborne:
             first = gate.unborne[0]
             first = first if len(first) <= SHOWN_CHARS else first[:SHOWN_CHARS].rsplit(" ", 1)[0] + "…"
-            told.append(say("rules.unborne", count=len(gate.unborne), first=first))
+            sentences.append(say("rules.unborne", count=len(gate.unborne), first=first))
         elif "".join(self.shown).strip() and loop.passages and not self.cited and loop.ended == "answer":
-            told.append(say("rules.uncited"))
-        return [Notice(one) for one in told]
+            sentences.append(say("rules.uncited"))
+        return [Notice(sentence) for sentence in sentences]
 
     def _prompt(self) -> Prompt:
-        one = self._snapshot
-        system, user = one.prompt.fill(
-            language=LANGUAGES.get(one.language, "the language of the question"),
-            courses=fence.lines([*one.titles, *(["…"] if one.courses > len(one.titles) else [])]),
-            history=fence.exchanges(one.history) or fence.thread(one.earlier),
-            question=fence.data(one.question),
+        snapshot = self._snapshot
+        system, user = snapshot.prompt.fill(
+            language=LANGUAGES.get(snapshot.language, "the language of the question"),
+            courses=fence.lines(
+                [*snapshot.titles, *(["…"] if snapshot.courses > len(snapshot.titles) else [])]
+            ),
+            history=fence.exchanges(snapshot.history) or fence.thread(snapshot.earlier),
+            question=fence.data(snapshot.question),
         )
         return Prompt(
             system, (Message("user", user),), max_tokens=MAX_TOKENS, tools=self._tools.offered(self._say)
@@ -319,28 +324,28 @@ class Answer:
 
     async def _plan(self) -> list[ToolCall]:
         """What to look up for a model that cannot ask for it."""
-        plan, calls = await self._asked(), []
+        plan, calls = await self._lookup_plan(), []
         # Of a name that means no course the outline's error tells, with the nearest names.
         if plan.outline or plan.unknown:
             named = {"course_name": plan.unknown or plan.course}
             calls.append(ToolCall("plan-1-outline", OUTLINE, json.dumps(named)))
-        found = {"query": plan.query, "course_name": plan.course, "lesson_number": plan.lesson}
-        given = {name: value for name, value in found.items() if value is not None}
-        return [*calls, ToolCall("plan-1", SEARCH, json.dumps(given))]
+        arguments = {"query": plan.query, "course_name": plan.course, "lesson_number": plan.lesson}
+        present = {name: value for name, value in arguments.items() if value is not None}
+        return [*calls, ToolCall("plan-1", SEARCH, json.dumps(present))]
 
-    async def _asked(self) -> Plan:
+    async def _lookup_plan(self) -> LookupPlan:
         """What to look up: a follow-up goes with what it leans on, and a course may be named by its meaning."""
-        one, catalogue = self._snapshot, self._tools.catalogue
-        plan = planned(one.question, catalogue)
-        if one.course:
-            plan = replace(plan, course=plan.course or one.course, unknown="")
-        if plan.unknown and (meant := (await self._tools.meant(plan.unknown)).course) is not None:
-            plan = replace(plan, course=meant.title, unknown="")
-        if not one.follows or not one.history:
+        snapshot, catalogue = self._snapshot, self._tools.catalogue
+        plan = lookup_plan(snapshot.question, catalogue)
+        if snapshot.course:
+            plan = replace(plan, course=plan.course or snapshot.course, unknown="")
+        if plan.unknown and (named_course := (await self._tools.resolve(plan.unknown)).course) is not None:
+            plan = replace(plan, course=named_course.title, unknown="")
+        if not snapshot.follows or not snapshot.history:
             return plan
-        question, _ = one.history[-1]
-        before = planned(question, catalogue)
-        if not leans(one.question, question, one.languages, confident=plan.course is not None):
+        question, _ = snapshot.history[-1]
+        before = lookup_plan(question, catalogue)
+        if not leans(snapshot.question, question, snapshot.languages, confident=plan.course is not None):
             return plan
         course = plan.course or before.course
         lesson = plan.lesson if plan.lesson is not None or plan.course else before.lesson
@@ -349,7 +354,7 @@ class Answer:
     async def _by_code(self) -> AsyncGenerator[Event, None]:
         """Passages word for word, or the outline of the course that is asked about."""
         say = self._say
-        plan = await self._run.step("planned", self._asked, Plan)
+        plan = await self._run.step("planned", self._lookup_plan, LookupPlan)
         query, course, lesson = plan.query, plan.course, plan.lesson
         if "".join(self.shown).strip():
             yield Text("\n\n")
@@ -363,50 +368,62 @@ class Answer:
                 yield event
             return
         yield Status(say("course.searching"))
-        found = await self._run.step("search", partial(self._tools.search, query, course, lesson), Searched)
-        for key in found.notices:
+        results = await self._run.step(
+            "search", partial(self._tools.search, query, course, lesson), SearchResults
+        )
+        for key in results.notices:
             yield Notice(say(key))
         no_such = ""
         if plan.unknown:
-            nearest = (await self._tools.meant(plan.unknown)).nearest
+            nearest = (await self._tools.resolve(plan.unknown)).nearest
             no_such = say("course.no_such", name=plan.unknown[:80], names="; ".join(nearest))
-        wanted = set(self._terms(query))
+        terms = set(self._terms(query))
         sharing = [
-            one for one in found.passages if wanted.intersection(self._terms(f"{one.heading}\n{one.text}"))
+            passage
+            for passage in results.passages
+            if terms.intersection(self._terms(f"{passage.heading}\n{passage.text}"))
         ]
         # Who has named where to look gets what comes nearest there.
-        near_enough = found.confident or ((course is not None or lesson is not None) and bool(sharing))
-        if not found.passages or not near_enough:
+        near_enough = results.confident or ((course is not None or lesson is not None) and bool(sharing))
+        if not results.passages or not near_enough:
             key = "nothing"
-            if found.refused and lesson is not None:
+            if results.refused and lesson is not None:
                 key = "no_lesson_anywhere" if course is None else "no_lesson"
             yield Text(no_such or say(f"course.{key}", name=lesson, title=course))
             return
         if no_such:
             yield Notice(no_such)
-        yield Notice(self._why_quoted() if found.confident else say("course.unsure"))
-        self.passages = list(found.passages)
-        first = found.passages[0] if found.confident else sharing[0]
-        near = [one for one in sharing if one is not first and one.score >= NEAR * first.score]
-        async for event in self._quoted([first, *near][:QUOTED]):
+        yield Notice(self._why_quoted() if results.confident else say("course.unsure"))
+        self.passages = list(results.passages)
+        first = results.passages[0] if results.confident else sharing[0]
+        nearby = [
+            passage for passage in sharing if passage is not first and passage.score >= NEAR * first.score
+        ]
+        async for event in self._quoted([first, *nearby][:QUOTED]):
             yield event
 
     async def _quoted(self, best: Sequence[Passage], *, whole: bool = False) -> AsyncGenerator[Event, None]:
-        wanted = set(self._terms(self._snapshot.question))
+        terms = set(self._terms(self._snapshot.question))
         self.cited = []
         for n, passage in enumerate(self.passages, 1):
             if passage not in best:
                 continue
             text = passage.text if whole else flowing(passage.text)
-            part = text if whole else excerpt(text, wanted, self._snapshot.language)
+            part = text if whole else excerpt(text, terms, self._snapshot.language)
             shown = quoted(n, replace(passage, heading=_heading(passage)), part)
             self.shown.append(shown)
             yield Text(shown)
             self.cited.append(citation_of(n, passage, part[:2_000]))
 
     def _why_quoted(self) -> str:
-        one = self._snapshot
-        return why_quoted(self._say, one.answerer, demo=one.demo, introduced=one.introduced, cites=one.reads)
+        snapshot = self._snapshot
+        return why_quoted(
+            self._say,
+            snapshot.answerer,
+            demo=snapshot.demo,
+            introduced=snapshot.introduced,
+            cites=snapshot.reads,
+        )
 
 
 def citation_of(n: int, passage: Passage, quote: str) -> Citation:

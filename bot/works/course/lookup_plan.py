@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot.retrieval.lexical import fold
 from bot.retrieval.titles import normal
-from bot.works.course.naming import IDLE, by_words, chosen
+from bot.works.course.course_names import IDLE, best_match, by_words
 
 if TYPE_CHECKING:
     from bot.works.course.catalogue import Catalogue, Course
@@ -35,7 +35,7 @@ _ABOUT: Final = frozenset({
 """Words that ask what something is about, whatever it is."""
 
 WHOLE: Final = 0.94
-"""Of a phrase's words so much has to be in a title: initials will do, slips will not."""
+"""The share of a phrase's words (0 to 1) that a title must have: initials count, misspelt words do not."""
 
 _WORD = "|".join(sorted(_NUMBERS.keys() - {"-"}, key=len, reverse=True))
 _LESSON = re.compile(
@@ -71,7 +71,7 @@ _QUOTED = re.compile(r"[“\"«']([^”\"»']{3,120})[”\"»']")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LookupPlan:
     """What a question asks for; `query` is it without the course's name and the lesson's number, where it has these.
 
     `unknown` is what it calls a course and is none by words, "" where it calls nothing so.
@@ -84,7 +84,7 @@ class Plan:
     unknown: str = ""
 
 
-def planned(question: str, catalogue: Catalogue) -> Plan:
+def lookup_plan(question: str, catalogue: Catalogue) -> LookupPlan:
     """What to look up. The course is given by its whole title."""
     lesson, without = _lesson(" ".join(question.split()))
     without = " ".join(without.split())
@@ -93,11 +93,17 @@ def planned(question: str, catalogue: Catalogue) -> Plan:
     query = re.sub(r"\s+(?=[?!.,;:])", "", " ".join(without.split())).strip(" ,;:")
     if (course is not None or lesson is not None) and not _says_something(query):
         courses = catalogue.courses if course is None else (course,)
-        titles = [] if lesson is None else [one.title for each in courses for one in each.numbered(lesson)]
+        titles = (
+            []
+            if lesson is None
+            else [numbered.title for each in courses for numbered in each.numbered(lesson)]
+        )
         query = " ".join(titles) or (course.title if course is not None else query)
         outline = outline or (course is not None and lesson is None)
     unknown = _unknown(question) if course is None else ""
-    return Plan(query or question, course.title if course is not None else None, lesson, outline, unknown)
+    return LookupPlan(
+        query or question, course.title if course is not None else None, lesson, outline, unknown
+    )
 
 
 def _says_something(query: str) -> bool:
@@ -108,26 +114,26 @@ def _says_something(query: str) -> bool:
 def _lesson(question: str) -> tuple[int | None, str]:
     """A lesson's number, and the question without it."""
     folded = fold(question)
-    if len(folded) != len(question) or (found := _LESSON.search(folded)) is None:
-        found = _LESSON.search(question.lower())
-        if found is None:
+    if len(folded) != len(question) or (match := _LESSON.search(folded)) is None:
+        match = _LESSON.search(question.lower())
+        if match is None:
             return None, question
-    said = found["after"] or found["before"]
-    digits = re.match(r"\d+", said)
-    number = int(digits[0]) if digits else _NUMBERS[said]
-    return number, f"{question[: found.start()]} {question[found.end() :]}"
+    number_text = match["after"] or match["before"]
+    digits = re.match(r"\d+", number_text)
+    number = int(digits[0]) if digits else _NUMBERS[number_text]
+    return number, f"{question[: match.start()]} {question[match.end() :]}"
 
 
 def _course(question: str, catalogue: Catalogue, *, bound: bool) -> tuple[Course | None, str]:
     """The course that is named, and the question without its name; `bound`: a preposition may be all that says so."""
     courses = catalogue.courses
-    whole = f" {normal(question)} "
-    named = [one for one in courses if _contained(one.title, whole)]
+    padded = f" {normal(question)} "
+    named = [course for course in courses if _contained(course.title, padded)]
     if named:
-        best = max(named, key=lambda one: len(one.title))
+        best = max(named, key=lambda course: len(course.title))
         return best, _cut(question, best.title)
     for quoted in _QUOTED.finditer(question):
-        if (course := _meant(quoted[1], catalogue)) is not None:
+        if (course := _course_meant(quoted[1], catalogue)) is not None:
             return course, question.replace(quoted[0], " ")
     calls = [*_CALLED.finditer(question), *(_BOUND.finditer(question) if bound else ())]
     for called in calls:
@@ -140,7 +146,7 @@ def _course(question: str, catalogue: Catalogue, *, bound: bool) -> tuple[Course
         for phrase in phrases:
             if fold(phrase.split()[0]) in IDLE:
                 continue
-            if (course := _meant(phrase, catalogue)) is not None:
+            if (course := _course_meant(phrase, catalogue)) is not None:
                 return course, _without(question, phrase)
     return None, question
 
@@ -151,7 +157,7 @@ def _unknown(question: str) -> str:
         if called["quoted"]:
             return called["quoted"].strip()
         words = (called["before"] or called["after"] or called["lesson"]).split()
-        telling = [not {fold(one)} & (IDLE | _ABOUT | _WHICH) for one in words]
+        telling = [not {fold(word)} & (IDLE | _ABOUT | _WHICH) for word in words]
         if not called["before"]:
             words = words[: [*telling, False].index(False)]
         elif not all(telling) and not (telling[0] and words[0][0].isupper() and words[-1][0].isupper()):
@@ -161,16 +167,20 @@ def _unknown(question: str) -> str:
     return ""
 
 
-def _contained(title: str, whole: str) -> bool:
+def _contained(title: str, padded: str) -> bool:
     """Whether a text names a course by its title, or by what stands before the title's colon."""
     names = [title, title.split(":")[0]]
-    return any(len(name := normal(one)) > 3 and f" {name} " in whole for one in names)
+    return any(len(name := normal(part)) > 3 and f" {name} " in padded for part in names)
 
 
-def _meant(phrase: str, catalogue: Catalogue) -> Course | None:
+def _course_meant(phrase: str, catalogue: Catalogue) -> Course | None:
     """The course that a phrase names by words alone, each of which its title has."""
-    found = by_words(phrase, catalogue.courses)
-    return chosen(catalogue.courses, found).course if any(one.said >= WHOLE for one in found) else None
+    likenesses = by_words(phrase, catalogue.courses)
+    return (
+        best_match(catalogue.courses, likenesses).course
+        if any(likeness.name_share >= WHOLE for likeness in likenesses)
+        else None
+    )
 
 
 def _cut(question: str, title: str) -> str:
@@ -179,8 +189,8 @@ def _cut(question: str, title: str) -> str:
         words = normal(name).split()
         pattern = r"[\W_]+".join(map(re.escape, words))
         folded = fold(question)
-        if len(folded) == len(question) and (found := re.search(pattern, folded)):
-            return _without(question, question[found.start() : found.end()])
+        if len(folded) == len(question) and (match := re.search(pattern, folded)):
+            return _without(question, question[match.start() : match.end()])
     return question
 
 
