@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.wire.model import settings
-from tests.wire.process import BotProcess
+from tests.wire.process import UnforkedProcess
 from tests.wire.stock import stock
 
 
@@ -37,12 +37,12 @@ class Stage:
 
     async def bot(
         self, platform: str, books: Mapping[str, list[Path]], environ: Mapping[str, str]
-    ) -> BotProcess:
+    ) -> UnforkedProcess:
         """A bot with books on its spaces' shelves, still to be started; `platform` is of its config.toml."""
         config, data = self.folder / "config.toml", self.folder / "data"
         config.write_text(settings(f"http://127.0.0.1:{self._port}/v1") + platform, encoding="utf-8")
         await stock(data, config, books)
-        return BotProcess(data, config, environ)
+        return UnforkedProcess(data, config, environ)
 
     def noted(self) -> dict[int, dict[str, float]]:
         """When the "first" and the "last" token of each question's answer left the model."""

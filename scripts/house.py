@@ -58,18 +58,15 @@ async def answered(platform: str) -> set[tuple[str, str]]:
     from tests.wire.house import House
     from tests.wire.on_discord import OnDiscord
     from tests.wire.on_slack import OnSlack
-    from tests.wire.process import BotProcess
+    from tests.wire.process import UnforkedProcess
     from tests.wire.stories import STORIES
 
     story = STORIES["a cited answer"]
     with tempfile.TemporaryDirectory() as folder:
         calls = Path(folder) / "calls.json"
 
-        class Traced(BotProcess):
-            def __init__(self, *given: Any) -> None:
-                super().__init__(*given)
-                python, _, _, *options = self._command
-                self._command = (python, "-m", "scripts.house", str(calls), *options)
+        class Traced(UnforkedProcess):
+            module = ("scripts.house", str(calls))
 
         kinds: dict[str, tuple[Any, Any]] = {
             "Discord": (FakeDiscord, OnDiscord),

@@ -11,8 +11,10 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from multiprocessing import reduction
+from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 multiprocessing.get_context("forkserver").set_forkserver_preload(["tests.preloaded"])
@@ -36,13 +38,23 @@ class BotFork(ForkServerProcess):
         self._files: list[Any] = [_Sent(number) for number in files]
         self.start()
         self._files.clear()
+        self._reading = Lock()
 
     def poll(self) -> int | None:
-        """Its exit code, negative for a signal's; None while it is alive."""
-        return self.exitcode
+        """As Popen's: its exit code, negative for a signal's; None while it is alive."""
+        with self._reading:  # of two threads that read it at once, one would not get it
+            return self.exitcode
+
+    def wait(self, timeout: float) -> int:
+        """As Popen's. Raises TimeoutError."""
+        wait([self.sentinel], timeout)
+        if (code := self.poll()) is None:
+            raise TimeoutError(f"still there after {timeout} s")
+        return code
 
     def send_signal(self, number: int) -> None:
-        if self.is_alive():
+        """As Popen's."""
+        if self.poll() is None:
             assert self.pid is not None
             os.kill(self.pid, number)
 

@@ -74,7 +74,7 @@ class Bot:
     def __exit__(self, *_: object) -> None:
         if self._process.poll() is None:
             self._process.kill()
-            self._process.join()
+            self._process.wait(PATIENCE_S)
         self._reader.join(PATIENCE_S)
         with contextlib.suppress(BrokenPipeError):
             self._stdin.close()
@@ -93,9 +93,7 @@ class Bot:
 
     def wait(self) -> int:
         """Wait for the process to leave; its exit code."""
-        self._process.join(PATIENCE_S)
-        if (code := self._process.poll()) is None:
-            raise TimeoutError(f"still there after {PATIENCE_S} s; so far: {self.events}")
+        code = self._process.wait(PATIENCE_S)
         self._reader.join(PATIENCE_S)
         return code
 

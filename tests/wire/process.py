@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Mapping
-from multiprocessing.connection import wait
 from pathlib import Path
 from types import TracebackType
 
@@ -29,7 +30,7 @@ class BotProcess:
         self._environ = {**environment(), **environ}
         self._log = data.with_name(data.name + ".log")
         self._from = 0
-        self._process: BotFork | None = None
+        self._process: BotFork | subprocess.Popen[bytes] | None = None
 
     async def __aenter__(self) -> BotProcess:
         await self.start()
@@ -48,15 +49,19 @@ class BotProcess:
 
     async def _fork(self, stdin: int, stdout: int | None = None) -> None:
         with self._log.open("ab") as log:
-            self._process = await asyncio.to_thread(
-                BotFork, self._arguments, self._environ, ROOT, (stdin, stdout or log.fileno(), log.fileno())
-            )
+            files = (stdin, stdout or log.fileno(), log.fileno())
+            self._process = await asyncio.to_thread(self._begun, files)
+
+    def _begun(self, files: tuple[int, int, int]) -> BotFork | subprocess.Popen[bytes]:
+        """It, with these as its standard files."""
+        return BotFork(self._arguments, self._environ, ROOT, files)
 
     @property
     def pid(self) -> int:
         assert self._process is not None
-        assert self._process.pid is not None
-        return self._process.pid
+        pid = self._process.pid
+        assert pid is not None
+        return pid
 
     @property
     def alive(self) -> bool:
@@ -89,7 +94,17 @@ class BotProcess:
     async def _gone(self) -> int:
         """Wait until it has left; its exit code."""
         assert self._process is not None
-        await asyncio.to_thread(wait, [self._process.sentinel], PATIENCE_S)
-        if (code := self._process.poll()) is None:
-            raise TimeoutError(f"still there after {PATIENCE_S} s")
-        return code
+        return await asyncio.to_thread(self._process.wait, PATIENCE_S)
+
+
+class UnforkedProcess(BotProcess):
+    """One that imports everything itself, as a user's does: for who measures it, or runs it by way of a module."""
+
+    module: tuple[str, ...] = ("bot",)
+
+    def _begun(self, files: tuple[int, int, int]) -> subprocess.Popen[bytes]:
+        command = (sys.executable, "-m", *self.module, *self._arguments)
+        stdin, stdout, stderr = files
+        return subprocess.Popen(
+            command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=ROOT, env=self._environ
+        )
