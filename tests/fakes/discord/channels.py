@@ -16,7 +16,18 @@ from tests.fakes.discord.messages import SYSTEM, Message
 if TYPE_CHECKING:
     from tests.fakes.discord.world import Guild, User, World
 
-TEXT, DM, VOICE, GROUP, NEWS, NEWS_THREAD, THREAD, PRIVATE_THREAD, FORUM = 0, 1, 2, 3, 5, 10, 11, 12, 15
+TEXT, DM, VOICE, GROUP, NEWS, NEWS_THREAD, THREAD, PRIVATE_THREAD, STAGE, FORUM = (
+    0,
+    1,
+    2,
+    3,
+    5,
+    10,
+    11,
+    12,
+    13,
+    15,
+)
 
 
 @dataclass(eq=False)
@@ -34,6 +45,9 @@ class Channel:
     # A person who takes no messages from the bot.
     closed: bool = False
     topic: str | None = None
+    # Of a voice channel: how many it holds, 0 for any number, and bits a second.
+    user_limit: int = 0
+    bitrate: int = 64_000
     posts: dict[int, Message] = field(default_factory=dict)
     threads: list[Thread] = field(default_factory=list)
     typing: list[float] = field(default_factory=list)
@@ -117,8 +131,8 @@ class Channel:
             "nsfw": self.nsfw,
             "rate_limit_per_user": 0,
         }
-        if self.type == VOICE:
-            payload |= {"bitrate": 64000, "user_limit": 0, "rtc_region": None}
+        if self.type in (VOICE, STAGE):
+            payload |= {"bitrate": self.bitrate, "user_limit": self.user_limit, "rtc_region": None}
         if self.type == FORUM:
             payload |= {
                 "available_tags": [],

@@ -103,7 +103,7 @@ class Socket:
                 self.session.socket = None
                 if self.ws.close_code in (1000, 1001):
                     # A client that says goodbye has no session any more.
-                    self.gateway.sessions.pop(self.session.id, None)
+                    self.gateway.end(self.session)
             self.gateway.sockets.discard(self)
             self.gateway.discord.touch()
 
@@ -163,6 +163,8 @@ class Socket:
             raise Close(4003, "Not authenticated.")
         if op == REQUEST_MEMBERS:
             self.gateway.members(self.session, data)
+        elif op == VOICE:
+            self.gateway.discord.voice.update(self.session, data)
 
 
 class Gateway:
@@ -218,7 +220,9 @@ class Gateway:
         session.dispatch("READY", self._ready(session))
         if wanted & intents.GUILDS:
             for guild in self._guilds(session):
-                session.dispatch("GUILD_CREATE", guild.create_payload())
+                data = guild.create_payload()
+                shown = intents.shown("GUILD_CREATE", data, wanted, self.discord.world.bot.id, False)
+                session.dispatch("GUILD_CREATE", shown or data)
         self.discord.touch()
 
     def resume(self, socket: Socket, data: Any) -> None:
@@ -273,6 +277,11 @@ class Gateway:
             if shown is not None:
                 session.dispatch(event, shown, told)
         self.discord.touch()
+
+    def end(self, session: Session) -> None:
+        """It cannot be resumed any more, and the voice channels that it joined are left."""
+        self.sessions.pop(session.id, None)
+        self.discord.voice.end_gateway_session(session.id)
 
     def members(self, session: Session, data: Any) -> None:
         guild = self.discord.world.guilds.get(int(data["guild_id"]))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 GUILDS, GUILD_MEMBERS, GUILD_PRESENCES = 1 << 0, 1 << 1, 1 << 8
-GUILD_WEBHOOKS = 1 << 5
+GUILD_WEBHOOKS, GUILD_VOICE_STATES = 1 << 5, 1 << 7
 GUILD_MESSAGES, GUILD_REACTIONS, GUILD_TYPING = 1 << 9, 1 << 10, 1 << 11
 DIRECT_MESSAGES, DIRECT_REACTIONS, DIRECT_TYPING, MESSAGE_CONTENT = 1 << 12, 1 << 13, 1 << 14, 1 << 15
 ALL = sum(1 << place for place in (*range(17), 20, 21, 24, 25))
@@ -33,6 +33,7 @@ _NEEDS = {
     "THREAD_CREATE": (GUILDS, 0),
     "THREAD_UPDATE": (GUILDS, 0),
     "THREAD_DELETE": (GUILDS, 0),
+    "VOICE_STATE_UPDATE": (GUILD_VOICE_STATES, 0),
     "WEBHOOKS_UPDATE": (GUILD_WEBHOOKS, 0),
     "GUILD_MEMBER_ADD": (GUILD_MEMBERS, 0),
     "MESSAGE_CREATE": (GUILD_MESSAGES, DIRECT_MESSAGES),
@@ -55,6 +56,8 @@ def shown(event: str, data: dict[str, Any], held: int, bot: int, private: bool) 
     """What a session with these intents gets of the event; None for nothing."""
     if event in _NEEDS and not held & _NEEDS[event][private]:
         return None
+    if event == "GUILD_CREATE" and not held & GUILD_VOICE_STATES:
+        return data | {"voice_states": []}
     if event in ("MESSAGE_CREATE", "MESSAGE_UPDATE") and not held & MESSAGE_CONTENT and not private:
         return blanked(data, bot)
     return data

@@ -30,7 +30,7 @@ class Network:
         sockets = [one.socket for one in self.gateway.live]
         if not resumable:
             for session in self.gateway.live:
-                del self.gateway.sessions[session.id]
+                self.gateway.end(session)
         await self._part(lambda socket: socket.say(INVALID, resumable) if socket in sockets else None)
 
     async def drop(self) -> None:

@@ -36,6 +36,8 @@ from tests.fakes.discord.people import People
 from tests.fakes.discord.post import Post
 from tests.fakes.discord.rest import BASE, REQUEST_BYTES, Call, Refused, Rest
 from tests.fakes.discord.story import story
+from tests.fakes.discord.voice import Voice
+from tests.fakes.discord.voice_udp import VoiceServer
 from tests.fakes.discord.world import Guild, User, World
 
 LOOK_AGAIN = 0.05
@@ -83,6 +85,7 @@ class FakeDiscord:
         self.gateway = Gateway(self)
         self.gateway.shards = shards
         self.gateway.max_concurrency = max_concurrency
+        self.voice = Voice(self)
         self.world.emit = self.gateway.emit
         self.world.touch = self.touch
         self.people = people = People(self)
@@ -99,6 +102,7 @@ class FakeDiscord:
         app = web.Application(client_max_size=2 * REQUEST_BYTES)
         app.router.add_get("/gateway", self.gateway.connect)
         app.router.add_get("/gateway/", self.gateway.connect)
+        app.router.add_get("/", self.voice.connect)
         app.router.add_get("/attachments/{channel}/{file}/{name}", self.files.serve)
         Rest(self, ROUTES).add_to(app)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
@@ -106,13 +110,21 @@ class FakeDiscord:
         site = web.TCPSite(self._runner, "127.0.0.1", self.port)
         await site.start()
         self.port = self._runner.addresses[0][1]
+        await self.voice.open(self.port)
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         for socket in list(self.gateway.sockets):
             socket.cut()
+        self.voice.close()
         assert self._runner is not None
         await self._runner.cleanup()
+
+    async def open_voice_server(self) -> VoiceServer:
+        """One more, at a port of its own."""
+        assert self._runner is not None
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        return await self.voice.open(self._runner.addresses[-1][1])
 
     @property
     def root(self) -> str:
@@ -184,6 +196,8 @@ class FakeDiscord:
             channel.parent.threads.remove(channel)
         elif channel.guild is not None:
             channel.guild.channels.remove(channel)
+        if channel.guild is not None:
+            self.voice.empty(channel)
         payload = channel.payload()
         self.gateway.emit(event, payload, channel=channel)
         self.world.channels.pop(channel.id, None)
@@ -191,6 +205,7 @@ class FakeDiscord:
 
     def kick(self, guild: Guild) -> None:
         """The bot is taken out of a guild."""
+        self.voice.end(guild)
         self.gateway.emit("GUILD_DELETE", {"id": str(guild.id)}, guild=guild)
         guild.home = False
         guild.members.pop(self.world.bot.id, None)

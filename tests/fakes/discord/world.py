@@ -13,6 +13,7 @@ from typing import Any
 from tests.fakes.discord import permissions as may
 from tests.fakes.discord.channels import Channel, Thread
 from tests.fakes.discord.ids import Ids, stamp
+from tests.fakes.discord.voice_states import VoiceState
 
 
 @dataclass(eq=False)
@@ -68,7 +69,7 @@ class Member:
 
 @dataclass(eq=False)
 class Guild:
-    """A server. Make its channels with `text`, `forum`, `news`, `voice`."""
+    """A server. Make its channels with `text`, `forum`, `news`, `voice`, `stage`."""
 
     world: World
     id: int
@@ -83,6 +84,8 @@ class Guild:
     members: dict[int, Member] = field(default_factory=dict)
     channels: list[Channel] = field(default_factory=list)
     system_channel: Channel | None = None
+    # By user: whoever is in a voice channel, in the order in which they came.
+    voice_states: dict[int, VoiceState] = field(default_factory=dict)
 
     @property
     def bot_role(self) -> int:
@@ -112,8 +115,11 @@ class Guild:
     def text(self, name: str, deny: Iterable[str] = ()) -> Channel:
         return self.world.channel(self, name, 0, deny)
 
-    def voice(self, name: str, deny: Iterable[str] = ()) -> Channel:
-        return self.world.channel(self, name, 2, deny)
+    def voice(self, name: str, deny: Iterable[str] = (), user_limit: int = 0) -> Channel:
+        return self.world.channel(self, name, 2, deny, user_limit)
+
+    def stage(self, name: str, deny: Iterable[str] = ()) -> Channel:
+        return self.world.channel(self, name, 13, deny)
 
     def news(self, name: str, deny: Iterable[str] = ()) -> Channel:
         return self.world.channel(self, name, 5, deny)
@@ -168,7 +174,7 @@ class Guild:
             "unavailable": False,
             "member_count": len(self.members),
             "members": [self.member_payload(self.world.bot)],
-            "voice_states": [],
+            "voice_states": [state.payload() for state in self.voice_states.values()],
             "presences": [],
             "stage_instances": [],
             "guild_scheduled_events": [],
@@ -245,8 +251,10 @@ class World:
             self.emit("GUILD_CREATE", guild.create_payload(), guild=guild)
         return guild
 
-    def channel(self, guild: Guild, name: str, type: int, deny: Iterable[str]) -> Channel:
-        channel = Channel(self, self.ids.next(), type, name, guild)
+    def channel(
+        self, guild: Guild, name: str, type: int, deny: Iterable[str], user_limit: int = 0
+    ) -> Channel:
+        channel = Channel(self, self.ids.next(), type, name, guild, user_limit=user_limit)
         channel.denied = {one.upper() for one in deny}
         may.bits(channel.denied)
         self.channels[channel.id] = channel

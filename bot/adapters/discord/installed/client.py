@@ -111,6 +111,22 @@ def redirect(settings: DiscordConfig) -> None:
         discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = URL(settings.gateway_url)
 
 
+def voice_without_tls(http: discord.http.HTTPClient, gateway: URL) -> None:
+    """Connect to voice servers at the host of a gateway without TLS (ws://) without TLS, too.
+
+    discord.py has wss:// before their address, which has no scheme. Discord's own are at other hosts.
+    """
+    connect = http.ws_connect
+
+    async def ws_connect(url: str, *, compress: int = 0) -> aiohttp.ClientWebSocketResponse:
+        address = URL(url)
+        if gateway.scheme == "ws" and address.scheme == "wss" and address.host == gateway.host:
+            url = str(address.with_scheme("ws"))
+        return await connect(url, compress=compress)
+
+    http.ws_connect = ws_connect  # type: ignore[method-assign]
+
+
 @asynccontextmanager
 async def faults_as_sorry(settings: DiscordConfig) -> AsyncGenerator[None, None]:
     """Turn faults of discord.py and the network into Sorry."""
@@ -180,6 +196,8 @@ class Client(commands.AutoShardedBot):
             max_messages=None,
             http_trace=self.refused.trace(),
         )
+        if self.settings.gateway_url is not None:
+            voice_without_tls(self.http, URL(self.settings.gateway_url))
         # discord.py respects this limit only after it has been hit.
         self.http.request = GlobalLimit().limiting(self.http.request, hangs_s)  # type: ignore[method-assign]
 

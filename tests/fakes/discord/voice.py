@@ -1,0 +1,393 @@
+"""Voice: who is in which channel, what the gateway tells of it, and what goes wrong on demand.
+
+A person who enters a channel is a `Listener`, with what it hears. `violations` is what Discord would not have put up
+with, or would have given nobody to hear; a test expects it to be empty.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import web
+
+from tests.fakes.discord.channels import STAGE, VOICE, Channel
+from tests.fakes.discord.gateway import Session
+from tests.fakes.discord.voice_gateway import MODES, VoiceSession, VoiceSocket
+from tests.fakes.discord.voice_group import Group
+from tests.fakes.discord.voice_heard import SILENCE, Frame, Listener
+from tests.fakes.discord.voice_states import VoiceState
+from tests.fakes.discord.voice_udp import VoiceServer
+from tests.fakes.discord.world import Guild, User
+
+if TYPE_CHECKING:
+    from tests.fakes.discord.service import FakeDiscord
+
+ENCRYPTED = b"\xfa\xfa"
+"""How each frame ends that is encrypted from end to end."""
+PATIENCE = 15.0
+"""How long a session whose connection is cut may be resumed, in seconds."""
+
+
+class Voice:
+    def __init__(self, discord: FakeDiscord) -> None:
+        self.discord = discord
+        self.heartbeat = 13.75
+        self.answers_heartbeats = True
+        self.modes = MODES
+        # The voice gateway closes each new connection with this code.
+        self.refuses: int | None = None
+        # No group of a call comes to be, as long as this is set by `stall`.
+        self.stalled = False
+        # Only the bot's commits count, where it can commit.
+        self.bot_commits = False
+        self.violations: list[str] = []
+        # What nobody hears: because the bot is suppressed, or muted. The frame, and why.
+        self.unheard: list[tuple[Frame, str]] = []
+        # What a gateway session asked for, and why nothing came of it: Discord does not say.
+        self.ignored: list[str] = []
+        # Codes and reasons of the connections that the voice gateway closed.
+        self.closed: list[tuple[int, str]] = []
+        # Every session that there was, oldest first.
+        self.sessions: list[VoiceSession] = []
+        self.sockets: set[VoiceSocket] = set()
+        self.heartbeats = 0
+        self.resumed = 0
+        self.servers: list[VoiceServer] = []
+        self._calls: dict[int, Group] = {}
+        self._listeners: dict[tuple[int, int], Listener] = {}
+        self._current: dict[int, VoiceSession] = {}
+
+    async def open(self, port: int) -> VoiceServer:
+        """A voice server whose gateway is at this port."""
+        server = VoiceServer(self._heard, self._unusable)
+        await server.open(port)
+        self.servers.append(server)
+        return server
+
+    def close(self) -> None:
+        for socket in list(self.sockets):
+            socket.cut()
+        for server in self.servers:
+            server.close()
+
+    async def connect(self, request: web.Request) -> web.WebSocketResponse:
+        """A connection to the voice gateway, of the server at whose port it comes in."""
+        assert request.transport is not None
+        port = request.transport.get_extra_info("sockname")[1]
+        server = next((one for one in self.servers if one.port == port), None)
+        if server is None:
+            raise web.HTTPNotFound
+        socket = VoiceSocket(self, server, request)
+        self.sockets.add(socket)
+        return await socket.run()
+
+    # What there is to see.
+
+    def session(self, guild: Guild) -> VoiceSession | None:
+        """The bot's in that guild."""
+        return self._current.get(guild.id)
+
+    def place(self, guild: Guild) -> Channel | None:
+        """Where the bot is in that guild, for whoever looks at the list of channels."""
+        state = guild.voice_states.get(self.discord.world.bot.id)
+        return state.channel if state else None
+
+    def members(self, channel: Channel) -> list[User]:
+        """Who is in the channel, in the order in which they came."""
+        assert channel.guild is not None
+        return [one.user for one in channel.guild.voice_states.values() if one.channel is channel]
+
+    def ready(self, guild: Guild) -> bool:
+        """Whether the bot is in a call, and in its group, and each has the keys of the others."""
+        session = self._current.get(guild.id)
+        return session is not None and not session.ended and session.group.has(session.user_id)
+
+    # What people do.
+
+    def enter(self, user: User, channel: Channel) -> Listener:
+        """A person goes into a voice channel, and hears what is said there from now on."""
+        guild = _guild(channel)
+        if user.id not in guild.members:
+            raise LookupError(f"{user.name} is not in {guild.name}")
+        self.leave(user, guild, moving=True)
+        state = VoiceState(user, channel, secrets.token_hex(16))
+        state.go(channel)
+        guild.voice_states[user.id] = state
+        self._tell(guild, state.payload())
+        listener = self._listeners[guild.id, user.id] = Listener(user)
+        listener.join(self._call(channel))
+        return listener
+
+    def leave(self, user: User, guild: Guild, *, moving: bool = False) -> None:
+        """A person goes out of the voice channel in which they are."""
+        state = guild.voice_states.pop(user.id, None)
+        if state is None:
+            return
+        self._listeners.pop((guild.id, user.id), None)
+        self._call(state.channel).disconnect(user.id)
+        if not moving:
+            self._tell(guild, state.payload() | {"channel_id": None})
+
+    def empty(self, channel: Channel) -> None:
+        """All go out of it, since it is deleted."""
+        guild = _guild(channel)
+        for user in self.members(channel):
+            if user is self.discord.world.bot:
+                self.end(guild, 4022)
+            else:
+                self.leave(user, guild)
+
+    # What the bot asks for, by its gateway.
+
+    def update(self, session: Session, data: Any) -> None:
+        """Opcode 4: join, move, leave. Where Discord says nothing, nothing is said, and `ignored` tells why."""
+        if not isinstance(data, dict) or not str(data.get("guild_id")).isdecimal():
+            self.ignored.append(f"no guild in {data!r}")
+            return
+        guild = self.discord.world.guilds.get(int(data["guild_id"]))
+        if guild is None or not guild.home or (guild.id >> 22) % session.shards != session.shard:
+            self.ignored.append(f"no guild of this shard's in {data!r}")
+            return
+        state = guild.voice_states.get(self.discord.world.bot.id)
+        if data.get("channel_id") is None:
+            if state is not None and state.session_id == session.id:
+                self.end(guild)
+            return
+        channel = self.discord.world.channels.get(int(data["channel_id"]))
+        if why := self._closed_to_the_bot(guild, channel):
+            self.ignored.append(why)
+            return
+        assert channel is not None
+        if state is None or state.session_id != session.id:
+            self._end_session(guild, 4014)
+            guild.voice_states.pop(self.discord.world.bot.id, None)
+            state = VoiceState(self.discord.world.bot, channel, session.id)
+            state.go(channel)
+        elif state.channel is not channel:
+            state.go(channel)
+        state.self_mute, state.self_deaf = bool(data.get("self_mute")), bool(data.get("self_deaf"))
+        there = self._current.get(guild.id)
+        if there is not None and there.channel is channel and there.socket is not None:
+            self._tell(guild, state.payload())  # it is connected already
+        else:
+            self._seat(guild, state)
+
+    def _closed_to_the_bot(self, guild: Guild, channel: Channel | None) -> str:
+        if channel is None or channel.guild is not guild or channel.type not in (VOICE, STAGE):
+            return f"no voice channel of {guild.name}"
+        if not channel.allows("VIEW_CHANNEL") or not channel.allows("CONNECT"):
+            return f"the bot may not connect to {channel.name}"
+        others = [one for one in self.members(channel) if one is not self.discord.world.bot]
+        if channel.user_limit and len(others) >= channel.user_limit and not channel.allows("MOVE_MEMBERS"):
+            return f"{channel.name} is full"
+        return ""
+
+    def _seat(self, guild: Guild, state: VoiceState, server: VoiceServer | None = None) -> None:
+        """The bot is in that channel from now on, and is told where to connect."""
+        guild.voice_states[state.user.id] = state
+        old = self._current.get(guild.id)
+        server = server or (old.server if old is not None and not old.ended else self.servers[0])
+        self._tell(guild, state.payload())
+        self._end_session(guild, 4014)
+        call = self._call(state.channel)
+        session = VoiceSession(guild, state.channel, state.user.id, state.session_id, server, call)
+        self._current[guild.id] = server.sessions[session.token] = session
+        self.sessions.append(session)
+        self._tell_server(session, session.server.endpoint)
+
+    def end(self, guild: Guild, code: int = 4014) -> None:
+        """The bot is in no channel of the guild any more."""
+        state = guild.voice_states.pop(self.discord.world.bot.id, None)
+        if state is not None:
+            self._tell(guild, state.payload() | {"channel_id": None})
+        self._end_session(guild, code)
+
+    def end_gateway_session(self, session_id: str) -> None:
+        """The gateway session is over: so is what it joined."""
+        for guild in self.discord.world.guilds.values():
+            state = guild.voice_states.get(self.discord.world.bot.id)
+            if state is not None and state.session_id == session_id:
+                self.end(guild)
+
+    def gone(self, socket: VoiceSocket) -> None:
+        """A connection has ended: a session whose client said goodbye is over, another may be resumed for a while."""
+        self.sockets.discard(socket)
+        session = socket.session
+        if session is None or session.ended or session.socket is not socket:
+            return
+        session.socket = None
+        if socket.ws.close_code in (1000, 1001):
+            self.end(session.guild)
+        else:
+            asyncio.get_running_loop().call_later(PATIENCE, self._expire, session)
+        self.discord.touch()
+
+    def _expire(self, session: VoiceSession) -> None:
+        if not session.ended and session.socket is None:
+            self.end(session.guild)
+
+    # What goes wrong.
+
+    def stall(self) -> None:
+        """No group comes to be, and none changes, until `release`."""
+        self.stalled = True
+        for call in self._calls.values():
+            call.stalled = True
+
+    def release(self) -> None:
+        self.stalled = False
+        for call in self._calls.values():
+            call.release()
+
+    def lose(self, *sequences: int) -> None:
+        """Packets with these sequence numbers do not arrive."""
+        for server in self.servers:
+            server.loses = set(sequences).__contains__
+
+    def drop(self, guild: Guild) -> None:
+        """Cut the bot's connection to the voice gateway; UDP goes on, and the session can be resumed."""
+        self._socket(guild).cut()
+
+    def crash(self, guild: Guild, code: int = 4015, *, resumable: bool = True) -> None:
+        """The voice gateway closes the bot's connection, and says that it is its own fault."""
+        socket = self._socket(guild)
+        if not resumable:
+            self._forget(guild)
+        socket.close(code)
+
+    async def move_server(self, guild: Guild, *, announce: bool = False) -> VoiceServer:
+        """The call goes on at another voice server; with `announce` it is first said that the old one has gone."""
+        state, session = guild.voice_states[self.discord.world.bot.id], self._current[guild.id]
+        server = await self.discord.open_voice_server()
+        if announce:
+            self._tell_server(session, None)
+        listeners = [
+            self._listeners[guild.id, one.id]
+            for one in self.members(state.channel)
+            if one is not self.discord.world.bot
+        ]
+        self._end_session(guild, 4022)
+        self._calls.pop(state.channel.id)
+        for listener in listeners:
+            listener.join(self._call(state.channel))
+        call = self._call(state.channel)
+        session = VoiceSession(guild, state.channel, state.user.id, state.session_id, server, call)
+        self._current[guild.id] = server.sessions[session.token] = session
+        self.sessions.append(session)
+        self._tell_server(session, server.endpoint)
+        return server
+
+    def kick(self, guild: Guild) -> None:
+        """A moderator disconnects the bot."""
+        self.end(guild)
+
+    def move(self, guild: Guild, channel: Channel) -> None:
+        """A moderator drags the bot into another channel."""
+        state = guild.voice_states[self.discord.world.bot.id]
+        state.go(channel)
+        self._seat(guild, state)
+
+    def suppress(self, guild: Guild, suppressed: bool = True) -> None:
+        """A moderator takes the bot off the stage, or lets it speak."""
+        state = guild.voice_states[self.discord.world.bot.id]
+        state.suppress = suppressed
+        self._tell(guild, state.payload())
+
+    def mute(self, guild: Guild, muted: bool = True) -> None:
+        """A moderator mutes the bot."""
+        state = guild.voice_states[self.discord.world.bot.id]
+        state.mute = muted
+        self._tell(guild, state.payload())
+
+    def connect_elsewhere(self, guild: Guild, channel: Channel | None = None) -> None:
+        """A second process with the bot's token joins a channel, the same by default: the first is out."""
+        old = guild.voice_states[self.discord.world.bot.id]
+        self._end_session(guild, 4014)
+        state = VoiceState(old.user, old.channel, secrets.token_hex(16))
+        state.go(channel or old.channel)
+        guild.voice_states[state.user.id] = state
+        self._tell(guild, state.payload())
+
+    # Inside.
+
+    def _call(self, channel: Channel) -> Group:
+        call = self._calls.get(channel.id)
+        if call is None:
+            call = self._calls[channel.id] = Group(channel.id, self.violations.append)
+            call.stalled = self.stalled
+        call.committer = self.discord.world.bot.id if self.bot_commits else None
+        return call
+
+    def _socket(self, guild: Guild) -> VoiceSocket:
+        session = self._current.get(guild.id)
+        if session is None or session.socket is None:
+            raise LookupError(f"the bot is not connected to voice in {guild.name}")
+        return session.socket
+
+    def _end_session(self, guild: Guild, code: int) -> None:
+        session = self._current.pop(guild.id, None)
+        if session is None or session.ended:
+            return
+        session.ended = True
+        session.group.disconnect(session.user_id)
+        if session.socket is not None:
+            session.socket.close(code)
+        self.discord.touch()
+
+    def _forget(self, guild: Guild) -> None:
+        """A crash that nothing survived: the session cannot be resumed."""
+        session = self._current[guild.id]
+        session.ended = True
+        session.group.disconnect(session.user_id)
+
+    def _tell(self, guild: Guild, state: dict[str, Any]) -> None:
+        user = self.discord.world.users[int(state["user_id"])]
+        more = {"guild_id": str(guild.id), "member": guild.member_payload(user)}
+        self.discord.gateway.emit("VOICE_STATE_UPDATE", state | more, guild=guild)
+
+    def _tell_server(self, session: VoiceSession, endpoint: str | None) -> None:
+        """Only the gateway session that is in the channel is told."""
+        told = self.discord.gateway.sessions.get(session.session_id)
+        if told is not None:
+            where = {"token": session.token, "guild_id": str(session.guild.id), "endpoint": endpoint}
+            told.dispatch("VOICE_SERVER_UPDATE", where)
+        self.discord.touch()
+
+    def _heard(self, session: VoiceSession, frame: Frame) -> None:
+        """A frame has come: each listener in the channel gets it."""
+        if frame.opus != SILENCE and not frame.opus.endswith(ENCRYPTED):
+            self._violated(f"frame {frame.sequence} is not encrypted from end to end")
+            return
+        state = session.guild.voice_states[session.user_id]
+        if state.suppress or state.mute:
+            self.unheard.append((frame, "suppressed" if state.suppress else "muted"))
+            return
+        for listener in self._in(session.channel):
+            if frame.opus == SILENCE or listener.user_id in session.group.leaves:
+                listener.take(frame, session.user_id)
+        self.discord.touch()
+
+    def _in(self, channel: Channel) -> Iterator[Listener]:
+        guild = _guild(channel)
+        for (place, _), listener in self._listeners.items():
+            state = guild.voice_states.get(listener.user_id)
+            if place == guild.id and state is not None and state.channel is channel:
+                yield listener
+
+    def _unusable(self, session: VoiceSession | None, why: str) -> None:
+        self._violated(why)
+        if session is not None and session.socket is not None and "SPEAKING" in why:
+            session.socket.close(4020, "Invalid SSRC")
+
+    def _violated(self, why: str) -> None:
+        self.violations.append(f"{time.monotonic():.3f}: {why}")
+        self.discord.touch()
+
+
+def _guild(channel: Channel) -> Guild:
+    assert channel.guild is not None
+    return channel.guild

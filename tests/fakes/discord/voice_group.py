@@ -1,0 +1,252 @@
+"""The MLS group of a call (DAVE 1), as the voice gateway leads it: who is to be in it, and which commit counts.
+
+https://daveprotocol.com. Members are whoever is connected: the bot, and the clients of people. Knows no socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from tests.fakes.discord.voice_mls import ADD, Commit, ExternalSender, KeyPackage, Malformed, Proposal, vector
+
+VERSION = 1
+PREPARE_TRANSITION, EXECUTE_TRANSITION, TRANSITION_READY, PREPARE_EPOCH = 21, 22, 23, 24
+EXTERNAL_SENDER, KEY_PACKAGE, PROPOSALS, COMMIT_WELCOME = 25, 26, 27, 28
+ANNOUNCE_COMMIT, WELCOME, INVALID_COMMIT_WELCOME = 29, 30, 31
+APPEND, REVOKE = 0, 1
+READY_SECONDS = 2.0
+"""How long the transition of some waits for that of the others."""
+
+
+class Member(Protocol):
+    user_id: int
+
+    def hear(self, op: int, data: Any) -> None: ...
+
+    def hear_binary(self, op: int, payload: bytes) -> None: ...
+
+
+class Group:
+    """`refused` is told why something of a member's did not count."""
+
+    def __init__(self, call: int, refused: Callable[[str], None]) -> None:
+        self.call = call
+        self.members: dict[int, Member] = {}
+        self.epoch = 0
+        # Users at their places in the tree; none where one has left.
+        self.leaves: list[int | None] = []
+        self.proposals: list[Proposal] = []
+        # Nobody is proposed while this is set, and so the group never comes to be.
+        self.stalled = False
+        # Only the commits of this member count, where it can commit; by default the first one does.
+        self.committer: int | None = None
+        self._id = call.to_bytes(8)
+        self._sender = ExternalSender()
+        self._refused = refused
+        self._pending: dict[int, KeyPackage] = {}
+        self._keys: dict[int, bytes] = {}
+        # Members that do not know the group any more, and are to come in anew.
+        self._lost: set[int] = set()
+        self._transition = 0
+        self._awaited: set[int] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def established(self) -> bool:
+        return self.epoch > 0
+
+    def has(self, user: int) -> bool:
+        """Whether that member is in the group, and all have been told to use its keys."""
+        return user in self.leaves and user not in self._lost and not self._awaited
+
+    def connect(self, member: Member) -> None:
+        """It comes into the call: it learns of the voice gateway's key, and of who waits too."""
+        self.members[member.user_id] = member
+        if member.user_id in self.leaves:
+            self._lost.add(member.user_id)
+        others = [str(user) for user in self.members if user != member.user_id]
+        if others:
+            member.hear(11, {"user_ids": others})
+        for other in self._others(member.user_id):
+            other.hear(11, {"user_ids": [str(member.user_id)]})
+
+    def invite(self, member: Member) -> None:
+        """It can take part in the group from now on."""
+        member.hear_binary(EXTERNAL_SENDER, self._sender.package)
+        if not self.established and self.proposals:
+            self._tell(member, self.proposals)
+
+    def disconnect(self, user: int) -> None:
+        if self.members.pop(user, None) is None:
+            return
+        self._pending.pop(user, None)
+        self._lost.discard(user)
+        for other in self.members.values():
+            other.hear(13, {"user_id": str(user)})
+        self._awaited.discard(user)
+        if self.established and len(self.members) == 1:
+            self._begin_anew()
+        elif not self.members:
+            self._reset()
+        else:
+            self._propose()
+            self._when_ready()
+
+    def receive(self, member: Member, op: int, payload: bytes) -> None:
+        """Raises Malformed where the message is none."""
+        if self.members.get(member.user_id) is not member:
+            return
+        if op == KEY_PACKAGE:
+            self._take_package(member.user_id, KeyPackage.read(payload))
+        elif op == COMMIT_WELCOME:
+            self._commit(member.user_id, Commit.read(payload))
+        else:
+            raise Malformed(f"{op} is nothing that a member sends in binary")
+
+    def ready(self, user: int, transition: int) -> None:
+        """That member can execute the transition."""
+        if transition == self._transition:
+            self._awaited.discard(user)
+            self._when_ready()
+
+    def invalid(self, user: int) -> None:
+        """That member could not do anything with its commit or welcome: it is taken out, and comes in anew."""
+        if user in self.leaves:
+            self._lost.add(user)
+        self._awaited.discard(user)
+        self._propose()
+
+    def release(self) -> None:
+        """Stalled no longer."""
+        self.stalled = False
+        self._propose()
+
+    def _others(self, user: int) -> list[Member]:
+        return [member for id, member in self.members.items() if id != user]
+
+    def _take_package(self, user: int, package: KeyPackage) -> None:
+        if package.user != user:
+            raise Malformed(f"the key package is of {package.user}")
+        self._pending[user] = package
+        if user in self.leaves:
+            self._lost.add(user)
+        self._propose()
+
+    def _propose(self) -> None:
+        """Propose what is missing, and take back what is not to be any more."""
+        if self.stalled:
+            return
+        void = [one for one in self.proposals if one.kind == ADD and one.user not in self._pending]
+        if void:
+            self.proposals = [one for one in self.proposals if one not in void]
+            refs = vector(b"".join(vector(one.ref) for one in void))
+            for member in self._committing():
+                member.hear_binary(PROPOSALS, bytes([REVOKE]) + refs)
+        proposed = {(one.kind, one.user) for one in self.proposals}
+        fresh = [
+            self._sender.remove(self._id, self.epoch, place, user)
+            for place, user in enumerate(self.leaves)
+            if user is not None and (user not in self.members or user in self._lost)
+        ]
+        fresh += [
+            self._sender.add(self._id, self.epoch, package)
+            for user, package in self._pending.items()
+            if user not in self.leaves or user in self._lost
+        ]
+        fresh = [one for one in fresh if (one.kind, one.user) not in proposed]
+        self.proposals += fresh
+        for member in self._committing():
+            self._tell(member, [one for one in fresh if one.user != member.user_id])
+
+    def _committing(self) -> list[Member]:
+        """Whoever can produce a commit: the group's members, and all where there is no group yet."""
+        if not self.established:
+            return list(self.members.values())
+        return [one for id, one in self.members.items() if id in self.leaves and id not in self._lost]
+
+    def _tell(self, member: Member, proposals: list[Proposal]) -> None:
+        if proposals:
+            messages = b"".join(one.message for one in proposals)
+            member.hear_binary(PROPOSALS, bytes([APPEND]) + vector(messages))
+
+    def _commit(self, user: int, commit: Commit) -> None:
+        if commit.group != self._id or commit.epoch != self.epoch:
+            return  # somebody else's came first
+        candidates = {one.user_id for one in self._committing()}
+        if self.committer in candidates and self.committer != user:
+            return
+        wrong = self._wrong(user, commit)
+        if wrong:
+            self._refused(f"a commit of {user} does not count: {wrong}")
+            return
+        by_ref = {one.ref: one for one in self.proposals}
+        counted = [by_ref[ref] for ref in commit.refs]
+        leaves: list[int | None] = self.leaves if self.established else [user]
+        for one in counted:
+            if one.kind != ADD:
+                leaves[leaves.index(one.user)] = None
+                self._lost.discard(one.user)
+        added = [one.user for one in counted if one.kind == ADD]
+        for new in added:
+            free = leaves.index(None) if None in leaves else len(leaves)
+            leaves[free : free + 1] = [new]
+        self.leaves, self.epoch, self.proposals = leaves, self.epoch + 1, []
+        self._announce(user, added, commit)
+
+    def _wrong(self, user: int, commit: Commit) -> str:
+        wanted = {one.ref: one for one in self.proposals if self.established or one.user != user}
+        if not commit.refs or set(commit.refs) != set(wanted) or len(commit.refs) != len(wanted):
+            return f"{len(commit.refs)} proposals are in it, and {len(wanted)} are to be"
+        place = self.leaves.index(user) if user in self.leaves else 0
+        if commit.leaf != place:
+            return f"its sender is leaf {commit.leaf}, not {place}"
+        held = self._keys.get(user) or (self._pending[user].key if user in self._pending else None)
+        if commit.key not in (None, held):
+            return "it changes the key of its sender"
+        welcomed = {self._pending[one.user].ref for one in wanted.values() if one.kind == ADD}
+        return "" if set(commit.welcomes) == welcomed else "it does not welcome exactly those whom it adds"
+
+    def _announce(self, user: int, added: list[int], commit: Commit) -> None:
+        self._transition = self._transition % 0xFFFF + 1
+        number = struct.pack(">H", self._transition)
+        inside = [(id, member) for id, member in self.members.items() if id in self.leaves]
+        self._awaited = {id for id, _ in inside}
+        packages = {id: self._pending.pop(id) for id in {user, *added} & set(self._pending)}
+        self._keys |= {id: package.key for id, package in packages.items()}
+        for id, member in inside:
+            if id in added:
+                member.hear_binary(WELCOME, number + commit.welcomes[packages[id].ref])
+            else:
+                member.hear_binary(ANNOUNCE_COMMIT, number + commit.message)
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(READY_SECONDS, self._execute)
+        self._propose()
+
+    def _when_ready(self) -> None:
+        if not self._awaited and self._timer is not None:
+            self._execute()
+
+    def _execute(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._awaited = None, set()
+        for member in self.members.values():
+            member.hear(EXECUTE_TRANSITION, {"transition_id": self._transition})
+
+    def _begin_anew(self) -> None:
+        """The sole member left is to forget the group; with the next one another group begins."""
+        self._reset()
+        for member in self.members.values():
+            member.hear(PREPARE_EPOCH, {"protocol_version": VERSION, "epoch": 1, "transition_id": 0})
+            member.hear(PREPARE_TRANSITION, {"protocol_version": VERSION, "transition_id": 0})
+
+    def _reset(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._awaited = None, set()
+        self.epoch, self.leaves, self.proposals = 0, [], []
+        self._pending, self._keys, self._lost = {}, {}, set()
