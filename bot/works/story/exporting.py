@@ -205,7 +205,8 @@ class _Writer:
             made["turn"] = turn
         told = json.loads(row.body) if row.body else None
         # Its place stays, as that of words that were taken back.
-        if told and (row.turn in self._carded or (row.kind in PINNED and told["id"] in self._unpinned)):
+        kept = told["id"] if told and row.kind in PINNED else row.id
+        if told and (row.turn in self._carded or kept in self._unpinned):
             told = None
         body = self._fields(FIELDS[row.kind], told) if told is not None else None
         return made | self._made(row.author_id, row.created_at) | {"body": body}

@@ -338,6 +338,8 @@ class Turn:
     scenes: list[Scene] = field(default_factory=list)
     intents: tuple[tuple[str, str], ...] = ()
     """What others wanted to do, each with a name, which the game master's turn takes up."""
+    intended: tuple[str, ...] = ()
+    """The nodes of these."""
     act_shown: str = ""
     scene_shown: str = ""
     moves: list[str] = field(default_factory=list)
@@ -407,7 +409,8 @@ class Story:
     memories: dict[str, str] = field(default_factory=dict)
     ideas: dict[str, str] = field(default_factory=dict)
     presets: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
-    intents: list[tuple[str, str]] = field(default_factory=list)
+    intents: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """By their nodes: those that no turn has taken up yet."""
     forgotten: set[str] = field(default_factory=set)
     """Nodes that are recalled no more."""
     corrections: dict[str, tuple[Correction, ...]] = field(default_factory=dict)
@@ -429,7 +432,7 @@ class Story:
     carded: set[str] = field(default_factory=set)
     """Turns that are gone with these, and shown nowhere any more."""
     unpinned: set[str] = field(default_factory=set)
-    """Memories and ideas that went with them, by id."""
+    """Memories and ideas that went with them, by id, and intents, by their nodes."""
     changes: list[tuple[int, int]] = field(default_factory=list)
     """Nodes that changed turns which were there: their numbers, and how many turns before stayed as they were.
 
@@ -527,10 +530,11 @@ class Story:
         )
         if (turn := self.turns.get(node.turn)) is None:
             # What others want to do is taken up by a player's turn, and not by the reply of a character.
-            intents = () if act.speaker else tuple(self.intents)
+            intents = {} if act.speaker else self.intents
             del self.path[self.length :]
             after = self.path[-1] if self.path else ""
-            turn = self.turns[node.turn] = Turn(node.turn, node.seq, node.created_at, after, intents=intents)
+            turn = self.turns[node.turn] = Turn(node.turn, node.seq, node.created_at, after)
+            turn.intents, turn.intended = tuple(intents.values()), tuple(intents)
             self.path.append(node.turn)
             self.length += 1
             if not act.speaker:
@@ -557,7 +561,11 @@ class Story:
             del self.path[first:]
             self.length = min(self.length, first)
             self._changed(first)
-        words = [text for id in gone & self.turns.keys() for text in self.turns[id].words]
+            self.unpinned |= self.intents.keys()  # said behind what is gone
+            self.intents.clear()
+        left = [self.turns[id] for id in gone & self.turns.keys()]
+        self.unpinned.update(id for turn in left for id in turn.intended)
+        words = [text for turn in left for text in turn.words]
         quoting = {id for id, text in self.memories.items() if any(_quoted(text, told) for told in words)}
         self.unpinned |= quoting | self.ideas.keys()
         for id in quoting:
@@ -650,7 +658,7 @@ class Story:
             case "forgotten":
                 self.forgotten.add(body["node"])
             case "intent":
-                self.intents.append((body["name"], body["text"]))
+                self.intents[id] = (body["name"], body["text"])
 
 
 def _quoted(text: str, told: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,7 +21,8 @@ from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.events import Place
 from bot.retrieval.embedding import Embedding
-from bot.works.story.log import Story
+from bot.works.story import context, state
+from bot.works.story.log import Act, Story
 from bot.works.story.logs import PAST, Logs, Played, node, spot
 from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory, Recalled
@@ -30,6 +32,7 @@ from storage.stories import Stories
 from storage.story_vectors import StoryVectors
 from tests.fakes.embedder import Letters
 from tests.kill.instants import ALL
+from tests.works.story.tale import Tale
 
 HERE = Place("terminal", "local", "terminal", "t")
 ONE = "openai:one"
@@ -38,6 +41,7 @@ PREMISE = (
     * 9
 )
 TEXTS = st.text("abc é\n", min_size=1, max_size=8)
+FRAME = context.Frame("", "", tokens=100_000, answer=100)
 
 
 @dataclass
@@ -59,6 +63,8 @@ class Line:
     path: list[Told] = field(default_factory=list)
     length: int = 0
     note: str = ""
+    pending: set[str] = field(default_factory=set)
+    """What others want to do, by the last words."""
 
 
 SPACES = count(1)
@@ -94,6 +100,14 @@ class Table(RuleBasedStateMachine):
         self.numbers = count(1)
         self.words: dict[str, str] = {}
         self.said: list[str] = []
+        self.after: dict[str, str] = {}
+        """The turn before each turn, "" before the first."""
+        self.of: dict[str, set[str]] = {}
+        """What was told in each turn and behind it, by the last words."""
+        self.gone: set[str] = set()
+        """Turns that went with a stop card."""
+        self.pinned: set[str] = set()
+        """Scenes of which something is pinned."""
         self.lines: dict[str, Line] = {}
         self.branch = ""
         self.vectors, self.letters = StoryVectors(self.db), Letters(ONE)
@@ -114,8 +128,11 @@ class Table(RuleBasedStateMachine):
         assert played is not None
         return played
 
-    def append(self, kind: str, body: dict[str, object], *, turn: str = "", author: str = "ana") -> str:
-        made = node(f"{self.story}/{next(self.numbers)}", kind, kind, body, turn=turn, author=author)  # type: ignore[arg-type]
+    def append(
+        self, kind: str, body: dict[str, object], *, turn: str = "", author: str = "ana", run: str = ""
+    ) -> str:
+        run = run or f"{self.story}/{next(self.numbers)}"
+        made = node(run, kind, kind, body, turn=turn, author=author)  # type: ignore[arg-type]
         self.loop.run_until_complete(self.logs.append(self.played(), made))
         return made.id
 
@@ -126,17 +143,24 @@ class Table(RuleBasedStateMachine):
         self.lines[self.story] = Line()
         self.append("set", {"premise": PREMISE})  # long enough to tell the story's language, whatever follows
 
-    def told(self, text: str) -> str:
-        """A text that no other one is like: by its last word it is found."""
-        self.said.append(f"{text} word{next(self.numbers)}")
+    @property
+    def head(self) -> str:
+        return self.line.path[self.line.length - 1].id if self.line.length else ""
+
+    def told(self, text: str, turn: str) -> str:
+        """A text that no other one is like, of this turn: by its last word it is found."""
+        self.said.append(f"{text} and so it was word{next(self.numbers)}")
+        self.of.setdefault(turn, set()).add(self.said[-1].split()[-1])
         return self.said[-1]
 
     @rule(text=TEXTS, mode=st.sampled_from(["act", "say", "continue"]))
     def act(self, text: str, mode: str) -> None:
-        told = self.told(text)
-        id = self.append("act", {"mode": mode, "text": told})
-        self.words[id] = told
-        line = self.line
+        number, line = f"{self.story}/{next(self.numbers)}", self.line
+        told = self.told(text, f"{number}/act")
+        id = self.append("act", {"mode": mode, "text": told}, run=number)
+        self.words[id], self.after[id] = told, self.head
+        self.of[id] |= line.pending
+        line.pending = set()
         del line.path[line.length :]
         line.path.append(Told(id, [id], note_before=line.note))
         line.length += 1
@@ -145,7 +169,8 @@ class Table(RuleBasedStateMachine):
     @precondition(lambda self: self.branch and self.line.length)
     @rule(text=TEXTS)
     def scene(self, text: str) -> None:
-        text, turn = self.told(text), self.line.path[self.line.length - 1]
+        turn = self.line.path[self.line.length - 1]
+        text = self.told(text, turn.id)
         id = self.append("scene", {"text": text}, turn=turn.id, author="")
         self.words[id] = text
         turn.scenes.append(id)
@@ -155,7 +180,7 @@ class Table(RuleBasedStateMachine):
     @rule(text=TEXTS, data=st.data())
     def edit(self, text: str, data: st.DataObject) -> None:
         turn = data.draw(st.sampled_from(self.line.path[: self.line.length]))
-        text = self.told(text)
+        text = self.told(text, turn.id)
         id = self.append("act", {"mode": "act", "text": text}, turn=turn.id)
         self.words[id] = text
         turn.acts.append(id)
@@ -173,17 +198,94 @@ class Table(RuleBasedStateMachine):
     def undo_or_redo(self, data: st.DataObject) -> None:
         line = self.line
         line.length = data.draw(st.integers(0, len(line.path)))
-        self.append("head", {}, turn=line.path[line.length - 1].id if line.length else "")
+        self.append("head", {}, turn=self.head)
 
     @rule(note=TEXTS)
     def direct(self, note: str) -> None:
         self.append("set", {"note": note})
         self.line.note = note
 
-    @precondition(lambda self: self.words)
+    @rule(text=TEXTS)
+    def intend(self, text: str) -> None:
+        self.append("intent", {"name": "Bia", "text": self.told(text, "intended")})
+        self.line.pending.add(self.said[-1].split()[-1])
+
+    @rule(text=TEXTS)
+    def begin_chapter(self, text: str) -> None:
+        number = f"chapter{next(self.numbers)}"
+        self.append("chapter", {"id": number, "title": self.told(text, self.head)}, turn=self.head)
+
+    @rule(text=TEXTS)
+    def correct(self, text: str) -> None:
+        body: dict[str, object] = {"character": "Bo", "field": "holding", "value": self.told(text, self.head)}
+        self.append("corrected", body, turn=self.head)
+
+    @precondition(
+        lambda self: self.branch and self.line.length and self.line.path[self.line.length - 1].scenes
+    )
+    @rule(text=TEXTS)
+    def look_into(self, text: str) -> None:
+        """What a small model has found in the scene, and somebody has pinned of it."""
+        turn = self.line.path[self.line.length - 1]
+        scene, text = turn.scenes[-1], self.told(text, turn.id)
+        memory = {"character": "Bo", "kind": "action", "text": text}
+        body: dict[str, object] = {
+            "scene": scene,
+            "state": [{"name": "Bo", "where": text}],
+            "memories": [memory],
+            "events": [text],
+        }
+        self.append("extracted", body, turn=turn.id, author="")
+        if self.words[scene]:
+            number = f"pin{next(self.numbers)}"
+            self.append("memory", {"id": number, "text": f"Scene 1: {self.words[scene]}"})
+            self.pinned.add(scene)
+
+    @precondition(lambda self: self.branch and self.line.path)
+    @rule(data=st.data())
+    def stopcard(self, data: st.DataObject) -> None:
+        """Under a scene that counts, or that was undone."""
+        turn = data.draw(st.sampled_from(self.line.path)).id
+        self.append("stopcard", {}, turn=turn, author="")
+        self.gone.add(turn)
+        for later, before in self.after.items():  # in the order in which they were played
+            if before in self.gone:
+                self.gone.add(later)
+        for line in self.lines.values():
+            left = [told for told in line.path if told.id not in self.gone]
+            if len(left) < len(line.path):
+                line.path, line.length, line.pending = left, min(line.length, len(left)), set()
+        self.nowhere()
+
+    @precondition(lambda self: self.gone)
+    @rule()
+    def nowhere(self) -> None:
+        """No branch has anything that only a stopped scene has told: in prompt, state, chapters, memories."""
+        left = set().union(
+            *(words for turn, words in self.of.items() if turn not in self.gone and turn != "intended"),
+            *(line.pending for line in self.lines.values()),
+        )
+        every, here = " ".join(self.said), self.here.space
+        for branch in self.lines:
+            story = self.loop.run_until_complete(self.logs.story(here, self.story, branch))
+            asked = context.prompt(story, FRAME, last=context.action(Act("", "", "", "act", "")))
+            recalling = self.memory.recall(
+                here, self.story, branch, story, Query(every), 1_000, by=RecallConfig()
+            )
+            assert self.gone.isdisjoint(piece.turn for piece in self.loop.run_until_complete(recalling))
+            found = [
+                *(message.text for message in asked.messages),
+                *(text for pair in story.intents.values() for text in pair),
+                *(title for _, title in state.titles(story, story.path)),
+                *(memory.text for _, memory in state.memories(story, "Bo")),
+                *(event for turn in story.told if turn.extracted for event in turn.extracted.events),
+            ]
+            assert set(re.findall(r"\bword\d+", " ".join(found))) <= left
+
+    @precondition(lambda self: self.words.keys() - self.pinned)
     @rule(data=st.data())
     def withdraw(self, data: st.DataObject) -> None:
-        id = data.draw(st.sampled_from(list(self.words)))
+        id = data.draw(st.sampled_from([id for id in self.words if id not in self.pinned]))
         self.words[id] = ""
 
         async def blank() -> None:
@@ -202,7 +304,9 @@ class Table(RuleBasedStateMachine):
         turn = line.path[at - 1].id if at else ""
         self.loop.run_until_complete(self.logs.fork(played, id, id, turn, "ana"))
         note = line.path[at].note_before if at < len(line.path) else line.note
-        self.lines[id] = Line(copy.deepcopy(line.path[:at]), at, note)
+        # What the turns behind it have taken up it does not get again.
+        pending = set(line.pending) if at == len(line.path) else set[str]()
+        self.lines[id] = Line(copy.deepcopy(line.path[:at]), at, note, pending)
 
     @rule(data=st.data())
     def switch(self, data: st.DataObject) -> None:
@@ -289,6 +393,18 @@ def test_long_sequences() -> None:
             suppress_health_check=list(HealthCheck),
         ),
     )
+
+
+def test_what_others_wanted_to_do_goes_with_the_scene_behind_which_they_said_it() -> None:
+    tale = Tale()
+    tale.turn("I go in.", "The door opens.")
+    taken_up = tale.add("intent", {"name": "Bia", "text": "I hold the lamp."})
+    stopped = tale.turn("I look.", "Spiders.")
+    open_ = tale.add("intent", {"name": "Bia", "text": "I kill the spiders."})
+    tale.add("stopcard", {}, stopped)
+    tale.turn("I go out.", "The sea is flat.")
+    assert [turn.intents for turn in tale.story.told] == [(), ()]
+    assert tale.story.unpinned == {taken_up, open_}, "and no file has it"
 
 
 async def test_what_is_appended_twice_is_there_once_and_what_was_withdrawn_stays_so(tmp_path: Path) -> None:
