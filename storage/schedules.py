@@ -52,6 +52,17 @@ class Schedules:
         query = t.select().where(*_at(space, platform, channel, thread)).order_by(t.c.next_at, t.c.id)
         return await self._db.rows(query, ScheduleRow)
 
+    async def remove_channel(self, space: str, platform: str, channel: str) -> int:
+        """Remove what would come in a channel and its threads: how many; nobody follows them any more."""
+        from sqlalchemy import select
+
+        from storage.tables import schedules as t
+
+        there = (t.c.space == space, t.c.platform == platform, t.c.channel == channel)
+        ids = await self._db.column(select(t.c.id).where(*there))
+        await self.remove(space, *ids)
+        return len(ids)
+
     async def of(self, space: str, author: str) -> Sequence[ScheduleRow]:
         """Those that a person has made in the space, the next one first."""
         from storage.tables import schedules as t

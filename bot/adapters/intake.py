@@ -304,6 +304,19 @@ class Intake:
             coming = await records.schedules.here(*at)
             await records.schedules.remove(place.space, *(row.id for row in coming))
 
+    async def channel_gone(self, space: str, platform: str, channel: str) -> None:
+        """After a channel was deleted, or the bot has lost it: stop its runs, and take what would come in it or its
+        threads off the calendar. Nobody is told: they know, and have not asked to be pinged. Raises Sorry.
+        """
+        here = (space, platform, channel)
+        await self.app.stop_where(
+            lambda request: (request.place.space, request.place.platform, request.place.channel) == here
+        )
+        with in_words():
+            removed = await self.app.records.schedules.remove_channel(*here)
+        if removed:
+            _log.info("channel %s of %s is gone, and %d schedules with it", channel, space, removed)
+
     async def interpreted(
         self, parsed: Parsed, files: tuple[File, ...], place: Place, author: str
     ) -> Invocation:

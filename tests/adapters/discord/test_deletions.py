@@ -140,6 +140,22 @@ async def test_a_deleted_thread_is_let_go_with_its_session_and_what_runs_there(a
     assert (kept.id, kept.state) == (session.id, "archived")
 
 
+async def test_a_deleted_channel_takes_its_runs_and_its_calendar_with_it(at: Table) -> None:
+    run, elsewhere = await live(at, 1, thread="talk"), at.guild.create_text_channel("elsewhere")
+    schedules, mine = at.app.house.records.schedules, str(at.ana.id)
+    for channel, thread in ((at.channel.id, ""), (at.channel.id, "talk"), (elsewhere.id, "")):
+        place = Place("discord", at.space, str(channel), thread)
+        await schedules.add(reminder(f"in {channel} {thread}", place, mine))
+        await schedules.follow(at.space, f"in {channel} {thread}", mine)
+    gone = at.client.get_channel(at.channel.id)
+    assert isinstance(gone, discord.TextChannel)
+    await gone.delete()
+    await at.env.settle()
+    assert await at.app.ended(run) == "stopped"
+    assert [left.channel for left in await schedules.of(at.space, mine)] == [str(elsewhere.id)]
+    assert not await schedules.followers(at.space, f"in {at.channel.id} talk")
+
+
 async def test_a_server_that_puts_the_bot_out_stops_its_runs_alone_and_keeps_its_data(at: Table) -> None:
     run, other = await live(at, 1), await live(at, 2, space="another server")
     guild = at.client.get_guild(at.guild.id)

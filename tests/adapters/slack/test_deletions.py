@@ -156,9 +156,13 @@ async def test_what_runs_in_a_channel_that_is_gone_stops(at: Table, slow: asynci
     elsewhere = at.another()
     _, here = await asked(at, SLOW)
     _, there = await asked(elsewhere, SLOW)
+    schedules = at.app.house.records.schedules
+    for place in (here.place, replace(here.place, thread="any"), there.place):
+        await schedules.add(reminder(f"{gone} {place.channel} {place.thread}", place, at.ana.id))
     sent = await at.slack.send_raw(at.team, {"type": gone, "channel": at.channel.id, "event_ts": "9.9"})
     assert sent.acked is not None
     assert await at.app.ended(here.id) == "stopped"
+    assert [left.channel for left in await schedules.of(at.space, at.ana.id)] == [there.place.channel]
     slow.set()
     assert await at.app.ended(there.id) == "done"
 

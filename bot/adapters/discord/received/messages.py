@@ -55,6 +55,7 @@ class Listener:
             self.on_raw_message_delete,
             self.on_raw_bulk_message_delete,
             self.on_raw_thread_delete,
+            self.on_guild_channel_delete,
             self.on_guild_join,
             self.on_guild_remove,
         ):
@@ -97,6 +98,10 @@ class Listener:
         # A thread that the bot has not opened has its own id in its place.
         channel, thread = (held.channel, held.thread) if held else (str(payload.parent_id), real)
         await self._client.intake.thread_deleted(Place(PLATFORM, space, channel, thread), real)
+
+    async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
+        """Stop what runs in a deleted channel and its threads, of which Discord sends no events of their own."""
+        await self._client.intake.channel_gone(str(channel.guild.id), PLATFORM, str(channel.id))
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
         await welcome(self._client.app.records.marks, guild)

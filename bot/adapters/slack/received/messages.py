@@ -182,12 +182,9 @@ class Deletions:
         await self._forget(location_of_event(body, context.team_id, context.enterprise_id), before)
 
     async def on_gone(self, body: dict[str, Any], context: AsyncBoltContext) -> None:
-        """Stop the runs in a channel that the bot has lost."""
+        """Stop the runs in a channel that the bot has lost, and its schedules."""
         location = location_of_event(body, context.team_id, context.enterprise_id)
-        channel = (location.space, location.channel)
-        await self._intake.app.stop_where(
-            lambda request: (request.place.space, request.place.channel) == channel
-        )
+        await self._intake.channel_gone(location.space, PLATFORM, location.channel)
 
     async def _reword(self, location: Location, message: Body) -> None:
         if not (ts := text_of(message, "ts")):
