@@ -362,13 +362,15 @@ class Run(Protocol):
         options: Mapping[str, OptionValue] | None = None,
         line: str = "",
         thread_title: str = "",
+        for_all: bool = False,
     ) -> str:
         """Begin a child run of an `inner` verb of this work; its id, made from this run's and `key`.
 
         It is as durable as this run, and begun once also when this one is replayed. It shows nothing before it opens a
         stage, and nobody waits for it. Children of one `line` go one after another; one without a line waits for no
         other run, unless its verb is ordered.
-        With a `thread_title` it begins a new conversation, in the place that `new_thread` gives.
+        With a `thread_title` it begins a new conversation, in the place that `new_thread` gives. `for_all`: it is
+        nobody's, and everybody sees it, also where only one person sees this run.
         """
         ...
 

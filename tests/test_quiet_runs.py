@@ -147,7 +147,8 @@ def begetting(bell: Bell, *, line: str = "") -> dict[str, Script]:
     async def parent(run: Run) -> AsyncGenerator[Event, None]:
         yield Text("hello")
         for key in ("a", "b"):
-            await run.begin(key, "later", text="child", options={"key": key}, line=line)
+            options = {"key": key}
+            await run.begin(key, "later", text="child", options=options, line=line, for_all=key == "b")
         yield Answered()
         await bell.go.wait()
 
@@ -167,7 +168,8 @@ def begetting(bell: Bell, *, line: str = "") -> dict[str, Script]:
 async def test_a_run_begins_others_which_nobody_waits_for(tmp_path: Path, recorder: Recorder) -> None:
     bell = Bell()
     async with running(tmp_path, recorder, **begetting(bell)) as app:
-        assert await (await app.perform(asked("one", "parent"))).wait() == "done"
+        private = replace(asked("one", "parent"), origin="for Ana alone")
+        assert await (await app.perform(private)).wait() == "done"
         await bell.until("begun a", "begun b")
         assert await (await app.perform(asked("two", "hello"))).wait() == "done"
         assert await app.stop(asked("x", "").place) == 0
@@ -175,6 +177,11 @@ async def test_a_run_begins_others_which_nobody_waits_for(tmp_path: Path, record
         await bell.until("begun a", "begun b", "done a", "done b")
         children = [row.id for row in await app.house.records.inbox.children("local", "one")]
         assert {await app.ended(child) for child in children} == {"done"}
+        begun = [await app.request_of("local", child) for child in children]
+        assert [(one.author.id, one.origin) for one in begun if one is not None] == [
+            (private.author.id, "for Ana alone"),
+            ("", f"nobody in {private.place.thread}"),
+        ]
     assert [recorder.events[child] for child in children] == [[], [Stage("late", "Later"), Text("after all")]]
     assert set(recorder.flushed) == {"one", "two", children[1]}, "a run that shows nothing leaves no message"
 

@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from bot import tracing
-from bot.events import Completion, OptionValue, Place, Request, Sorry
+from bot.events import Author, Completion, OptionValue, Place, Request, Sorry
 from storage.db import SCRUB_MS, SCRUBS
 from storage.faults import StorageFault, fault_of
 
@@ -257,17 +257,22 @@ def _checkpoint(engine: SqlEngine) -> None:
 Begin: TypeAlias = Callable[[Request, str], Coroutine[None, None, str]]
 NewThread: TypeAlias = Callable[[Request, str, str], tuple[Place, str]]
 """The place and the origin of a new conversation, from a run's request, a child's key and a title. Raises Sorry."""
+Origin: TypeAlias = Callable[[Place], str]
+"""The origin of a request to which no message belongs; "" where the platform has none."""
 
 
 class DurableRun:
     """`bot.events.Run` on the engine; made inside the engine's body, once per execution."""
 
-    def __init__(self, request: Request, begin: Begin, new_thread: NewThread) -> None:
+    def __init__(
+        self, request: Request, begin: Begin, new_thread: NewThread, origin: Origin = lambda place: ""
+    ) -> None:
         """`begin` starts a child of this run under a key, once, and returns the child's id."""
         self.id = request.id
         self.request = request
         self._begin = begin
         self._new_thread = new_thread
+        self._origin = origin
 
     async def step(self, name: str, call: Callable[[], Awaitable[T]], of: type[T]) -> T:
         adapter: TypeAdapter[T] = _adapter(cast("Hashable", of))
@@ -331,6 +336,7 @@ class DurableRun:
         options: Mapping[str, OptionValue] | None = None,
         line: str = "",
         thread_title: str = "",
+        for_all: bool = False,
     ) -> str:
         mine = self.request
         child = replace(
@@ -339,6 +345,8 @@ class DurableRun:
         if thread_title:
             place, origin = self._new_thread(mine, key, thread_title)
             child = replace(child, place=place, origin=origin)
+        elif for_all:
+            child = replace(child, author=Author("", ""), origin=self._origin(mine.place))
 
         async def begun() -> str:
             # In a fresh context: in this run's it would be one of its steps, and be cancelled with it.

@@ -210,7 +210,8 @@ class Execution:
                         await self._order.moved(line, live.seq)
                     await self._order.turn(line, live.seq)
                 await self._live.keep(request.id, "running")
-            row, run = verb(request.work, request.verb), DurableRun(request, self._begin, self._new_thread)
+            row = verb(request.work, request.verb)
+            run = DurableRun(request, self._begin, self._new_thread, self._origin)
             lacks = row.lacks(request.text) and not request.parent
             async with aclosing(offer_form(run) if lacks else self._works[request.work].run(run)) as events:
                 async for event in events:
@@ -250,6 +251,11 @@ class Execution:
             if aloud is not None:
                 aloud.end()
         return status
+
+    def _origin(self, place: Place) -> str:
+        """See engine.Origin."""
+        platform = self._platforms.get(place.platform)
+        return platform.origin(place) if platform is not None and platform.origin is not None else ""
 
     def _new_thread(self, request: Request, key: str, title: str) -> tuple[Place, str]:
         """See engine.NewThread."""

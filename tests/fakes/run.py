@@ -46,6 +46,7 @@ class MemoryRun:
         options: Mapping[str, OptionValue] | None = None,
         line: str = "",
         thread_title: str = "",
+        for_all: bool = False,
     ) -> str:
         parent = self.request
         child = replace(parent, id=f"{parent.id}/{key}", verb=verb, text=text, options=options or {})

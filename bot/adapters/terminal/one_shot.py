@@ -77,6 +77,7 @@ class Direct:
         options: Mapping[str, OptionValue] | None = None,
         line: str = "",
         thread_title: str = "",
+        for_all: bool = False,
     ) -> str:
         raise RuntimeError("nothing goes on after a command has ended")
 

@@ -483,7 +483,7 @@ def make(house: House, runs: Runs) -> Work:
         ),
         Safety(logs, runs, adults, checks=checks),
         HandingOut(logs, adults),
-        Party(logs, runs, house.records.schedules, settings),
+        Party(logs, house.records.schedules, settings),
         SessionZero(logs, playing, house.records.sessions, adults),
     )
 

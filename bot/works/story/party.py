@@ -6,17 +6,14 @@ state or export has it, and who reads along learns that there is one, and not wh
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextvars import Context
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.events import Author, Choice, Choices, Event, Request, Run, Sorry, Stage, Text
-from bot.runs.requests import child_id
 from bot.words import Words, words
 from bot.works.story import cast
 from bot.works.story.log import Story
@@ -34,7 +31,6 @@ from bot.works.story.order import (
 from storage.schedules import ScheduleRow
 
 if TYPE_CHECKING:
-    from bot.kind import Runs
     from bot.works.story.config import StoryConfig
     from storage.schedules import Schedules
     from storage.stories import Node
@@ -64,13 +60,11 @@ class Party:
     def __init__(
         self,
         logs: Logs,
-        runs: Runs,
         schedules: Schedules,
         settings: StoryConfig,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._logs = logs
-        self._runs = runs
         self._schedules = schedules
         self._settings = settings
         self._now = now
@@ -95,8 +89,8 @@ class Party:
         told = await run.step("told", doing, Told)
         yield Stage(request.verb, "")
         yield Text(told.text or say(told.key, **(told.values or {})))
-        if told.to:
-            await run.step("whispered", lambda: self._tell(request, told.to), bool)
+        if told.to:  # that there is a whisper, where all can see it, by a run that has none of its words
+            await run.begin("whispered", "whispered", options={"name": told.to}, for_all=True)
         if request.verb in ("join", "leave", DEADLINE):
             await self.wait(run)
 
@@ -215,17 +209,6 @@ class Party:
         body = {"to": to, "name": request.author.name, "text": text.strip()}
         await self._logs.append(played, node(request.id, "whisper", "whisper", body, author=me))
         return Told("story.whispered", {"name": name}, to=name)
-
-    async def _tell(self, request: Request, name: str) -> bool:
-        """That there is a whisper, where all can see it: by a run of its own, which has none of its words."""
-        child = Request(
-            child_id(request, "whispered"), request.place, Author("", ""), "story", "whispered",
-            {"name": name}, locale=request.locale, parent=request.id,
-            origin=self._runs.origin(request.place) or "", adults=request.adults,
-        )  # fmt: skip
-        # Outside of this run's context: there it would be a step of it, and be ended with it.
-        await asyncio.create_task(self._runs.perform(child), context=Context())
-        return True
 
     async def whispered(self, run: Run) -> AsyncGenerator[Event, None]:
         say = words(run.request.locale)
