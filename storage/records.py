@@ -12,6 +12,7 @@ from storage.marks import Marks
 from storage.offers import Offers
 from storage.outbox import Outbox
 from storage.owned import OwnedSessions
+from storage.readings import Readings
 from storage.schedules import Schedules
 from storage.sessions import Sessions
 from storage.threads import Threads
@@ -30,6 +31,7 @@ class Records:
     offers: Offers
     outbox: Outbox
     owned: OwnedSessions
+    readings: Readings
     schedules: Schedules
     sessions: Sessions
     threads: Threads
@@ -46,6 +48,7 @@ class Records:
             Offers(database),
             Outbox(database),
             OwnedSessions(database),
+            Readings(database),
             Schedules(database),
             Sessions(database),
             Threads(database),

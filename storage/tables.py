@@ -51,6 +51,7 @@ from storage.tables_story import (
     story_places,
     story_vectors,
 )
+from storage.tables_voice import voice_channels, voice_readings
 
 __all__ = [
     "chunks",
@@ -99,6 +100,8 @@ __all__ = [
     "story_vectors",
     "texts",
     "threads",
+    "voice_channels",
+    "voice_readings",
     "votes",
 ]
 

@@ -6,12 +6,19 @@ Pure. Tables and blocks of code are held until they end, since a voice only says
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from bot.speech.sentences import Sentences
 from bot.speech.spoken.reading import read_aloud
 
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+
+
+class Sentence(NamedTuple):
+    """The words of a sentence as they are said, and as they are written."""
+
+    words: str
+    written: str
 
 
 class Narration:
@@ -26,8 +33,8 @@ class Narration:
         self._fence = ""
         self._within_line = False
 
-    def feed(self, text: str) -> list[str]:
-        said: list[str] = []
+    def feed(self, text: str) -> list[Sentence]:
+        said: list[Sentence] = []
         for piece in text.splitlines(keepends=True):
             self._line += piece
             if self._within_line or not (self._fence or self._held_back()):
@@ -36,7 +43,7 @@ class Narration:
                 said += self._whole_line()
         return said
 
-    def end(self) -> list[str]:
+    def end(self) -> list[Sentence]:
         """What is left, the last sentence included, if there is one."""
         said = self._whole_line() if self._line else []
         said += self._release()
@@ -47,14 +54,14 @@ class Narration:
         begun = self._line.lstrip(" ")
         return not begun or begun[0] in "|`~"
 
-    def _prose(self) -> list[str]:
+    def _prose(self) -> list[Sentence]:
         said = self._release() if self._held else []
         said += self._read(self._sentences.feed(self._line))
         self._within_line = not self._line.endswith("\n")
         self._line = ""
         return said
 
-    def _whole_line(self) -> list[str]:
+    def _whole_line(self) -> list[Sentence]:
         """Of a line that was held back."""
         fence = _FENCE.match(self._line)
         if self._fence:
@@ -77,15 +84,17 @@ class Narration:
         self._line = ""
         return []
 
-    def _release(self) -> list[str]:
+    def _release(self) -> list[Sentence]:
         held, self._held, self._fence = "".join(self._held), [], ""
         return self._read([held]) if held else []
 
-    def _read(self, sentences: list[str]) -> list[str]:
-        return [said for one in sentences if (said := read_aloud(one, self._language))]
+    def _read(self, sentences: list[str]) -> list[Sentence]:
+        return [
+            Sentence(said, written) for written in sentences if (said := read_aloud(written, self._language))
+        ]
 
 
 def narrated(text: str, language: str) -> list[str]:
     """The sentences of a whole text, as they are said."""
     narration = Narration(language)
-    return narration.feed(text) + narration.end()
+    return [sentence.words for sentence in narration.feed(text) + narration.end()]

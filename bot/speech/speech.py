@@ -9,9 +9,10 @@ import asyncio
 import logging
 import re
 import unicodedata
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from bot.speech import sound
@@ -20,7 +21,7 @@ from bot.speech.engines.base import Engine, Unspoken
 from bot.speech.engines.embedded import Hibari, Piper
 from bot.speech.engines.espeak import Espeak
 from bot.speech.engines.service import Service
-from bot.speech.narration import Narration
+from bot.speech.narration import Narration, Sentence
 from bot.speech.voices import Manner, Voice
 
 if TYPE_CHECKING:
@@ -48,12 +49,13 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class Heard:
     """One sentence: its words as they are said, and one channel of 16 bits at 48 kHz; b"" where no voice could say it,
-    for the reason that `fault` is."""
+    for the reason that `fault` is. `written` are its words in the text."""
 
     words: str
     pcm: bytes
     voice: Voice | None = None
     fault: Unspoken | None = None
+    written: str = ""
 
     @property
     def seconds(self) -> float:
@@ -62,6 +64,15 @@ class Heard:
     def frames(self) -> Iterator[bytes]:
         """48 kHz, 16 bits, two channels, 20 ms each, with the pause behind the sentence."""
         yield from sound.frames(self.pcm + sound.silence(sound.PAUSE_MS) if self.pcm else b"")
+
+    @property
+    def digest(self) -> str:
+        return digest(self.words)
+
+
+def digest(words: str) -> str:
+    """Eight hexadecimal digits by which a sentence is known again."""
+    return blake2b(words.encode(), digest_size=4).hexdigest()
 
 
 class Speech:
@@ -107,14 +118,19 @@ class Speech:
         return list(self._engines) if self._given else ["hibari", "espeak", "piper", *services]
 
     async def say(
-        self, text: str | AsyncIterable[str], manner: Manner, paid: Paid | None = None
+        self,
+        text: str | AsyncIterable[str],
+        manner: Manner,
+        paid: Paid | None = None,
+        heard_before: Sequence[str] = (),
     ) -> AsyncGenerator[Heard, None]:
         """The sentences of a text (Markdown), whole or as it is written; those that nobody can say with their fault.
 
-        Drive it with aclosing: what is made ahead ends with it.
+        `heard_before` are digests: the text's first sentences are left out as long as they are those. Drive it with
+        aclosing: what is made ahead ends with it.
         """
         made: asyncio.Queue[Heard | None] = asyncio.Queue(AHEAD)
-        making = asyncio.create_task(self._make(text, manner, paid, made))
+        making = asyncio.create_task(self._make(text, _Saying(self, manner, paid, heard_before), made))
         try:
             while (heard := await made.get()) is not None:
                 yield heard
@@ -127,12 +143,10 @@ class Speech:
     async def _make(
         self,
         text: str | AsyncIterable[str],
-        manner: Manner,
-        paid: Paid | None,
+        saying: _Saying,
         made: asyncio.Queue[Heard | None],
     ) -> None:
         try:
-            saying = _Saying(self, manner, paid)
             async with aclosing(_pieces(text)) as pieces:
                 async for piece in pieces:
                     for sentence in await saying.feed(piece):
@@ -182,32 +196,45 @@ class Speech:
 class _Saying:
     """One text on its way: its language, told by its beginning, and the voices that have not failed at it."""
 
-    def __init__(self, speech: Speech, manner: Manner, paid: Paid | None) -> None:
+    def __init__(
+        self, speech: Speech, manner: Manner, paid: Paid | None, heard_before: Sequence[str]
+    ) -> None:
         self._speech = speech
         self._manner = manner
         self._paid = paid
+        self._heard_before = list(reversed(heard_before))
         self._begun = ""
         self._narration: Narration | None = None
         self._language = manner.language[:2].lower()
         self._failed: set[Voice] = set()
 
-    async def feed(self, piece: str) -> list[str]:
+    async def feed(self, piece: str) -> list[Sentence]:
         if self._narration is not None:
-            return self._narration.feed(piece)
+            return self._unheard(self._narration.feed(piece))
         self._begun += piece
         if sum(map(str.isalpha, self._begun)) < TELLING and not _SENTENCE.search(self._begun):
             return []
         self._language = await asyncio.to_thread(_language_of, self._begun, self._language)
         self._narration = Narration(self._language)
-        return self._narration.feed(self._begun)
+        return self._unheard(self._narration.feed(self._begun))
 
-    def end(self) -> list[str]:
+    def end(self) -> list[Sentence]:
+        begun: list[Sentence] = []
         if self._narration is None:
             self._narration = Narration(self._language)
-            return self._narration.feed(self._begun) + self._narration.end()
-        return self._narration.end()
+            begun = self._narration.feed(self._begun)
+        return self._unheard(begun + self._narration.end())
 
-    async def heard(self, words: str) -> Heard:
+    def _unheard(self, sentences: list[Sentence]) -> list[Sentence]:
+        before = self._heard_before
+        for n, sentence in enumerate(sentences):
+            if not before or before.pop() != digest(sentence.words):
+                before.clear()
+                return sentences[n:]
+        return []
+
+    async def heard(self, sentence: Sentence) -> Heard:
+        words = sentence.words
         language = await asyncio.to_thread(_language_of, words, self._language, foreign_only=True)
         faults: list[Unspoken] = []
         for voice in self._manner.voices:
@@ -224,8 +251,9 @@ class _Saying:
                     self._speech.note(fault)
                     faults.append(fault)
             else:
-                return Heard(words, made, voice)
-        return Heard(words, b"", None, faults[0] if faults else Unspoken("language", detail=language))
+                return Heard(words, made, voice, written=sentence.written)
+        why = faults[0] if faults else Unspoken("language", detail=language)
+        return Heard(words, b"", None, why, sentence.written)
 
 
 async def _pieces(text: str | AsyncIterable[str]) -> AsyncGenerator[str, None]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.speech.narration import Narration, narrated
+from bot.speech.narration import Narration, Sentence, narrated
 from bot.speech.spoken import numbers
 from bot.speech.spoken.english import ENGLISH
 from bot.speech.spoken.portuguese import PORTUGUESE
@@ -248,22 +248,22 @@ def test_a_text_is_heard_sentence_by_sentence() -> None:
 
 def test_a_sentence_is_heard_while_the_next_one_is_written() -> None:
     narration = Narration("en")
-    assert narration.feed("The door opens. ") == []
-    assert narration.feed("A wolf") == ["The door opens."]
-    assert narration.feed("!\n| a |\n|---|\n") == ["A wolf!"]
+    assert narration.feed("The *door* opens. ") == []
+    assert narration.feed("A wolf") == [Sentence("The door opens.", "The *door* opens.")]
+    assert narration.feed("!\n| a |\n|---|\n") == [Sentence("A wolf!", "A wolf!")]
     assert narration.feed("| 1 |\n") == []
-    assert narration.feed("So it is") == ["A table of one row."]
-    assert narration.end() == ["So it is."]
+    assert narration.feed("So it is") == [Sentence("A table of one row.", "| a |\n|---|\n| 1 |\n")]
+    assert narration.end() == [Sentence("So it is.", "So it is")]
 
 
 @given(st.lists(st.integers(1, 9), max_size=60))
 def test_how_a_text_was_cut_on_its_way_changes_nothing(lengths: list[int]) -> None:
-    narration, said, at = Narration("en"), list[str](), 0
+    narration, said, at = Narration("en"), list[Sentence](), 0
     for length in lengths:
         said += narration.feed(STORY[at : at + length])
         at += length
     said += narration.feed(STORY[at:]) if at < len(STORY) else []
-    assert said + narration.end() == HEARD
+    assert [sentence.words for sentence in said + narration.end()] == HEARD
 
 
 @given(st.text(max_size=300))

@@ -1,0 +1,128 @@
+"""The sentences that are heard next, as frames of 20 ms: what a player's thread takes them from.
+
+Knows neither who plays them nor what they are of.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, Generic, Literal, TypeVar
+
+from bot.speech.sound import FRAME_BYTES, FRAME_MS
+from bot.speech.speech import Heard
+
+SILENCE: Final = bytes(FRAME_BYTES)
+AHEAD: Final = 2
+"""Sentences that wait behind the one that is heard."""
+LULL_S: Final = 5.0
+"""So long silence is played while a sentence is awaited; then the playing ends, until it is there."""
+SAID_S: Final = 1.0
+"""A sentence counts as heard so long before its end: killed after that, it is not said a second time."""
+
+Of = TypeVar("Of")
+Progress = Literal["begins", "said", "ends"]
+
+
+@dataclass(eq=False, slots=True)
+class Sentence(Generic[Of]):
+    """`of` is whatever it belongs to."""
+
+    of: Of
+    heard: Heard
+    said: bool = False
+
+
+class Frames(Generic[Of]):
+    """`read` is the thread's, and never waits; all else is the event loop's.
+
+    `progress` is called in the thread: as a sentence begins, when it counts as heard, and behind its pause.
+    """
+
+    def __init__(self, progress: Callable[[Progress, Sentence[Of]], None]) -> None:
+        self._progress = progress
+        self._lock = threading.Lock()
+        self._next: deque[Sentence[Of]] = deque()
+        self._now: Sentence[Of] | None = None
+        self._frames: Iterator[bytes] = iter(())
+        self._left = 0
+        """Frames of the present sentence until it counts as heard."""
+        self._lull = 0
+        self.awaited = False
+        """Whether another sentence is being made."""
+        self.over = True
+        """Whether the playing has ended by itself."""
+
+    def put(self, sentence: Sentence[Of]) -> None:
+        with self._lock:
+            self._next.append(sentence)
+
+    @property
+    def full(self) -> bool:
+        return len(self._next) >= AHEAD
+
+    @property
+    def empty(self) -> bool:
+        return self._now is None and not self._next
+
+    @property
+    def first(self) -> Sentence[Of] | None:
+        """The one that is heard, or will be next."""
+        with self._lock:
+            return self._now or (self._next[0] if self._next else None)
+
+    def drop(self, of: Of | None = None) -> None:
+        """Say nothing more, or nothing more of that."""
+        with self._lock:
+            if of is None or (self._now is not None and self._now.of is of):
+                self._now, self._frames = None, iter(())
+            kept = [] if of is None else [sentence for sentence in self._next if sentence.of is not of]
+            self._next = deque(kept)
+
+    def rewind(self) -> None:
+        """Say the present sentence again from its beginning, unless it counts as heard."""
+        with self._lock:
+            self._lull = 0
+            if (now := self._now) is None:
+                return
+            self._now, self._frames = None, iter(())
+            if now.said:
+                self._progress("ends", now)
+            else:
+                self._next.appendleft(now)
+
+    def read(self) -> bytes:
+        """The next frame; b"" ends the playing."""
+        with self._lock:
+            while (frame := next(self._frames, None)) is None:
+                if self._now is not None:
+                    self._end(self._now)
+                if not self._next:
+                    break
+                self._begin(self._next.popleft())
+            if frame is None:
+                self._lull += 1
+                self.over = not self.awaited or self._lull * FRAME_MS > LULL_S * 1000
+                return b"" if self.over else SILENCE
+            self._lull, self.over = 0, False
+            self._left -= 1
+            if self._left <= 0 and self._now is not None:
+                self._say(self._now)
+            return frame
+
+    def _begin(self, sentence: Sentence[Of]) -> None:
+        self._now, self._frames = sentence, sentence.heard.frames()
+        self._left = max(0, round((sentence.heard.seconds - SAID_S) * 1000 / FRAME_MS))
+        self._progress("begins", sentence)
+
+    def _say(self, sentence: Sentence[Of]) -> None:
+        if not sentence.said:
+            sentence.said = True
+            self._progress("said", sentence)
+
+    def _end(self, sentence: Sentence[Of]) -> None:
+        self._now = None
+        self._say(sentence)
+        self._progress("ends", sentence)

@@ -1,0 +1,443 @@
+"""What is read aloud in one voice channel: stages wait for their turn, and how far each was heard is kept.
+
+The next sentences are made while one is heard. Knows no platform: its player takes frames, and says why it cannot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Coroutine
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from bot.events import Request, Sorry, Speak
+from bot.speech.clips import why
+from bot.speech.engines.base import Unspoken
+from bot.speech.frames import Frames, Progress, Sentence
+from bot.speech.manner import manner_of
+from bot.words import words
+from storage.faults import StorageFault
+
+if TYPE_CHECKING:
+    from bot.config import Config
+    from bot.settings import Settings
+    from bot.speech.speech import Heard, Paid, Speech
+    from storage.readings import ReadingRow, Readings
+
+WAITING: Final = 200
+"""Stages that may wait in one queue; more are not read aloud."""
+RETRY_S: Final = 0.25
+"""Between two looks whether a player that cannot be heard now can be heard again."""
+STUCK_S: Final = 15.0
+"""How long it may not be heard before that is told."""
+
+HEARD: Final = "*"
+"""In place of digests: all of it was heard, or left out."""
+
+_log = logging.getLogger(__name__)
+
+
+class Player(Protocol):
+    """Takes a frame every 20 ms, in a thread of its own."""
+
+    def lacks(self) -> str:
+        """What is in the way of being heard, the name of a sentence of the catalogue; "" for nothing."""
+        ...
+
+    def play(self, read: Callable[[], bytes], ended: Callable[[], None]) -> None:
+        """Play until `read` gives b"", or until `stop`; then call `ended`, from any thread."""
+        ...
+
+    def stop(self) -> None: ...
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+
+class Captions(Protocol):
+    """Marks the sentence that is heard where its text stands."""
+
+    def begins(self, reading: Reading, sentence: Heard) -> None: ...
+
+    async def ends(self, reading: Reading) -> None:
+        """Leave nothing marked."""
+        ...
+
+
+@dataclass(eq=False, slots=True)
+class Reading:
+    """A stage on its way. `heard` are the digests of its sentences so far."""
+
+    request: Request
+    row: ReadingRow
+    written: Written | None
+    heard: list[str] = field(default_factory=list)
+    made: bool = False
+    left: int = 0
+    """Its sentences that are made, and not heard yet."""
+
+    @property
+    def key(self) -> str:
+        return self.row.key
+
+
+class Written:
+    """A text that comes in pieces, and is kept until somebody reads it."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._ended = False
+        self._changed = asyncio.Event()
+
+    async def take(self, pieces: AsyncIterable[str]) -> None:
+        try:
+            async for piece in pieces:
+                self.text += piece
+                self._changed.set()
+        finally:
+            self._ended = True
+            self._changed.set()
+
+    async def pieces(self) -> AsyncGenerator[str, None]:
+        at = 0
+        while True:
+            self._changed.clear()
+            if at < len(self.text):
+                piece, at = self.text[at:], len(self.text)
+                yield piece
+            elif self._ended:
+                return
+            else:
+                await self._changed.wait()
+
+
+Tell = Callable[[Request, str, str], Awaitable[None]]
+"""Tells a sentence where a request's answer stands; the last is the key of the stage that it is about."""
+
+
+class Queue:
+    """Of one voice channel."""
+
+    def __init__(
+        self,
+        readings: Readings,
+        speech: Speech,
+        settings: Settings,
+        config: Config,
+        player: Player,
+        *,
+        paid: Callable[[Request], Paid],
+        tell: Tell,
+        captions: Captions | None = None,
+        stuck_s: float = STUCK_S,
+    ) -> None:
+        self._readings = readings
+        self._speech = speech
+        self._settings = settings
+        self._config = config
+        self._player = player
+        self._paid = paid
+        self._tell = tell
+        self._captions = captions
+        self._stuck_s = stuck_s
+        self._loop = asyncio.get_running_loop()
+        self._open: list[Reading] = []
+        """The stages that are not heard to their end, in order."""
+        self._unmade: deque[Reading] = deque()
+        """Those of them that are not made to their end; the first is being made."""
+        self._frames: Frames[Reading] = Frames(
+            lambda what, sentence: self._call(self._progressed, what, sentence)
+        )
+        self._serving: asyncio.Task[None] | None = None
+        self._making: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._keeping = asyncio.Lock()
+        self._room = asyncio.Event()
+        self._retry: asyncio.TimerHandle | None = None
+        self._playing = False
+        self._stuck_since: float | None = None
+        self._told_stuck = self._told_full = False
+        self._told_fault = ""
+        self.paused = False
+        self.last_fault = ""
+        """Of the player, the name of a sentence, for the doctor."""
+
+    @property
+    def waiting(self) -> int:
+        """Stages that are not heard to their end."""
+        return len(self._open)
+
+    @property
+    def present(self) -> Reading | None:
+        """What is heard, or will be next."""
+        return self._open[0] if self._open else None
+
+    async def add(
+        self, request: Request, key: str, speaker: str, language: str, text: str | AsyncIterable[str]
+    ) -> None:
+        """Put a stage at the end: whole, or as it is written. What was heard of it before a restart is left out.
+
+        Raises StorageFault. Where too many wait, that is told, and it is not read.
+        """
+        if len(self._open) >= WAITING:
+            if not self._told_full:
+                self._told_full = True
+                await self._tell(request, words(request.locale)("speech.queue_full", n=WAITING), key)
+            return
+        self._told_full = False
+        row = await self._readings.add(
+            request.place.space,
+            request.place.platform,
+            request.id,
+            key,
+            text=text if isinstance(text, str) else None,
+            speaker=speaker,
+            language=language,
+        )
+        if row.heard == HEARD or any(reading.row.seq == row.seq for reading in self._open):
+            return
+        if isinstance(text, str):
+            self.take(request, row)
+            return
+        written = Written()
+        self._do(self._collect(row.seq, written, text))
+        self.take(request, row, written)
+
+    def take(self, request: Request, row: ReadingRow, written: Written | None = None) -> None:
+        """Put a stage that is kept at the end."""
+        reading = Reading(request, row, written, row.heard.split())
+        self._open.append(reading)
+        self._unmade.append(reading)
+        self._frames.awaited = True
+        if self._serving is None:
+            self._serving = asyncio.create_task(self._serve())
+
+    async def stop(self) -> int:
+        """Say no more of what waits; how many stages that were."""
+        stopped = list(self._open)
+        self._unmade.clear()
+        self._frames.drop()
+        self._frames.awaited = False
+        self.paused = False
+        self._player.stop()
+        if self._making is not None:
+            self._making.cancel()
+        await self._leave_out(stopped)
+        return len(stopped)
+
+    async def skip(self) -> bool:
+        """Go on with the next stage; whether there was anything to skip."""
+        reading = self.present
+        if reading is not None:
+            await self._drop(reading)
+        return reading is not None
+
+    async def hush(self, run: str, key: str = "") -> None:
+        """Say nothing more of a run's stage, or (without a key) of the whole run."""
+        for reading in list(self._open):
+            if reading.request.id == run and key in ("", reading.key):
+                await self._drop(reading)
+
+    def pause(self) -> bool:
+        """Whether it was going on."""
+        if self.paused or not self._open:
+            return False
+        self.paused = True
+        if self._playing:
+            self._player.pause()
+        return True
+
+    def resume(self) -> bool:
+        """Whether it was paused."""
+        if not self.paused:
+            return False
+        self.paused = False
+        if self._playing:
+            self._player.resume()
+        else:
+            self._play()
+        return True
+
+    async def settled(self) -> None:
+        """Wait until nothing waits."""
+        while self._open or self._tasks:
+            self._room.clear()
+            waiting = [*self._tasks, asyncio.create_task(self._room.wait())]
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            waiting[-1].cancel()
+
+    async def close(self) -> None:
+        """Say no more; what waits is said after the next start."""
+        if self._retry is not None:
+            self._retry.cancel()
+        self._frames.awaited = False
+        self._frames.drop()
+        self._player.stop()
+        ending = [*self._tasks, *filter(None, (self._making, self._serving))]
+        for task in ending:
+            task.cancel()
+        if ending:
+            await asyncio.wait(ending)
+
+    async def _collect(self, seq: int, written: Written, pieces: AsyncIterable[str]) -> None:
+        await written.take(pieces)
+        await self._readings.written(seq, written.text)
+
+    async def _serve(self) -> None:
+        while self._unmade:
+            reading = self._unmade[0]
+            making = self._making = asyncio.create_task(self._make(reading))
+            await asyncio.wait([making])
+            self._making = None
+            if not making.cancelled() and (fault := making.exception()) is not None:
+                _log.error("a stage was not read aloud", exc_info=fault)
+            if self._unmade and self._unmade[0] is reading:
+                self._unmade.popleft()
+            reading.made = True
+            self._see(reading)
+        self._frames.awaited = False
+        self._serving = None
+
+    async def _make(self, reading: Reading) -> None:
+        """Make its sentences, no more ahead than the frames take."""
+        request, say = reading.request, words(reading.request.locale)
+        row = await self._readings.get(reading.row.seq)
+        if row is None:  # taken back
+            return
+        text = row.text if reading.written is None else reading.written.pieces()
+        aloud = Speak("", row.key, row.speaker, row.language)
+        manner = await manner_of(self._settings, self._config.speech, request, request.work, aloud)
+        faults, any_heard = list[Unspoken](), bool(reading.heard)
+        try:
+            spoken = self._speech.say(text, manner, self._paid(request), tuple(reading.heard))
+            async with aclosing(spoken) as sentences:
+                async for heard in sentences:
+                    if heard.fault is not None:
+                        faults.append(heard.fault)
+                    any_heard = any_heard or heard.fault is None
+                    while self._frames.full:
+                        self._room.clear()
+                        await self._room.wait()
+                    reading.left += 1
+                    self._frames.put(Sentence(reading, heard))
+                    self._play()
+        except Sorry as sorry:  # a cap on what may be spent
+            reason = say(sorry.key, **sorry.values)
+        else:
+            reason = why(faults[0], say) if faults else ""
+        if reason and reason != self._told_fault:
+            # Of a voice that stays away one sentence is told, not one of each stage.
+            key = "speech.partly" if any_heard and faults else "speech.unheard"
+            await self._tell(request, say(key, n=len(faults), why=reason), reading.key)
+        self._told_fault = reason
+
+    def _play(self) -> None:
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        if self._playing or self.paused or self._frames.empty:
+            return
+        if lacking := self._player.lacks():
+            self._lacking(lacking)
+            self._retry = self._loop.call_later(RETRY_S, self._play)
+            return
+        self._stuck_since, self._told_stuck = None, False
+        self._frames.rewind()
+        self._frames.over = False
+        self._playing = True
+        try:
+            self._player.play(self._frames.read, lambda: self._call(self._ended))
+        except Exception as fault:  # the library's, of a connection that was just lost
+            _log.warning("the playing did not begin: %r", fault)
+            self._playing = False
+            self._retry = self._loop.call_later(RETRY_S, self._play)
+
+    def _ended(self) -> None:
+        self._playing = False
+        if self._retry is None:
+            self._retry = self._loop.call_later(0.0 if self._frames.over else RETRY_S, self._play)
+
+    def _lacking(self, lacking: str) -> None:
+        """Tell, once, what keeps it from being heard."""
+        self.last_fault = lacking
+        now = self._loop.time()
+        if self._stuck_since is None:
+            self._stuck_since = now
+        reading = self.present
+        if not self._told_stuck and now - self._stuck_since >= self._stuck_s and reading is not None:
+            self._told_stuck = True
+            sentence = words(reading.request.locale)(lacking)
+            self._do(self._tell_of(reading, sentence))
+
+    async def _tell_of(self, reading: Reading, sentence: str) -> None:
+        await self._tell(reading.request, sentence, reading.key)
+
+    def _progressed(self, what: Progress, sentence: Sentence[Reading]) -> None:
+        reading = sentence.of
+        match what:
+            case "begins":
+                if self._captions is not None and sentence.heard.pcm:
+                    self._captions.begins(reading, sentence.heard)
+            case "said":
+                reading.heard.append(sentence.heard.digest)
+                self._do(self._keep(reading))
+            case "ends":
+                reading.left -= 1
+                self._room.set()
+                self._see(reading)
+
+    async def _keep(self, reading: Reading) -> None:
+        async with self._keeping:
+            await self._readings.heard(reading.row.seq, " ".join(reading.heard))
+
+    def _see(self, reading: Reading) -> None:
+        """Whether it is heard to its end."""
+        if reading.made and reading.left <= 0 and reading in self._open:
+            self._open.remove(reading)
+            self._room.set()
+            self._do(self._close_rows([reading]))
+
+    async def _drop(self, reading: Reading) -> None:
+        self._frames.drop(reading)
+        self._room.set()
+        if self._unmade and self._unmade[0] is reading and self._making is not None:
+            self._making.cancel()
+        elif reading in self._unmade:
+            self._unmade.remove(reading)
+        await self._leave_out([reading])
+
+    async def _leave_out(self, dropped: list[Reading]) -> None:
+        for reading in dropped:
+            if reading in self._open:
+                self._open.remove(reading)
+        await self._close_rows(dropped)
+
+    async def _close_rows(self, readings: list[Reading]) -> None:
+        for reading in readings:
+            if self._captions is not None:
+                await self._captions.ends(reading)
+            async with self._keeping:
+                if reading.written is None:
+                    await self._readings.remove(reading.row.seq)
+                else:  # after a crash its run may bring it again
+                    await self._readings.over(reading.row.seq, HEARD)
+
+    def _call(self, callback: Callable[..., None], *arguments: object) -> None:
+        """From the player's thread; the loop may be closed by then."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(callback, *arguments)
+
+    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            level = logging.WARNING if isinstance(fault, StorageFault) else logging.ERROR
+            _log.log(level, "what is read aloud was not kept up with", exc_info=fault)

@@ -1,0 +1,149 @@
+"""What is to be read aloud in voice channels, how far that is, and in which channels the bot is.
+
+Knows no sound: digests of sentences and names of messages are the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from storage.db import Database
+from storage.inbox import UNFINISHED
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingRow:
+    """One stage of a run. `text` is "" until it is `whole`. `heard` are digests of its sentences so far, parted by
+    blanks; `marked` names the message in which one of them is marked."""
+
+    seq: int
+    space: str
+    platform: str
+    run_id: str
+    key: str
+    text: str
+    whole: bool
+    speaker: str
+    language: str
+    heard: str
+    marked: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelRow:
+    space: str
+    platform: str
+    channel: str
+
+
+class Readings:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def add(
+        self,
+        space: str,
+        platform: str,
+        run: str,
+        key: str,
+        *,
+        text: str | None,
+        speaker: str = "",
+        language: str = "",
+    ) -> ReadingRow:
+        """The stage's row, as it is where it is there already. `text` is None for one that is still being written."""
+        from storage.tables import voice_readings as t
+
+        new = self._db.insert(t).values(
+            space=space,
+            platform=platform,
+            run_id=run,
+            key=key,
+            text=text or "",
+            whole=text is not None,
+            speaker=speaker,
+            language=language,
+            heard="",
+            marked="",
+            created_at=datetime.now(UTC),
+        )
+        this_stage = (t.c.space == space, t.c.run_id == run, t.c.key == key)
+        async with self._db.write() as connection:
+            await connection.execute(new.on_conflict_do_nothing(index_elements=["space", "run_id", "key"]))
+            return ReadingRow(**(await connection.execute(t.select().where(*this_stage))).one()._mapping)
+
+    async def get(self, seq: int) -> ReadingRow | None:
+        """None where it was heard, or taken back."""
+        from storage.tables import voice_readings as t
+
+        return await self._db.row(t.select().where(t.c.seq == seq), ReadingRow)
+
+    async def waiting(self, space: str, platform: str) -> Sequence[ReadingRow]:
+        """All of a space, the first one first."""
+        from storage.tables import voice_readings as t
+
+        here = t.select().where(t.c.space == space, t.c.platform == platform)
+        return await self._db.rows(here.order_by(t.c.seq), ReadingRow)
+
+    async def written(self, seq: int, text: str) -> None:
+        """Its text is whole."""
+        await self._set(seq, text=text, whole=True)
+
+    async def heard(self, seq: int, digests: str) -> None:
+        await self._set(seq, heard=digests)
+
+    async def mark(self, seq: int, message: str) -> None:
+        await self._set(seq, marked=message)
+
+    async def remove(self, seq: int) -> None:
+        from storage.tables import voice_readings as t
+
+        await self._db.run(t.delete().where(t.c.seq == seq))
+
+    async def over(self, seq: int, heard: str) -> None:
+        """Keep nothing of it but that it was heard: until its run has ended, that may bring it again."""
+        await self._set(seq, text="", whole=True, heard=heard, marked="")
+
+    async def tidy(self, space: str, heard: str) -> None:
+        """Remove those that are over, and those that are not whole and never will be: of runs that have ended."""
+        from sqlalchemy import or_, select
+
+        from storage.tables import inbox
+        from storage.tables import voice_readings as t
+
+        ended = select(inbox.c.id).where(inbox.c.space == space, inbox.c.state.not_in(UNFINISHED))
+        over = or_(t.c.heard == heard, t.c.whole.is_(False))
+        await self._db.run(t.delete().where(t.c.space == space, over, t.c.run_id.in_(ended)))
+
+    async def channels(self, platform: str) -> Sequence[ChannelRow]:
+        """The voice channels that the bot was in last."""
+        from storage.tables import voice_channels as t
+
+        return await self._db.rows(t.select().where(t.c.platform == platform).order_by(t.c.space), ChannelRow)
+
+    async def joined(self, space: str, platform: str, channel: str) -> None:
+        """The bot is in this channel, and in no other one of the space."""
+        from storage.tables import voice_channels as t
+
+        new = self._db.insert(t).values(space=space, platform=platform, channel=channel)
+        await self._db.run(
+            new.on_conflict_do_update(index_elements=["space", "platform"], set_={"channel": channel})
+        )
+
+    async def left(self, space: str, platform: str) -> None:
+        from storage.tables import voice_channels as t
+
+        here: tuple[ColumnElement[bool], ...] = (t.c.space == space, t.c.platform == platform)
+        await self._db.run(t.delete().where(*here))
+
+    async def _set(self, seq: int, **values: Any) -> None:
+        from storage.tables import voice_readings as t
+
+        await self._db.run(t.update().where(t.c.seq == seq).values(**values))
