@@ -37,9 +37,9 @@ def main() -> None:
     modules = [path for folder in COUNTED for path in sorted((ROOT / folder).rglob("*.py"))]
     lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in modules)
     print(f"\n{' + '.join(COUNTED)}: {lines:,} lines in {len(modules)} files")
-    found = circles(imports())
-    print(f"circles of imports, type imports included: {len(found)}")
-    for circle in found:
+    import_circles = circles(imports())
+    print(f"circles of imports, type imports included: {len(import_circles)}")
+    for circle in import_circles:
         print("  " + ", ".join(sorted(circle)))
 
 
@@ -47,7 +47,7 @@ def listed(platform: str) -> None:
     """Print which functions one cited answer passes, by file."""
     passed = asyncio.run(answered(platform))
     for file in sorted({file for file, _ in passed}):
-        names = sorted(name for one, name in passed if one == file)
+        names = sorted(name for path, name in passed if path == file)
         print(f"{file} ({len(names)})", *names, sep="\n    ")
 
 
@@ -90,12 +90,12 @@ async def answered(platform: str) -> set[tuple[str, str]]:
 
 def traced(calls: Path, arguments: list[str]) -> None:
     """Run the bot; SIGUSR1 begins to note what is called, SIGUSR2 writes it to the file."""
-    seen: set[CodeType] = set()
+    codes: set[CodeType] = set()
     noting = False
 
     def note(frame: FrameType, event: str, _given: object) -> None:
         if noting and event == "call":
-            seen.add(frame.f_code)
+            codes.add(frame.f_code)
 
     def begin(_number: int, _frame: FrameType | None) -> None:
         nonlocal noting
@@ -105,7 +105,7 @@ def traced(calls: Path, arguments: list[str]) -> None:
         nonlocal noting
         noting = False
         half = calls.with_suffix(".half")
-        half.write_text(json.dumps(sorted(_named(seen))), encoding="utf-8")
+        half.write_text(json.dumps(sorted(_named(codes))), encoding="utf-8")
         half.rename(calls)
 
     signal.signal(signal.SIGUSR1, begin)
@@ -116,8 +116,8 @@ def traced(calls: Path, arguments: list[str]) -> None:
     runpy.run_module("bot", run_name="__main__", alter_sys=True)
 
 
-def _named(seen: set[CodeType]) -> Iterator[tuple[str, str]]:
-    for code in seen:
+def _named(codes: set[CodeType]) -> Iterator[tuple[str, str]]:
+    for code in codes:
         path = Path(code.co_filename)
         if (
             path.is_relative_to(ROOT)
@@ -130,18 +130,18 @@ def _named(seen: set[CodeType]) -> Iterator[tuple[str, str]]:
 def imports() -> dict[str, set[str]]:
     """Each module of ours with those of ours that it imports, anywhere in it."""
     files = {_module(path): path for folder in OURS for path in (ROOT / folder).rglob("*.py")}
-    found: dict[str, set[str]] = {}
+    graph: dict[str, set[str]] = {}
     for name, path in files.items():
-        found[name] = set()
+        graph[name] = set()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
-                found[name] |= {one.name for one in node.names}
+                graph[name] |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
-                inner = {f"{node.module}.{one.name}" for one in node.names}
-                found[name] |= (inner & set(files)) or {node.module}
-        found[name] &= set(files)
-        found[name].discard(name)
-    return found
+                inner = {f"{node.module}.{alias.name}" for alias in node.names}
+                graph[name] |= (inner & set(files)) or {node.module}
+        graph[name] &= set(files)
+        graph[name].discard(name)
+    return graph
 
 
 def circles(graph: dict[str, set[str]]) -> list[set[str]]:
@@ -149,29 +149,29 @@ def circles(graph: dict[str, set[str]]) -> list[set[str]]:
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
-    found: list[set[str]] = []
+    components: list[set[str]] = []
 
     def visit(name: str) -> None:
         index[name] = low[name] = len(index)
         stack.append(name)
-        for other in graph[name]:
-            if other not in index:
-                visit(other)
-                low[name] = min(low[name], low[other])
-            elif other in stack:
-                low[name] = min(low[name], index[other])
+        for imported in graph[name]:
+            if imported not in index:
+                visit(imported)
+                low[name] = min(low[name], low[imported])
+            elif imported in stack:
+                low[name] = min(low[name], index[imported])
         if low[name] == index[name]:
             at = stack.index(name)
             circle = set(stack[at:])
             del stack[at:]
             if len(circle) > 1:
-                found.append(circle)
+                components.append(circle)
 
     sys.setrecursionlimit(10_000)
     for name in graph:
         if name not in index:
             visit(name)
-    return found
+    return components
 
 
 def _module(path: Path) -> str:

@@ -177,7 +177,7 @@ def option_named(typed: str, options: Sequence[str]) -> int | None:
 
 
 def option_meant(typed: str, options: Sequence[str]) -> int | None:
-    """The index of the option that a person means: `option_named`, or the only one whose words the text has; else None."""
+    """The index of the option that a person means: `option_named`, or the only one the text contains; else None."""
     if (at := option_named(typed, options)) is not None:
         return at
     contained = [at for at, option in enumerate(options) if f" {normal(option)} " in f" {normal(typed)} "]

@@ -37,9 +37,9 @@ class Desk:
                 yield Stage("stop", "")
                 yield Text(say("desk.stopped", n=stopped) if stopped else say("desk.nothing_to_stop"))
             case "usage":
-                told = await run.step("usage", lambda: self._accounts.answer(request), str)
+                usage = await run.step("usage", lambda: self._accounts.answer(request), str)
                 yield Stage("usage", say("usage.title"))
-                yield Text(told)
+                yield Text(usage)
             case _:
                 await run.step(
                     "close",

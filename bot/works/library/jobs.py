@@ -65,19 +65,19 @@ class JobBoard:
     async def _find_job(self, request: Request) -> JobRunRow:
         space, author = request.place.space, request.author
         name = request.text.strip().strip("`#…").lower()
-        going = await self._jobs.runs(space, JOBS)
+        jobs = await self._jobs.runs(space, JOBS)
         if name:
-            matches = [running for running in going if len(name) >= LEAST_TYPED and running.id.endswith(name)]
+            matches = [running for running in jobs if len(name) >= LEAST_TYPED and running.id.endswith(name)]
             if not matches:
                 is_over = any(job.run.endswith(name) for job in await self._jobs.list(space))
                 is_over = is_over and len(name) >= LEAST_TYPED
                 raise Sorry("library.job_over" if is_over else "library.no_such_job", job=name)
         else:
-            permitted = [running for running in going if author.admin or running.author_id == author.id]
+            permitted = [running for running in jobs if author.admin or running.author_id == author.id]
             runs_begun = {job.run for job in await self._jobs.list(space)}
             # One that runs is meant rather than those that wait behind it.
             matches = (
-                [running for running in permitted if running.id in runs_begun] or permitted or list(going)
+                [running for running in permitted if running.id in runs_begun] or permitted or list(jobs)
             )
             if not matches:
                 raise Sorry("library.no_job_running")

@@ -109,7 +109,7 @@ class Watch:
         space: str,
         documents: Documents,
         perform: Callable[[Request], Awaitable[object]],
-        going: Callable[[str, str], bool],
+        is_running: Callable[[str, str], bool],
         refused: Callable[[str, str], Awaitable[Mapping[str, str] | None]],
         *,
         work: str = "library",
@@ -122,7 +122,7 @@ class Watch:
         self._space = space
         self._documents = documents
         self._perform = perform
-        self._going = going
+        self._going = is_running
         self._refused = refused
         self.work = work
         self._shelf = shelf
@@ -209,8 +209,12 @@ class Watch:
     def _before(self, folder: _Folder) -> set[str]:
         """What folders that come before this one have on the same shelf."""
         earlier = self._folders[: self._folders.index(folder)]
-        earlier_same = [other for other in earlier if self._shelf or other.path.name == folder.path.name]
-        return {name for other in earlier_same for name in other.last}
+        earlier_same = [
+            other_folder
+            for other_folder in earlier
+            if self._shelf or other_folder.path.name == folder.path.name
+        ]
+        return {name for folder_before in earlier_same for name in folder_before.last}
 
     async def _retry_failed(self, folder: _Folder) -> None:
         """Offer again the files that the last job left although nothing is wrong with them, after growing pauses."""

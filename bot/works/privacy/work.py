@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from storage.people import People, Rows
 
 FILE: Final = "sutradhar-my-data.json"
-TOLD: Final = ("sessions", "inbox", "exchanges", "councils", "scripts", "settings", "feedback")
-"""The tables whose rows a person knows of."""
+COUNTED: Final = ("sessions", "inbox", "exchanges", "councils", "scripts", "settings", "feedback")
+"""Tables whose rows are counted in messages: a person knows of these."""
 SECRET: Final = "origin"
-"""Of a request: where its answer goes, with what lets one write there."""
+"""The column of a request that holds where its answer goes, with a token that lets one write there."""
 WITH_FILES: Final = "terminal"
 """The platform that keeps what was typed at its prompt, and the files that were handed out, in files."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What will go: how many rows of each table, the person's runs, and those of others that may hold their words."""
+class DeletionPlan:
+    """What goes: the count of rows by table, the person's runs, and other people's runs that may hold their words."""
 
     counts: dict[str, int]
     runs: list[str]
@@ -43,7 +43,7 @@ class Found:
 
 
 class Privacy:
-    """Looks only at the asking person, in their own space."""
+    """The verbs "export" and "delete": only about the asking person, in their space."""
 
     def __init__(self, people: People, settings: Settings, runs: Runs) -> None:
         self._people = people
@@ -59,7 +59,7 @@ class Privacy:
     async def _export(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         # No step: it would be one more copy of all that there is.
-        kept = await self._people.rows_about(request.place.space, request.author.id, run.id)
+        rows_by_name = await self._people.rows_about(request.place.space, request.author.id, run.id)
         about = {
             "person": request.author.id,
             "name": request.author.name,
@@ -68,9 +68,9 @@ class Privacy:
             "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "note": say("privacy.note", days=KEEP_DAYS),
         }
-        data = await asyncio.to_thread(_file, about, kept)  # megabytes at the worst
+        data = await asyncio.to_thread(_file, about, rows_by_name)  # megabytes at the worst
         yield Stage("privacy", say("privacy.export"))
-        counts = {name: len(kept[name]) for name in TOLD}
+        counts = {name: len(rows_by_name[name]) for name in COUNTED}
         yield Text(f"{say('privacy.exported', file=FILE)}\n\n{_counted(counts, say)}")
         yield Attachment(FILE, "application/json", data)
 
@@ -79,20 +79,20 @@ class Privacy:
         space, person = request.place.space, request.author.id
 
         # Neither step keeps a word: they outlive what they delete.
-        async def found() -> Found:
-            return Found(
+        async def plan() -> DeletionPlan:
+            return DeletionPlan(
                 await self._people.count(space, person, run.id),
                 list(await self._people.runs(space, person, run.id)),
                 list(await self._people.shared_with(space, person, run.id)),
             )
 
-        mine = await run.step("found", found, Found)
+        about = await run.step("found", plan, DeletionPlan)
         yield Stage("privacy", say("privacy.delete"))
-        if not any(mine.counts.values()):
+        if not any(about.counts.values()):
             yield Text(say("privacy.nothing"))
             return
         if not request.options.get("yes"):
-            yield Text(f"{say('privacy.would')}\n\n{_counted(mine.counts, say)}\n\n{_stays(request, say)}")
+            yield Text(f"{say('privacy.would')}\n\n{_counted(about.counts, say)}\n\n{_stays(request, say)}")
             go, keep = say("privacy.go"), say("privacy.keep")
             yield Choices(say("privacy.sure"), (Choice(go, "/privacy delete --yes"), Choice(keep, "")))
             return
@@ -100,34 +100,39 @@ class Privacy:
 
         async def delete() -> bool:
             # What still runs is stopped first: it would write down more.
-            await self._runs.forget(space, *mine.runs)
+            await self._runs.forget(space, *about.runs)
             await self._people.delete(space, person, run.id, without_words)
             self._settings.changed(space)
-            await self._runs.forget_steps(space, *mine.beside)
+            await self._runs.forget_steps(space, *about.beside)
             return True
 
         await run.step("delete", delete, bool)
-        yield Text(f"{say('privacy.deleted')}\n\n{_counted(mine.counts, say)}\n\n{_stays(request, say)}")
+        yield Text(f"{say('privacy.deleted')}\n\n{_counted(about.counts, say)}\n\n{_stays(request, say)}")
 
 
 def without_words(payload: str) -> str:
-    """A request as it stays for its id alone: without its words, its person and its place."""
+    """The request without its words, its person and its place; its id stays, so that a second delivery does nothing."""
     try:
-        was = request_from_json(payload)
+        original = request_from_json(payload)
     except (KeyError, TypeError, ValueError):  # of an earlier release
-        was = Request("", Place("", "", "", ""), Author("", ""), "", "")
-    place = Place(was.place.platform, was.place.space, "", "")
-    return request_to_json(Request(was.id, place, Author("", ""), was.work, was.verb, locale=was.locale))
+        original = Request("", Place("", "", "", ""), Author("", ""), "", "")
+    place = Place(original.place.platform, original.place.space, "", "")
+    return request_to_json(
+        Request(original.id, place, Author("", ""), original.work, original.verb, locale=original.locale)
+    )
 
 
-def _file(about: dict[str, str], kept: Rows) -> bytes:
-    tree = {"about": about, **{name: [_row(one) for one in rows] for name, rows in kept.items() if rows}}
+def _file(about: dict[str, str], rows_by_name: Rows) -> bytes:
+    tree = {
+        "about": about,
+        **{name: [_row(row) for row in rows] for name, rows in rows_by_name.items() if rows},
+    }
     return json.dumps(tree, ensure_ascii=False, indent=2, default=_plain).encode(errors="replace")
 
 
 def _counted(counts: dict[str, int], say: Words) -> str:
-    told = [say(f"privacy.n_{name}", n=counts[name]) for name in TOLD if counts.get(name)]
-    return "\n".join(f"- {one}" for one in told)
+    lines = [say(f"privacy.n_{name}", n=counts[name]) for name in COUNTED if counts.get(name)]
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def _stays(request: Request, say: Words) -> str:
@@ -136,12 +141,12 @@ def _stays(request: Request, say: Words) -> str:
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
-    """A row for people to read: JSON inside of it as what it says, without secrets and without what is empty."""
-    told = {name: _read(value) for name, value in row.items() if name != "space" and value not in (None, "")}
-    for value in told.values():
+    """A row as people read it: JSON in its columns parsed, without secrets and without empty columns."""
+    cells = {name: _read(value) for name, value in row.items() if name != "space" and value not in (None, "")}
+    for value in cells.values():
         if isinstance(value, dict):
             value.pop(SECRET, None)
-    return told
+    return cells
 
 
 def _read(value: Any) -> Any:

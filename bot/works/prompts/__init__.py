@@ -51,13 +51,13 @@ def make(house: House, runs: Runs) -> Work:
 
 
 async def _prompt(house: House, typed: Typed) -> list[str]:
-    names = [one.text.name for one in await house.prompts.all(typed.space)]
+    names = [wording.text.name for wording in await house.prompts.all(typed.space)]
     return [name for name in names if name.startswith(typed.prefix.lower())]
 
 
 async def _overview(house: House, space: str, say: Words, name: Callable[[str], str]) -> AsyncIterator[str]:
-    own = [one.text.name for one in await house.prompts.all(space) if one.own is not None]
-    names = ", ".join(f"`{one}`" for one in own)
+    own = [wording.text.name for wording in await house.prompts.all(space) if wording.own is not None]
+    names = ", ".join(f"`{wording}`" for wording in own)
     yield say("slack_home.prompts_own", n=len(own), names=names) if own else say("slack_home.prompts")
 
 

@@ -47,10 +47,10 @@ class PromptsWork:
         async def table() -> str:
             zone = await self._zone(run.request)
             lines = [say("prompts.header"), "|---|---|---|"]
-            for one in await self._prompts.all(run.request.place.space):
-                state = "stale" if one.stale else "own" if one.own else "bundled"
-                since = f"{one.own.updated_at.astimezone(zone):%Y-%m-%d}" if one.own else ""
-                lines.append(f"| {one.text.name} | {say(f'prompts.{state}')} | {since} |")
+            for wording in await self._prompts.all(run.request.place.space):
+                state = "stale" if wording.stale else "own" if wording.own else "bundled"
+                since = f"{wording.own.updated_at.astimezone(zone):%Y-%m-%d}" if wording.own else ""
+                lines.append(f"| {wording.text.name} | {say(f'prompts.{state}')} | {since} |")
             return "\n".join(lines)
 
         yield Stage("prompts", say("prompts.list"))
@@ -60,8 +60,8 @@ class PromptsWork:
         say, name = words(run.request.locale), run.request.text.strip()
 
         async def shown() -> tuple[str, bool]:
-            one = await self._prompts.wording(run.request.place.space, name)
-            return as_yaml(one.text), one.stale
+            wording = await self._prompts.wording(run.request.place.space, name)
+            return as_yaml(wording.text), wording.stale
 
         text, stale = await run.step("show", shown, tuple[str, bool])
         yield Stage("prompt", name)
@@ -78,9 +78,9 @@ class PromptsWork:
             raise Sorry(refused[0].key, **refused[0].values)
 
         async def edited() -> str:
-            given = await asyncio.to_thread(_given, request, typed, [one.path for one in brought])
-            made = await self._prompts.edit(request.place.space, name, given, request.author.id)
-            return as_yaml(made)
+            text = await asyncio.to_thread(_given, request, typed, [file.path for file in brought])
+            edited = await self._prompts.edit(request.place.space, name, text, request.author.id)
+            return as_yaml(edited)
 
         text = await run.step("edit", edited, str)
         yield Stage("prompt", name)
@@ -88,9 +88,9 @@ class PromptsWork:
 
     async def _reset(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say, name = run.request, words(run.request.locale), run.request.text.strip()
-        was = await run.step("reset", lambda: self._prompts.reset(request.place.space, name), bool)
+        removed = await run.step("reset", lambda: self._prompts.reset(request.place.space, name), bool)
         yield Stage("prompt", name)
-        yield Text(say("prompts.reset" if was else "prompts.was_bundled", name=name))
+        yield Text(say("prompts.reset" if removed else "prompts.was_bundled", name=name))
 
 
 def _given(request: Request, typed: str, paths: list[str]) -> str:
@@ -107,10 +107,10 @@ def _given(request: Request, typed: str, paths: list[str]) -> str:
             reason = getattr(error, "strerror", None) or "UTF-8"
             raise Sorry("prompts.file", file=Path(paths[0]).name, reason=reason) from error
     # A line of a terminal has no other way to say that a new one begins.
-    given = typed.replace("\\n", "\n").strip()
-    if not given:
+    text = typed.replace("\\n", "\n").strip()
+    if not text:
         raise Sorry("prompts.nothing_given")
-    return given
+    return text
 
 
 def _fenced(text: str) -> str:

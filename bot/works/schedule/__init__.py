@@ -89,8 +89,8 @@ async def _schedule(house: House, typed: Typed) -> list[str]:
     """A person's own."""
     from bot.works.schedule.work import code
 
-    mine = await house.records.schedules.of(typed.space, typed.author)
-    return [code(row) for row in mine if code(row).startswith(typed.prefix.casefold())]
+    own_schedules = await house.records.schedules.of(typed.space, typed.author)
+    return [code(row) for row in own_schedules if code(row).startswith(typed.prefix.casefold())]
 
 
 KIND = Kind("schedule", VERBS, make, completes={"schedule": _schedule}, service=_service)

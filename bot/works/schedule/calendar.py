@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from storage.schedules import ScheduleRow, Schedules
 
 ROUND_S: Final = 5.0
+"""Seconds between two looks for schedules that are due."""
 AT_ONCE: Final = 25
 LATE: Final = timedelta(minutes=15)
-"""What comes later than that was missed: the bot was not there, or its platform was not."""
+"""A schedule that begins later than this was missed: the bot or its platform was not there."""
 
 _log = logging.getLogger(__name__)
 

@@ -14,8 +14,9 @@ from bot.settings import zone_of
 LAST_OF_EVERY_MONTH: Final = 28
 """A later day stands for the last one of each month."""
 TYPED_CHARS: Final = 100
-"""Of a time as it is typed; more is no time."""
+"""Characters of a time as it is typed, at most."""
 FARTHEST: Final = timedelta(days=5 * 366)
+"""How far ahead a schedule may begin."""
 _WEEKDAYS: Final = "mon-fri"
 _HOURS = re.compile(r"\b(\d{1,2})\s?h\s?(\d{2})?\b", re.IGNORECASE)
 """Portuguese hours, which dateparser does not know: "19h", "19h30"."""
@@ -74,18 +75,18 @@ def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
         text = re.sub(r"^daqui a\b", "em", text, flags=re.IGNORECASE)
     else:
         text = _HOURS.sub(lambda hours: f"{hours[1]}:{hours[2] or '00'}", text)
-    here = now.astimezone(zone_of(zone)).replace(tzinfo=None)
-    meant: datetime | None = None
+    local_now = now.astimezone(zone_of(zone)).replace(tzinfo=None)
+    moment: datetime | None = None
     if len(text) <= TYPED_CHARS and (relative or _TIME_OF_DAY.search(text)):
-        meant = read_date(text, locale, here, PREFER_DATES_FROM="future")
-    if meant is None:
+        moment = read_date(text, locale, local_now, PREFER_DATES_FROM="future")
+    if moment is None:
         raise Sorry("schedule.no_time", when=typed[:TYPED_CHARS])
-    if meant.tzinfo is not None:  # somebody has typed one
-        meant = meant.astimezone(zone_of(zone)).replace(tzinfo=None)
+    if moment.tzinfo is not None:  # somebody has typed one
+        moment = moment.astimezone(zone_of(zone)).replace(tzinfo=None)
     if relative:  # never sooner than was said
-        meant += timedelta(seconds=59)
-    meant = meant.replace(second=0, microsecond=0)
-    if not here < meant <= here + FARTHEST:
-        key = "schedule.over" if meant <= here else "schedule.too_far"
-        raise Sorry(key, when=f"{meant:%Y-%m-%d %H:%M}")
-    return meant
+        moment += timedelta(seconds=59)
+    moment = moment.replace(second=0, microsecond=0)
+    if not local_now < moment <= local_now + FARTHEST:
+        key = "schedule.over" if moment <= local_now else "schedule.too_far"
+        raise Sorry(key, when=f"{moment:%Y-%m-%d %H:%M}")
+    return moment

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from storage.schedules import Schedules
 
 MOST: Final = 20
-"""Schedules of one conversation."""
+"""Schedules of one conversation, at most."""
 CODE: Final = 6
-"""Characters of its id by which one is named."""
+"""Last characters of a schedule's id: its name for people."""
 QUOTED: Final = 80
-"""Of a reminder's characters in the list."""
+"""Characters of a reminder in the list."""
 CHARS: Final = 1_500
-"""Of a reminder."""
+"""Characters of a reminder, at most."""
 RECAP_OF: Final = {
     "day": "1 day",
     "weekday": "3 days",
@@ -36,7 +36,7 @@ RECAP_OF: Final = {
 }
 """What a recap tells that comes again, as `/story recap` takes it: what has happened since the one before."""
 OPTIONS: Final = ("idle",)
-"""Options that the run which is begun gets."""
+"""Options that a scheduled run keeps."""
 
 
 class Scheduling:
@@ -75,10 +75,10 @@ class Scheduling:
             return Rule(zone, first.isoformat(timespec="minutes"), every)
 
         async def added() -> bool:
-            here = await self._here(request)
-            if len(here) >= MOST and run.id not in [row.id for row in here]:
+            schedules = await self._here(request)
+            if len(schedules) >= MOST and run.id not in [row.id for row in schedules]:
                 return False
-            next_at = kept.following(datetime.min.replace(tzinfo=UTC))
+            next_at = kept_rule.following(datetime.min.replace(tzinfo=UTC))
             assert next_at is not None, "its first time is still to come"
             place, kind = request.place, request.verb
             row = ScheduleRow(
@@ -90,9 +90,9 @@ class Scheduling:
                 request.author.id,
                 request.locale,
                 kind,
-                request.text.strip() or RECAP_OF.get(kept.every, "") * (kind == "recap"),
+                request.text.strip() or RECAP_OF.get(kept_rule.every, "") * (kind == "recap"),
                 json.dumps({name: options[name] for name in OPTIONS if options.get(name) is not None}),
-                json.dumps(asdict(kept)),
+                json.dumps(asdict(kept_rule)),
                 str(options.get("missed") or SCHEDULED[kind].missed),
                 next_at,
                 self._now(),
@@ -100,13 +100,14 @@ class Scheduling:
             await self._schedules.add(row)
             return True
 
-        kept = await run.step("rule", rule, Rule)
+        kept_rule = await run.step("rule", rule, Rule)
         if not await run.step("add", added, bool):
             raise Sorry("schedule.most", most=MOST)
-        first = datetime.fromisoformat(kept.first)
+        first = datetime.fromisoformat(kept_rule.first)
         yield Stage("schedule", say(f"schedule.is_{request.verb}"))
-        key = "schedule.comes_again" if kept.every else "schedule.comes"
-        yield Text(say(key, when=shown(first, kept.zone, say), again=again(kept, say) if kept.every else ""))
+        key = "schedule.comes_again" if kept_rule.every else "schedule.comes"
+        how_often = again(kept_rule, say) if kept_rule.every else ""
+        yield Text(say(key, when=shown(first, kept_rule.zone, say), again=how_often))
         way = Choice(say("schedule.button_remove"), f"/schedule remove {run.id[-CODE:]}")
         ways = (Choice(say("schedule.button_follow"), f"/schedule follow {run.id[-CODE:]}"), way)
         yield Choices("", ways if request.verb == "reminder" else (way,))
@@ -117,14 +118,15 @@ class Scheduling:
         async def listed() -> list[list[str]]:
             return [[code(row), self._line(row, say)] for row in await self._here(run.request)]
 
-        here = await run.step("list", listed, list[list[str]])
-        yield Stage("schedules", say("schedule.list", n=len(here)))
-        if not here:
+        listed_schedules = await run.step("list", listed, list[list[str]])
+        yield Stage("schedules", say("schedule.list", n=len(listed_schedules)))
+        if not listed_schedules:
             yield Text(say("schedule.none"))
             return
-        yield Text("\n".join(line for _, line in here))
+        yield Text("\n".join(line for _, line in listed_schedules))
         removing = [
-            Choice(say("schedule.button_remove_one", code=one), f"/schedule remove {one}") for one, _ in here
+            Choice(say("schedule.button_remove_one", code=row_code), f"/schedule remove {row_code}")
+            for row_code, _ in listed_schedules
         ]
         yield Choices("", tuple(removing[:5]))
 
@@ -140,27 +142,27 @@ class Scheduling:
         request, say = run.request, words(run.request.locale)
 
         async def removable() -> str:
-            mine = await self._schedules.of(request.place.space, request.author.id)
-            found = named([*await self._here(request), *mine], request.text)
-            if found.author_id != request.author.id and not request.author.admin:
-                raise Sorry("schedule.not_yours", code=code(found))
-            return found.id
+            own_schedules = await self._schedules.of(request.place.space, request.author.id)
+            schedule = by_code([*await self._here(request), *own_schedules], request.text)
+            if schedule.author_id != request.author.id and not request.author.admin:
+                raise Sorry("schedule.not_yours", code=code(schedule))
+            return schedule.id
 
         async def removed() -> bool:
-            await self._schedules.remove(request.place.space, meant)
+            await self._schedules.remove(request.place.space, schedule_id)
             return True
 
-        meant = await run.step("which", removable, str)
+        schedule_id = await run.step("which", removable, str)
         await run.step("remove", removed, bool)
         yield Stage("schedule", "")
-        yield Text(say("schedule.removed", code=meant[-CODE:]))
+        yield Text(say("schedule.removed", code=schedule_id[-CODE:]))
 
     async def _follow(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         space, person, follows = request.place.space, request.author.id, request.verb == "follow"
 
         async def followed() -> str:
-            row = named(await self._here(request), request.text)
+            row = by_code(await self._here(request), request.text)
             if row.kind != "reminder":
                 raise Sorry("schedule.no_following")
             await (self._schedules.follow if follows else self._schedules.unfollow)(space, row.id, person)
@@ -202,11 +204,11 @@ class Scheduling:
         return await self._schedules.here(place.space, place.platform, place.channel, place.thread)
 
 
-def named(rows: Sequence[ScheduleRow], name: str) -> ScheduleRow:
-    """The one that a code means. Raises Sorry."""
-    wanted = name.strip().casefold()
+def by_code(rows: Sequence[ScheduleRow], name: str) -> ScheduleRow:
+    """The schedule of this code. Raises Sorry."""
+    typed = name.strip().casefold()
     for row in rows:
-        if code(row) == wanted:
+        if code(row) == typed:
             return row
     raise Sorry("schedule.unknown", name=name.strip()[:40])
 
@@ -216,7 +218,7 @@ def code(row: ScheduleRow) -> str:
 
 
 def again(rule: Rule, say: Words) -> str:
-    """How often it comes."""
+    """How often it comes, in words."""
     first = datetime.fromisoformat(rule.first)
     if rule.every == "month" and first.day > LAST_OF_EVERY_MONTH:
         return say("schedule.every_month_end")

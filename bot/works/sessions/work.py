@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from storage.sessions import SessionRow, Sessions
 
 SHOWN = 25
-"""How many sessions a list names; the others are found by completion."""
+"""Sessions in a list; the others are found by autocomplete."""
 
 OFFERED = 5
-"""How many of them can be taken up again by a button."""
+"""Sessions of a list that have a button to resume them."""
 
-HOLDING = tuple(row.work for row in TABLE if row.plain)
+CONVERSATION_WORKS = tuple(row.work for row in TABLE if row.plain)
 """The works whose requests are part of a conversation, also where they were not answered."""
 
 LOCAL = "terminal"
-"""The platform whose threads are names and no places to go to."""
+"""The platform whose threads are only names: there is no thread to open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A session as a step keeps it."""
+    """A session as a step stores it."""
 
     id: str
     title: str
@@ -96,73 +96,73 @@ class SessionsWork:
         async def listed() -> list[Listed]:
             rows = await self._owned.all(request.place.space, request.author.id)
             zone = await self._zone(request)
-            return [_listed(one, request.place, zone, say) for one in rows]
+            return [_listed(row, request.place, zone, say) for row in rows]
 
-        mine = await run.step("list", listed, list[Listed])
-        yield Stage("sessions", say("sessions.list", n=len(mine)))
-        if not mine:
+        sessions = await run.step("list", listed, list[Listed])
+        yield Stage("sessions", say("sessions.list", n=len(sessions)))
+        if not sessions:
             yield Text(say("sessions.none"))
             return
-        more = [say("sessions.more", n=len(mine) - SHOWN)] if len(mine) > SHOWN else []
-        yield Text("\n".join([*(one.line for one in mine[:SHOWN]), *more]))
-        if others := [one for one in mine if not one.here][:OFFERED]:
-            choices = [Choice(one.title, f"/sessions resume {one.code}") for one in others]
+        more = [say("sessions.more", n=len(sessions) - SHOWN)] if len(sessions) > SHOWN else []
+        yield Text("\n".join([*(session.line for session in sessions[:SHOWN]), *more]))
+        if others := [session for session in sessions if not session.here][:OFFERED]:
+            choices = [Choice(session.title, f"/sessions resume {session.code}") for session in others]
             yield Choices(say("sessions.offer"), tuple(choices))
 
     async def _resume(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        found = await self._found(run, request.text)
-        here, there = request.place, found.at
+        chosen = await self._chosen(run, request.text)
+        place, session_place = request.place, chosen.at
 
         async def resumed() -> bool:
-            to = here if _movable(there) else there
-            await self._owned.resume(here.space, request.author.id, found.id, to.channel, to.thread)
+            to = place if _movable(session_place) else session_place
+            await self._owned.resume(place.space, request.author.id, chosen.id, to.channel, to.thread)
             return True
 
         await run.step("resume", resumed, bool)
         yield Stage("sessions", "")
-        if _is_thread(there):
-            yield Text(say("sessions.resumed_there", title=found.title))
-            yield Elsewhere(there, found.title)
-        elif _movable(there):
-            yield Text(say("sessions.resumed", title=found.title))
+        if _is_thread(session_place):
+            yield Text(say("sessions.resumed_there", title=chosen.title))
+            yield Elsewhere(session_place, chosen.title)
+        elif _movable(session_place):
+            yield Text(say("sessions.resumed", title=chosen.title))
         else:
-            yield Text(say("sessions.resumed_private", title=found.title))
+            yield Text(say("sessions.resumed_private", title=chosen.title))
         # Whoever could not be shown it where they asked finds it here.
-        if last := await run.step("last", lambda: self._last(here.space, found.id), str):
+        if last := await run.step("last", lambda: self._last(place.space, chosen.id), str):
             yield Text(f"\n\n{last}")
 
     async def _last(self, space: str, session: str) -> str:
         """The last question of a session and its answer, as Markdown; "" of an empty one."""
         past = await self._sessions.last_exchanges(space, session, 1)
-        return "".join(f"> {title_of(one.question)}\n\n{one.answer}" for one in past)
+        return "".join(f"> {title_of(exchange.question)}\n\n{exchange.answer}" for exchange in past)
 
     async def _rename(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         title = title_of(request.text)
         if not title:
             raise Sorry("sessions.no_title")
-        found = await self._found(run, str(request.options.get("session") or ""))
+        chosen = await self._chosen(run, str(request.options.get("session") or ""))
         await run.step(
             "rename",
-            lambda: self._owned.rename(request.place.space, request.author.id, found.id, title),
+            lambda: self._owned.rename(request.place.space, request.author.id, chosen.id, title),
             bool,
         )
         yield Stage("sessions", "")
-        yield Text(say("sessions.renamed", old=found.title, title=title))
-        if _is_thread(found.at):
-            yield Elsewhere(found.at, title, archived=found.state == "archived")
+        yield Text(say("sessions.renamed", old=chosen.title, title=title))
+        if _is_thread(chosen.at):
+            yield Elsewhere(chosen.at, title, archived=chosen.state == "archived")
 
     async def _archive(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        found = await self._found(run, request.text)
+        chosen = await self._chosen(run, request.text)
         await run.step(
-            "archive", lambda: self._owned.archive(request.place.space, request.author.id, found.id), bool
+            "archive", lambda: self._owned.archive(request.place.space, request.author.id, chosen.id), bool
         )
         yield Stage("sessions", "")
-        yield Text(say("sessions.archived", title=found.title, code=found.id[-6:]))
-        if _is_thread(found.at):
-            yield Elsewhere(found.at, found.title, archived=True)
+        yield Text(say("sessions.archived", title=chosen.title, code=chosen.id[-6:]))
+        if _is_thread(chosen.at):
+            yield Elsewhere(chosen.at, chosen.title, archived=True)
 
     async def _delete(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -176,7 +176,7 @@ class SessionsWork:
 
         async def belonging() -> list[str]:
             naming = run.request.work
-            runs = self._owned.runs(space, person, id, works=HOLDING, naming=naming, before=run.id)
+            runs = self._owned.runs(space, person, id, works=CONVERSATION_WORKS, naming=naming, before=run.id)
             return list(await runs)
 
         runs = await run.step("runs", belonging, list[str])
@@ -190,7 +190,7 @@ class SessionsWork:
         yield Stage("sessions", "")
         yield Text(say("sessions.deleted", code=id[-6:]))
 
-    async def _found(self, run: Run, name: str) -> Known:
+    async def _chosen(self, run: Run, name: str) -> Known:
         """The session that the person means: by code or title, or the one that is active here. Raises Sorry."""
         request = run.request
 
@@ -207,17 +207,17 @@ class SessionsWork:
         place = request.place
         rows = await self._owned.all(place.space, request.author.id)
         if not name.strip():
-            here = await self._sessions.active(place.space, place.platform, place.channel, place.thread)
-            mine = [one for one in rows if here is not None and one.id == here.id]
-            if not mine:
+            current = await self._sessions.active(place.space, place.platform, place.channel, place.thread)
+            matches = [row for row in rows if current is not None and row.id == current.id]
+            if not matches:
                 raise Sorry("sessions.none_here")
-            return mine[0]
-        found = named(rows, name)
-        if not found:
+            return matches[0]
+        matches = named(rows, name)
+        if not matches:
             raise Sorry("sessions.unknown", name=name)
-        if len(found) > 1:
-            raise Sorry("sessions.which", name=name, names=", ".join(called(one) for one in found[:5]))
-        return found[0]
+        if len(matches) > 1:
+            raise Sorry("sessions.which", name=name, names=", ".join(called(row) for row in matches[:5]))
+        return matches[0]
 
 
 def called(row: SessionRow) -> str:
@@ -229,20 +229,20 @@ def called(row: SessionRow) -> str:
 
 def named(rows: Sequence[SessionRow], name: str) -> list[SessionRow]:
     """The sessions that a code, a title, or both as `called` writes them, may mean."""
-    wanted = " ".join(name.split()).casefold()
-    code = re.search(r"\(([0-9a-f]{6})\)$|^([0-9a-f]{6})$", wanted)
-    if code and (found := [one for one in rows if one.alias == (code[1] or code[2])]):
-        return found
-    return [one for one in rows if wanted in (one.title.casefold(), one.id)]
+    typed = " ".join(name.split()).casefold()
+    code = re.search(r"\(([0-9a-f]{6})\)$|^([0-9a-f]{6})$", typed)
+    if code and (matches := [row for row in rows if row.alias == (code[1] or code[2])]):
+        return matches
+    return [row for row in rows if typed in (row.title.casefold(), row.id)]
 
 
 def names(rows: Sequence[SessionRow], prefix: str) -> list[str]:
     """Sessions to choose from: those whose title, a word of it, or code begins like `prefix`."""
-    wanted = " ".join(prefix.split()).casefold()
+    typed = " ".join(prefix.split()).casefold()
 
     def fits(row: SessionRow) -> bool:
         name = called(row).casefold()
-        return name.startswith(wanted) or f" {wanted}" in name or row.alias.startswith(wanted)
+        return name.startswith(typed) or f" {typed}" in name or row.alias.startswith(typed)
 
     return [called(row) for row in rows if fits(row)][:SHOWN]
 
@@ -261,12 +261,12 @@ def _movable(place: Place) -> bool:
     return not _is_thread(place) and not _is_private(place)
 
 
-def _listed(row: SessionRow, here: Place, zone: tzinfo, say: Words) -> Listed:
+def _listed(row: SessionRow, place: Place, zone: tzinfo, say: Words) -> Listed:
     title = re.sub(r"[*_`~|\\\[\]<>]", "", row.title).strip() or say("sessions.untitled")
     is_here = row.state == "active" and (row.platform, row.channel, row.thread) == (
-        here.platform,
-        here.channel,
-        here.thread,
+        place.platform,
+        place.channel,
+        place.thread,
     )
     state = say(f"sessions.state_{'here' if is_here else row.state}")
     line = f"- **{title}** ({row.alias}) · {state} · {row.updated_at.astimezone(zone):%Y-%m-%d %H:%M}"

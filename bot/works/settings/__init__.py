@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bot.house import House
 
 OFFERED = 25
-"""Names or values at a time: as many as a platform shows."""
+"""Names or values that one autocomplete suggests: Discord's limit."""
 
 VERBS: tuple[Verb, ...] = (
     Verb(
@@ -60,30 +60,34 @@ async def _setting(house: House, typed: Typed) -> list[str]:
     """Names; after a name its values, each with the name before it."""
     from bot.commands import SETTINGS
 
-    name, typing, begun = typed.prefix.lstrip().partition(" ")
+    name, typing, value_prefix = typed.prefix.lstrip().partition(" ")
     if not typing:
-        return [one for one in SETTINGS if name.casefold() in one][:OFFERED]
+        return [setting_name for setting_name in SETTINGS if name.casefold() in setting_name][:OFFERED]
     setting = SETTINGS.get(name.casefold())
-    values = [one for one in setting.values(house) if _fits(one, begun)] if setting is not None else []
-    return [f"{name} {one}" for one in values[:OFFERED]]
+    values = (
+        [listed_value for listed_value in setting.values(house) if _fits(listed_value, value_prefix)]
+        if setting is not None
+        else []
+    )
+    return [f"{name} {value}" for value in values[:OFFERED]]
 
 
-def _fits(value: str, begun: str) -> bool:
-    """Whether the value, or a part of a zone's name, begins so."""
-    wanted = "_".join(begun.split()).casefold()
-    return any(one.startswith(wanted) for one in (value.casefold(), *value.casefold().split("/")))
+def _fits(value: str, value_prefix: str) -> bool:
+    """Whether the value, or the part of a zone's name behind a slash, begins so."""
+    prefix = "_".join(value_prefix.split()).casefold()
+    return any(part.startswith(prefix) for part in (value.casefold(), *value.casefold().split("/")))
 
 
-def _language(house: House, given: str) -> str:
+def _language(house: House, value: str) -> str:
     from bot.works.settings import checks
 
-    return checks.choice(LANGUAGE, given, LOCALES)
+    return checks.choice(LANGUAGE, value, LOCALES)
 
 
-def _timezone(house: House, given: str) -> str:
+def _timezone(house: House, value: str) -> str:
     from bot.works.settings import checks
 
-    return checks.zone(given)
+    return checks.zone(value)
 
 
 def _zones(house: House) -> Sequence[str]:
@@ -92,16 +96,16 @@ def _zones(house: House) -> Sequence[str]:
     return list(zones().values())
 
 
-def _free_chat(house: House, given: str) -> str:
+def _free_chat(house: House, value: str) -> str:
     from bot.works.settings import checks
 
-    return checks.free_chat(house.config, given)
+    return checks.free_chat(house.config, value)
 
 
-def _models(house: House, given: str) -> str:
+def _models(house: House, value: str) -> str:
     from bot.works.settings import checks
 
-    return checks.models(house.config, given)
+    return checks.models(house.config, value)
 
 
 def _of_role(role: str) -> Setting:

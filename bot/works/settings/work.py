@@ -30,16 +30,16 @@ SCOPES: Final[Mapping[str, Scope]] = {
 }
 """What people call them."""
 CALLED: Final[Mapping[Scope, str]] = {scope: name for name, scope in SCOPES.items()}
-UNSAID: Final[tuple[Scope, ...]] = ("person", "space")
-"""Whom a setting is for where nobody says: whoever sets it, or everybody where it is no single person's."""
+DEFAULT_SCOPES: Final[tuple[Scope, ...]] = ("person", "space")
+"""Whom a setting is for by default: the person who sets it; everybody where it cannot be one person's."""
 CELL_CHARS = 60
-"""Of a value in a table; all of it is shown alone."""
+"""Characters of a value in a table; `show NAME` shows all of it."""
 POSSIBLE = 12
 """More values than these are not told one by one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class EffectiveValue:
     """What holds for somebody: the value as people write it; its scope, or "config" or "app" where it is set nowhere;
     and the locale in which they are spoken to."""
 
@@ -82,24 +82,24 @@ class SettingsWork:
 
     async def _set(self, run: Run) -> AsyncGenerator[Event, None]:
         request = run.request
-        name, _, given = request.text.strip().partition(" ")
+        name, _, typed_value = request.text.strip().partition(" ")
         setting = _meant(request, name)
-        if not given.strip():
+        if not typed_value.strip():
             raise Sorry("settings.no_value", name=setting.name)
         scope = _scope(request, setting)
 
         async def changed() -> str:
-            value = await asyncio.to_thread(setting.check, self._house, given.strip())
+            value = await asyncio.to_thread(setting.check, self._house, typed_value.strip())
             await self._settings.set(request.place, request.author.id, setting.name, value, scope)
             return setting.shown(value)
 
         value = await run.step("set", changed, str)
-        held = await run.step("held", lambda: self._held(request, setting), Held)
-        say = words(held.locale)
+        effective = await run.step("held", lambda: self._effective(request, setting), EffectiveValue)
+        say = words(effective.locale)
         yield Stage("settings", setting.name)
         yield Text(say(f"settings.saved_{scope}", name=setting.name, value=_code(value)))
-        if held.scope != scope:
-            yield Text(" " + _holds(held, say))
+        if effective.scope != scope:
+            yield Text(" " + _effect(effective, say))
 
     async def _reset(self, run: Run) -> AsyncGenerator[Event, None]:
         request = run.request
@@ -109,20 +109,20 @@ class SettingsWork:
         async def back() -> bool:
             return await self._settings.reset(request.place, request.author.id, setting.name, scope)
 
-        was = await run.step("reset", back, bool)
-        held = await run.step("held", lambda: self._held(request, setting), Held)
-        say = words(held.locale)
+        removed = await run.step("reset", back, bool)
+        effective = await run.step("held", lambda: self._effective(request, setting), EffectiveValue)
+        say = words(effective.locale)
         yield Stage("settings", setting.name)
-        key = f"settings.reset_{scope}" if was else f"settings.unset_{scope}"
-        yield Text(f"{say(key, name=setting.name)} {_holds(held, say)}")
+        key = f"settings.reset_{scope}" if removed else f"settings.unset_{scope}"
+        yield Text(f"{say(key, name=setting.name)} {_effect(effective, say)}")
 
-    async def _held(self, request: Request, setting: Setting) -> Held:
+    async def _effective(self, request: Request, setting: Setting) -> EffectiveValue:
         rows = await self._rows(request, setting)
-        row = next((one for one in rows if self._valid(setting, one)), None)
+        row = next((row for row in rows if self._valid(setting, row)), None)
         locale = await self._settings.locale(request)
         if row is None:
-            return Held(*self._unset(setting), locale)
-        return Held(setting.shown(row.value), row.scope, locale)
+            return EffectiveValue(*self._unset(setting), locale)
+        return EffectiveValue(setting.shown(row.value), row.scope, locale)
 
     def _unset(self, setting: Setting) -> tuple[str, str]:
         """What holds where nobody has set anything, and by whom."""
@@ -145,7 +145,7 @@ class SettingsWork:
         lines, barred = [say("settings.header"), "|---|---|---|"], list[str]()
         for setting in _there(request):
             rows = await self._rows(request, setting)
-            valid = [one for one in rows if self._valid(setting, one)]
+            valid = [row for row in rows if self._valid(setting, row)]
             barred += [setting.name] if valid != rows else []
             if valid:
                 value = setting.shown(valid[0].value)
@@ -160,15 +160,15 @@ class SettingsWork:
     async def _one(self, request: Request, setting: Setting, say: Words) -> str:
         reader = _Reader(request, say, await self._settings.zone(request))
         rows = {row.scope: row for row in await self._rows(request, setting)}
-        held = await self._held(request, setting)
+        effective = await self._effective(request, setting)
         lines = [say("settings.header_one"), "|---|---|---|"]
         for scope in setting.scopes:
-            called = _strong(say(f"settings.for_{scope}"), held.scope == scope)
+            called = _strong(say(f"settings.for_{scope}"), effective.scope == scope)
             row = rows.get(scope)
             value = _one_line(setting.shown(row.value)) if row is not None else "–"
             lines.append(_row(called, value, await self._by(row, reader) if row is not None else ""))
         value, by = self._unset(setting)
-        called = _strong(say(f"settings.for_{by}"), held.scope == by)
+        called = _strong(say(f"settings.for_{by}"), effective.scope == by)
         lines.append(_row(called, _one_line(value) or "–", ""))
         notes = []
         if not all(self._valid(setting, row) for row in rows.values()):
@@ -203,36 +203,43 @@ class SettingsWork:
 def _there(request: Request) -> list[Setting]:
     """Those that mean something on the request's platform; what anybody can set for themselves comes first."""
     platform = request.place.platform
-    there = [one for one in SETTINGS.values() if not one.platforms or platform in one.platforms]
-    return sorted(there, key=lambda one: "person" not in one.scopes)
+    offered = [
+        setting for setting in SETTINGS.values() if not setting.platforms or platform in setting.platforms
+    ]
+    return sorted(offered, key=lambda setting: "person" not in setting.scopes)
 
 
 def _meant(request: Request, name: str) -> Setting:
-    wanted = name.strip().casefold()
-    found = SETTINGS.get(wanted)
-    there = _there(request)
-    if found is None:
-        raise Sorry("settings.unknown", name=name.strip()[:60], names=", ".join(one.name for one in there))
-    if found not in there:
-        raise Sorry("settings.elsewhere", name=found.name, platforms=", ".join(found.platforms).capitalize())
-    return found
+    typed = name.strip().casefold()
+    setting = SETTINGS.get(typed)
+    offered = _there(request)
+    if setting is None:
+        raise Sorry(
+            "settings.unknown", name=name.strip()[:60], names=", ".join(setting.name for setting in offered)
+        )
+    if setting not in offered:
+        raise Sorry(
+            "settings.elsewhere", name=setting.name, platforms=", ".join(setting.platforms).capitalize()
+        )
+    return setting
 
 
 def _scope(request: Request, setting: Setting) -> Scope:
     """Whom it is for, if this person may set it for them. Raises Sorry."""
-    said = request.options.get("for")
-    scope = SCOPES[str(said)] if said else next(one for one in UNSAID if one in setting.scopes)
+    typed_scope = request.options.get("for")
+    default = next(name for name in DEFAULT_SCOPES if name in setting.scopes)
+    scope = SCOPES[str(typed_scope)] if typed_scope else default
     if scope not in setting.scopes:
-        possible = ", ".join(_code(CALLED[one]) for one in setting.scopes)
+        possible = ", ".join(_code(CALLED[scope_name]) for scope_name in setting.scopes)
         raise Sorry("settings.scope", name=setting.name, possible=possible)
     if scope not in ("person", "thread") and not request.author.admin:
-        mine = "person" in setting.scopes
-        raise Sorry("settings.admins_or_me" if mine else "settings.admins", name=setting.name)
+        personal = "person" in setting.scopes
+        raise Sorry("settings.admins_or_me" if personal else "settings.admins", name=setting.name)
     return scope
 
 
-def _holds(held: Held, say: Words) -> str:
-    return say(f"settings.holds_{held.scope}", value=_code(held.value))
+def _effect(effective: EffectiveValue, say: Words) -> str:
+    return say(f"settings.holds_{effective.scope}", value=_code(effective.value))
 
 
 def _code(text: str) -> str:
