@@ -11,6 +11,7 @@ from typing import Any
 from bot import commands
 from tests.fakes.discord import FakeDiscord, Member
 from tests.fakes.discord.story import story
+from tests.fakes.discord.voice_heard import Listener
 from tests.kill.process import PATIENCE_S
 from tests.wire.driver import Post
 from tests.wire.inbox import newest, requests
@@ -112,10 +113,17 @@ class OnDiscord:
         await self.connected()
         self.process.mark()
         self.first = newest(self.process.data)
-        for past in (self.discord.calls, self.discord.refused, self.discord.limited):
+        voice = self.discord.voice
+        for past in (self.discord.calls, self.discord.refused, self.discord.limited, voice.violations):
             past.clear()
         self.discord.faults.waiting.clear()
         self.discord.asked.clear()
+
+    def voice(self, who: str = "Ana", *, table: int = 0, name: str = "Table talk") -> Listener:
+        """A person in a voice channel of the guild, which is made where there is none: they hear what is said there."""
+        guild = self.guilds[table]
+        channel = next((one for one in guild.channels if one.name == name), None) or guild.voice(name)
+        return self.discord.voice.enter(self.people[who], channel)
 
     async def begin(self, process: BotProcess) -> None:
         """Start the process, and wait until it is connected."""
@@ -285,6 +293,7 @@ class OnDiscord:
         assert not [one for one in secrets if one in kept], "tokens are never written down"
         assert not self.discord.refused, self.discord.refused
         assert not self.discord.limited, [one for one in self.discord.calls if one.status == 429]
+        assert not self.discord.voice.violations, self.discord.voice.violations
         pinged = [one.text for one in self.everything() if one.author.bot and one.mentions]
         assert not pinged, pinged
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import math
 import struct
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import discord
+import pytest
 import yarl
 
 from bot.adapters.discord.installed.client import voice_without_tls
@@ -49,6 +50,9 @@ class Call:
     channel: Channel
     ana: Listener
     client: discord.VoiceClient
+
+    async def until(self, met: Callable[[], object]) -> None:
+        await self.table.fake.until(met)
 
     async def play(self, tone: Tone) -> None:
         """Returns when it has been played; the last packets may be on their way."""
@@ -93,7 +97,7 @@ async def test_what_is_played_is_heard_frame_for_frame() -> None:
     async with called() as call:
         tone = Tone(25)
         await call.play(tone)
-        await call.table.fake.until(lambda: len(call.ana.frames) == len(tone.sent) + TRAILING_SILENCE)
+        await call.until(lambda: len(call.ana.frames) == len(tone.sent) + TRAILING_SILENCE)
         frames = call.ana.frames
         first = frames[0]
         assert [one.sequence - first.sequence for one in frames] == list(range(len(frames)))
@@ -107,10 +111,136 @@ async def test_what_is_played_is_heard_frame_for_frame() -> None:
         assert (call.voice.violations, call.ana.undecryptable) == ([], [])
 
 
-async def test_people_and_the_bot_see_the_same_privacy_code_and_the_bot_leaves_it() -> None:
+async def test_people_and_the_bot_see_the_same_privacy_code_and_the_bot_leaves() -> None:
     async with called() as call:
         assert call.client.voice_privacy_code == call.ana.code
         assert [one.name for one in call.voice.members(call.channel)] == ["Ana", "Sutradhar"]
         await call.client.disconnect()
         assert call.voice.place(call.table.guild) is None
         assert call.voice.violations == []
+
+
+async def test_who_comes_later_hears_too_and_alone_the_bot_is_in_no_group() -> None:
+    async with called() as call:
+        call.voice.bot_commits = True
+        guild, code = call.table.guild, call.ana.code
+        bia = call.table.fake.user("Bia")
+        guild.join(bia)
+        ear = call.voice.enter(bia, call.channel)
+        await call.until(lambda: ear.ready and call.voice.ready(guild))
+        assert call.ana.code == ear.code != code
+        await call.play(Tone(3))
+        await call.until(lambda: len(ear.spoken) == len(call.ana.spoken) == 3)
+        call.voice.leave(call.table.ana, guild)
+        await call.until(lambda: call.client.voice_privacy_code == ear.code != code)
+        call.voice.leave(bia, guild)
+        await call.until(lambda: call.client.voice_privacy_code is None)
+        assert not call.voice.ready(guild)
+        ear = call.voice.enter(bia, call.channel)
+        await call.until(lambda: call.voice.ready(guild))
+        await call.play(Tone(2))
+        await call.until(lambda: len(ear.spoken) == 2)
+        assert (call.voice.violations, ear.undecryptable) == ([], [])
+
+
+async def test_until_the_group_is_ready_nobody_hears_anything() -> None:
+    load_opus()
+    async with seated() as t:
+        there = t.guild.voice("Table talk")
+        ana = t.fake.voice.enter(t.ana, there)
+        t.fake.voice.stall()
+        client = await joined(t, there)
+        call = Call(t, t.fake.voice, there, ana, client)
+        await call.play(Tone(2))
+        await call.until(lambda: len(call.voice.violations) == 2)
+        assert "frame 1 is not encrypted from end to end" in call.voice.violations[0]
+        call.voice.release()
+        await call.until(lambda: call.voice.ready(t.guild))
+        await call.play(Tone(2))
+        await call.until(lambda: len(ana.spoken) == 2)
+
+
+async def test_a_packet_that_is_lost_leaves_a_gap() -> None:
+    async with called() as call:
+        call.voice.lose(3, 4)
+        await call.play(Tone(5))
+        await call.until(lambda: len(call.ana.spoken) == 3)
+        assert [one.sequence for one in call.ana.spoken] == [1, 2, 5]
+
+
+async def test_the_call_goes_on_at_another_voice_server() -> None:
+    async with called() as call:
+        guild, first = call.table.guild, call.client.endpoint
+        await call.voice.move_server(guild, announce=True)
+        await call.until(lambda: call.voice.ready(guild))
+        await call.until(call.client.is_connected)
+        assert call.client.endpoint != first
+        await call.play(Tone(2))
+        await call.until(lambda: len(call.ana.spoken) == 2)
+        assert call.voice.violations == []
+
+
+async def test_a_bot_that_is_dragged_along_is_heard_where_it_is_and_one_that_is_thrown_out_is_not() -> None:
+    async with called() as call:
+        guild, fake = call.table.guild, call.table.fake
+        other, bia = guild.voice("Kitchen"), fake.user("Bia")
+        guild.join(bia)
+        ear = call.voice.enter(bia, other)
+        await call.until(lambda: call.table.bot.get_channel(other.id))
+        call.voice.move(guild, other)
+        await call.until(lambda: call.voice.ready(guild))
+        await call.until(call.client.is_connected)
+        assert call.client.channel.id == other.id
+        await call.play(Tone(2))
+        await call.until(lambda: len(ear.spoken) == 2)
+        assert (call.ana.frames, call.voice.violations) == ([], [])
+        call.voice.kick(guild)
+        await call.until(lambda: not call.client.is_connected())
+        assert call.voice.place(guild) is None
+
+
+async def test_the_second_connection_of_a_bot_ends_the_first() -> None:
+    async with called() as call:
+        session = call.voice.session(call.table.guild)
+        call.voice.connect_elsewhere(call.table.guild)
+        await call.until(lambda: not call.voice.sockets)
+        assert session is not None
+        assert session.ended
+        assert call.voice.place(call.table.guild) is call.channel
+        call.voice.kick(call.table.guild)  # or the client would wait for it when it closes
+
+
+async def test_on_a_stage_the_bot_is_heard_once_it_may_speak() -> None:
+    load_opus()
+    async with seated() as t:
+        stage = t.guild.stage("Stage")
+        ana = t.fake.voice.enter(t.ana, stage)
+        call = Call(t, t.fake.voice, stage, ana, await joined(t, stage))
+        await call.until(lambda: call.voice.ready(t.guild))
+        await call.play(Tone(2))
+        await call.until(lambda: len(call.voice.unheard) == 2 + TRAILING_SILENCE)
+        assert (ana.frames, {why for _, why in call.voice.unheard}) == ([], {"suppressed"})
+        mine, up = f"/guilds/{t.guild.id}/voice-states/@me", {"channel_id": str(stage.id), "suppress": False}
+        await t.refused(50013, "PATCH", mine, up)
+        t.guild.permit("MUTE_MEMBERS")
+        await t.bot.raw("PATCH", mine, up)
+        assert (await t.bot.raw("GET", mine))["suppress"] is False
+        await call.play(Tone(2))
+        await call.until(lambda: len(ana.spoken) == 2)
+        call.voice.suppress(t.guild)
+        me = t.guild.voice_states[t.fake.world.bot.id]
+        assert me.suppress
+        await call.client.disconnect()
+        await t.refused(10065, "GET", mine)
+
+
+async def test_a_voice_gateway_that_refuses_is_told_of() -> None:
+    async with seated() as t:
+        there = t.guild.voice("Table talk")
+        t.fake.voice.refuses = 4017
+        found = await t.fake.until(lambda: t.bot.get_channel(there.id))
+        assert isinstance(found, discord.VoiceChannel)
+        with pytest.raises(discord.ConnectionClosed) as refused:
+            await found.connect(timeout=20.0, reconnect=False)
+        assert refused.value.code == 4017
+        assert t.fake.voice.closed == [(4017, "Refused")]

@@ -17,6 +17,7 @@ WORDS = {
     10015: (404, "Unknown Webhook"),
     10062: (404, "Unknown interaction"),
     10063: (404, "Unknown application command"),
+    10065: (404, "Unknown Voice State"),
     30007: (400, "Maximum number of webhooks reached (15)"),
     40005: (413, "Request entity too large"),
     40060: (400, "Interaction has already been acknowledged."),

@@ -7,7 +7,7 @@ from tests.fakes.discord.rest import Answer, Ask, Route
 from tests.fakes.discord.world import Guild
 
 
-def _guild(ask: Ask) -> Guild:
+def guild_of(ask: Ask) -> Guild:
     guild = ask.discord.world.guilds.get(ask.id("guild"))
     if guild is None:
         raise no(10004)
@@ -33,19 +33,19 @@ async def my_guilds(ask: Ask) -> Answer:
 
 
 async def guild(ask: Ask) -> Answer:
-    return _guild(ask).payload()
+    return guild_of(ask).payload()
 
 
 async def channels(ask: Ask) -> Answer:
-    return [channel.payload() for channel in _guild(ask).channels]
+    return [channel.payload() for channel in guild_of(ask).channels]
 
 
 async def roles(ask: Ask) -> Answer:
-    return list(_guild(ask).roles())
+    return list(guild_of(ask).roles())
 
 
 async def member(ask: Ask) -> Answer:
-    there = _guild(ask)
+    there = guild_of(ask)
     user = ask.discord.world.bot.id if ask.args["user"] == "@me" else ask.id("user")
     if user not in there.members:
         raise no(10007)
@@ -68,7 +68,7 @@ async def open_dm(ask: Ask) -> Answer:
 
 
 async def leave(ask: Ask) -> Answer:
-    ask.discord.kick(_guild(ask))
+    ask.discord.kick(guild_of(ask))
     return None
 
 

@@ -21,6 +21,7 @@ from tests.fakes.discord import (
     rest_guilds,
     rest_interactions,
     rest_threads,
+    rest_voice,
     rest_webhooks,
 )
 from tests.fakes.discord.asked import UNHURRIED_SECONDS, Asked
@@ -49,6 +50,7 @@ ROUTES = (
     *rest_interactions.ROUTES,
     *rest_webhooks.ROUTES,
     *rest_guilds.ROUTES,
+    *rest_voice.ROUTES,
 )
 
 

@@ -17,6 +17,7 @@ def story(discord: FakeDiscord) -> str:
         if channel.posts:
             lines.append(f"{channel}:")
             lines += [f"  {message}" for message in list(channel.posts.values())[-LAST:]]
+    lines += voices(discord)
     lines += [f"{asked}" for asked in list(discord.asked.values())[-LAST:]]
     lines += [f"{call.status} {call.method} {_path(call.path)}" for call in discord.calls[-LAST:]]
     lines += [
@@ -28,6 +29,19 @@ def story(discord: FakeDiscord) -> str:
         for one in discord.limited[-LAST:]
     ]
     return "\n".join(lines)
+
+
+def voices(discord: FakeDiscord) -> list[str]:
+    voice = discord.voice
+    lines = [f"{one} in {one.channel}" for one in voice.listeners]
+    lines += [
+        f"voice session in {one.channel}: {len(one.speaking)} × speaking, mode {one.mode or 'none'}"
+        + (", ended" if one.ended else "")
+        for one in voice.sessions[-LAST:]
+    ]
+    lines += [f"voice closed: {code} {why}" for code, why in voice.closed[-LAST:]]
+    lines += [f"voice, not answered: {why}" for why in voice.ignored[-LAST:]]
+    return lines + [f"voice violation: {why}" for why in voice.violations[-LAST:]]
 
 
 def _path(path: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -87,6 +86,11 @@ class Voice:
 
     # What there is to see.
 
+    @property
+    def listeners(self) -> list[Listener]:
+        """Whoever hears something now."""
+        return list(self._listeners.values())
+
     def session(self, guild: Guild) -> VoiceSession | None:
         """The bot's in that guild."""
         return self._current.get(guild.id)
@@ -117,8 +121,8 @@ class Voice:
         state = VoiceState(user, channel, secrets.token_hex(16))
         state.go(channel)
         guild.voice_states[user.id] = state
-        self._tell(guild, state.payload())
-        listener = self._listeners[guild.id, user.id] = Listener(user)
+        self.tell(guild, state)
+        listener = self._listeners[guild.id, user.id] = Listener(user, channel)
         listener.join(self._call(channel))
         return listener
 
@@ -130,7 +134,7 @@ class Voice:
         self._listeners.pop((guild.id, user.id), None)
         self._call(state.channel).disconnect(user.id)
         if not moving:
-            self._tell(guild, state.payload() | {"channel_id": None})
+            self.tell(guild, state, gone=True)
 
     def empty(self, channel: Channel) -> None:
         """All go out of it, since it is deleted."""
@@ -172,7 +176,7 @@ class Voice:
         state.self_mute, state.self_deaf = bool(data.get("self_mute")), bool(data.get("self_deaf"))
         there = self._current.get(guild.id)
         if there is not None and there.channel is channel and there.socket is not None:
-            self._tell(guild, state.payload())  # it is connected already
+            self.tell(guild, state)  # it is connected already
         else:
             self._seat(guild, state)
 
@@ -191,7 +195,7 @@ class Voice:
         guild.voice_states[state.user.id] = state
         old = self._current.get(guild.id)
         server = server or (old.server if old is not None and not old.ended else self.servers[0])
-        self._tell(guild, state.payload())
+        self.tell(guild, state)
         self._end_session(guild, 4014)
         call = self._call(state.channel)
         session = VoiceSession(guild, state.channel, state.user.id, state.session_id, server, call)
@@ -203,7 +207,7 @@ class Voice:
         """The bot is in no channel of the guild any more."""
         state = guild.voice_states.pop(self.discord.world.bot.id, None)
         if state is not None:
-            self._tell(guild, state.payload() | {"channel_id": None})
+            self.tell(guild, state, gone=True)
         self._end_session(guild, code)
 
     def end_gateway_session(self, session_id: str) -> None:
@@ -265,11 +269,7 @@ class Voice:
         server = await self.discord.open_voice_server()
         if announce:
             self._tell_server(session, None)
-        listeners = [
-            self._listeners[guild.id, one.id]
-            for one in self.members(state.channel)
-            if one is not self.discord.world.bot
-        ]
+        listeners = [one for one in self.listeners if one.channel is state.channel]
         self._end_session(guild, 4022)
         self._calls.pop(state.channel.id)
         for listener in listeners:
@@ -295,13 +295,13 @@ class Voice:
         """A moderator takes the bot off the stage, or lets it speak."""
         state = guild.voice_states[self.discord.world.bot.id]
         state.suppress = suppressed
-        self._tell(guild, state.payload())
+        self.tell(guild, state)
 
     def mute(self, guild: Guild, muted: bool = True) -> None:
         """A moderator mutes the bot."""
         state = guild.voice_states[self.discord.world.bot.id]
         state.mute = muted
-        self._tell(guild, state.payload())
+        self.tell(guild, state)
 
     def connect_elsewhere(self, guild: Guild, channel: Channel | None = None) -> None:
         """A second process with the bot's token joins a channel, the same by default: the first is out."""
@@ -310,7 +310,7 @@ class Voice:
         state = VoiceState(old.user, old.channel, secrets.token_hex(16))
         state.go(channel or old.channel)
         guild.voice_states[state.user.id] = state
-        self._tell(guild, state.payload())
+        self.tell(guild, state)
 
     # Inside.
 
@@ -344,10 +344,12 @@ class Voice:
         session.ended = True
         session.group.disconnect(session.user_id)
 
-    def _tell(self, guild: Guild, state: dict[str, Any]) -> None:
-        user = self.discord.world.users[int(state["user_id"])]
-        more = {"guild_id": str(guild.id), "member": guild.member_payload(user)}
-        self.discord.gateway.emit("VOICE_STATE_UPDATE", state | more, guild=guild)
+    def tell(self, guild: Guild, state: VoiceState, *, gone: bool = False) -> None:
+        """Tell whoever is connected where that person is, or that they have gone."""
+        told = state.payload() | {"guild_id": str(guild.id), "member": guild.member_payload(state.user)}
+        if gone:
+            told["channel_id"] = None
+        self.discord.gateway.emit("VOICE_STATE_UPDATE", told, guild=guild)
 
     def _tell_server(self, session: VoiceSession, endpoint: str | None) -> None:
         """Only the gateway session that is in the channel is told."""
@@ -366,17 +368,12 @@ class Voice:
         if state.suppress or state.mute:
             self.unheard.append((frame, "suppressed" if state.suppress else "muted"))
             return
-        for listener in self._in(session.channel):
+        for listener in self.listeners:
+            if listener.channel is not session.channel:
+                continue
             if frame.opus == SILENCE or listener.user_id in session.group.leaves:
                 listener.take(frame, session.user_id)
         self.discord.touch()
-
-    def _in(self, channel: Channel) -> Iterator[Listener]:
-        guild = _guild(channel)
-        for (place, _), listener in self._listeners.items():
-            state = guild.voice_states.get(listener.user_id)
-            if place == guild.id and state is not None and state.channel is channel:
-                yield listener
 
     def _unusable(self, session: VoiceSession | None, why: str) -> None:
         self._violated(why)

@@ -25,6 +25,7 @@ from tests.fakes.discord.voice_group import (
 )
 
 if TYPE_CHECKING:
+    from tests.fakes.discord.channels import Channel
     from tests.fakes.discord.world import User
 
 SILENCE = b"\xf8\xff\xfe"
@@ -56,8 +57,9 @@ class Frame:
 class Listener:
     """`frames` are all that it has heard since it came, in the order in which they came."""
 
-    def __init__(self, user: User) -> None:
+    def __init__(self, user: User, channel: Channel) -> None:
         self.user = user
+        self.channel = channel
         self.user_id = user.id
         self.frames: list[Frame] = []
         # What it could not decrypt: sequence numbers, and why.
