@@ -160,6 +160,21 @@ async def test_until_the_group_is_ready_nobody_hears_anything() -> None:
         await call.until(lambda: len(ana.spoken) == 2)
 
 
+async def test_a_client_that_cannot_use_its_welcome_comes_in_anew() -> None:
+    load_opus()
+    async with seated() as t:
+        there, bia = t.guild.voice("Table talk"), t.fake.user("Bia")
+        t.guild.join(bia)
+        ears = [t.fake.voice.enter(one, there) for one in (t.ana, bia)]
+        t.fake.voice.damage(there)
+        client = await joined(t, there)
+        await t.fake.until(lambda: t.fake.voice.ready(t.guild) and client.voice_privacy_code is not None)
+        session = t.fake.voice.session(t.guild)
+        assert session is not None
+        assert session.group.epoch > 2, "out of the group, and in again"
+        assert {client.voice_privacy_code} == {one.code for one in ears}
+
+
 async def test_a_packet_that_is_lost_leaves_a_gap() -> None:
     async with called() as call:
         call.voice.lose(3, 4)

@@ -247,6 +247,10 @@ class Voice:
         for call in self._calls.values():
             call.release()
 
+    def damage(self, channel: Channel) -> None:
+        """The next welcome to the group there that the bot gets cannot be used: it has to ask for another one."""
+        self._call(channel).damaged.add(self.discord.world.bot.id)
+
     def lose(self, *sequences: int) -> None:
         """Packets with these sequence numbers do not arrive."""
         for server in self.servers:

@@ -43,6 +43,8 @@ class Group:
         self.stalled = False
         # Only the commits of this member count, where it can commit; by default the first one does.
         self.committer: int | None = None
+        # The next welcome of these members arrives other than it was sent.
+        self.damaged: set[int] = set()
         self._id = call.to_bytes(8)
         self._sender = ExternalSender()
         self._refused = refused
@@ -218,7 +220,11 @@ class Group:
         self._keys |= {id: package.key for id, package in packages.items()}
         for id, member in inside:
             if id in added:
-                member.hear_binary(WELCOME, number + commit.welcomes[packages[id].ref])
+                welcome = commit.welcomes[packages[id].ref]
+                if id in self.damaged:
+                    self.damaged.remove(id)
+                    welcome = welcome[:-1] + bytes([welcome[-1] ^ 1])
+                member.hear_binary(WELCOME, number + welcome)
             else:
                 member.hear_binary(ANNOUNCE_COMMIT, number + commit.message)
         if self._timer is not None:

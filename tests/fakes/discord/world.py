@@ -167,13 +167,14 @@ class Guild:
         }
 
     def create_payload(self) -> dict[str, Any]:
-        """As GUILD_CREATE has it: with channels and active threads, and with no member but the bot."""
+        """As GUILD_CREATE has it: with channels and active threads, and of the members those in voice, and the bot."""
+        there = [self.world.bot, *(one.user for one in self.voice_states.values() if not one.user.bot)]
         return self.payload() | {
             "joined_at": stamp(self.members[self.world.bot.id].joined),
             "large": False,
             "unavailable": False,
             "member_count": len(self.members),
-            "members": [self.member_payload(self.world.bot)],
+            "members": [self.member_payload(one) for one in there],
             "voice_states": [state.payload() for state in self.voice_states.values()],
             "presences": [],
             "stage_instances": [],
