@@ -55,7 +55,9 @@ class ThreadMessage:
 
 @dataclass(frozen=True, slots=True)
 class WholeThread:
-    """A whole thread, without what the bot has said: who began it (by id), and its messages, oldest first."""
+    """A whole thread, without what the bot has said: who began it (by id; "" for the bot itself), and its messages,
+    oldest first.
+    """
 
     starter: str
     title: str

@@ -126,6 +126,17 @@ class Sessions:
             other_session = exists().where(*active, sessions.c.id != session.id)
             return not (await connection.execute(select(other_session))).scalar_one()
 
+    async def starter(self, space: str, platform: str, channel: str, thread: str) -> str:
+        """Who began the first session of the place, "" for somebody who was forgotten, or where there was none."""
+        from sqlalchemy import select
+
+        from storage.tables import sessions as table
+
+        here = active_at(space, platform, channel, thread)[:-1]
+        first = select(table.c.author_id).where(*here).order_by(table.c.created_at, table.c.id).limit(1)
+        async with self._db.read() as connection:
+            return str(await connection.scalar(first) or "")
+
     async def add_exchange(
         self, space: str, session_id: str, run_id: str, question: str, answer: str, citations: str = "[]"
     ) -> bool:

@@ -125,3 +125,19 @@ async def test_a_thread_on_slack_becomes_a_story_for_whoever_began_it(take: Take
         (bia.id, BIA, f"Said 209 to @{ANA}."),
         (ana.id, ANA, f"Said 208 to @{ANA}."),
     ]
+
+
+@pytest.mark.parametrize("platform", ["discord", "slack"])
+async def test_a_thread_that_the_bot_opened_is_whoevers_asked_first(platform: str, take: Take) -> None:
+    d = await take(platform)
+    runs = len(d.states())
+    talk = await d.ask(ANA, "What happens to the speed of a grappled creature?")
+    await d.rest(runs + 1)
+    await d.say(BIA, talk, "So it cannot flee.")
+    refused = await d.command("Cai", f"{'exchange' if platform == 'discord' else 'story'} history", talk=talk)
+    await d.rest(runs + 2)
+    assert "Only whoever began this thread" in shown(refused)
+    told = await d.command(ANA, f"{'exchange' if platform == 'discord' else 'story'} history", talk=talk)
+    await d.rest(runs + 3)
+    assert "is taken in, with" in shown(told)
+    d.check()

@@ -479,7 +479,12 @@ def make(house: House, runs: Runs) -> Work:
         PromptFiles(logs, playing, extracting),
         Outlining(logs, playing),
         Bringing(
-            logs, memory, house.incoming, house.whole_threads, house.config.section(LibraryConfig).max_bytes
+            logs,
+            memory,
+            house.incoming,
+            house.whole_threads,
+            house.records.sessions,
+            house.config.section(LibraryConfig).max_bytes,
         ),
         Safety(logs, runs, adults, checks=checks),
         HandingOut(logs, adults),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
@@ -27,7 +27,7 @@ from bot.works.story.exchange.lorebook import Lorebook
 from bot.works.story.exchange.png import SIGNATURE
 from bot.works.story.exchange.reading import KINDS, Strangers, Whose, story_of
 from bot.works.story.importing import Imported
-from bot.works.story.logs import Logs, Played, node
+from bot.works.story.logs import Logs, Played, node, spot
 from bot.works.story.lorebook import LORE
 from storage.faults import StorageFault
 from storage.stories import CardRow
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from bot.platforms import ReadWholeThread
     from bot.retrieval.files import Candidate
     from bot.works.story.memory.memory import Memory
+    from storage.sessions import Sessions
     from storage.stories import Node
 
 NAMED: Final = 20
@@ -46,6 +47,8 @@ AT_ONCE: Final = 200
 SAID: Final = 10_000
 """Messages of a thread."""
 
+UNKNOWN: Final = 0
+"""In place of how many there are."""
 CARD_MB: Final = 8
 """Of the file of a card that is kept for its picture: with it a message of Discord's has room for it."""
 CARDS_MB: Final = 100
@@ -81,6 +84,7 @@ class Bringing:
         memory: Memory,
         incoming: Incoming,
         whole_threads: Mapping[str, ReadWholeThread],
+        sessions: Sessions,
         max_bytes: int,
     ) -> None:
         """`whole_threads`: how they are read, by platform."""
@@ -88,6 +92,7 @@ class Bringing:
         self._memory = memory
         self._incoming = incoming
         self._whole_threads = whole_threads
+        self._sessions = sessions
         self._max_bytes = max_bytes
         self._strangers = Strangers()
 
@@ -123,7 +128,8 @@ class Bringing:
         yield Status(reading)
         async with aclosing(pump.news(run.step(step, partial(taking, pump.put), Taken))) as news:
             async for done, total in news:
-                yield Status(reading, done, total)
+                known = total != UNKNOWN
+                yield Status(reading, done, total) if known else Status(say("story.history_read", n=done))
         taken = pump.value
         if taken.refused is not None:
             refused.append(taken.refused)
@@ -272,7 +278,9 @@ class Bringing:
         thread = await read(request) if read is not None else None
         if thread is None:
             raise Sorry("story.history_where")
-        if not request.author.admin and request.author.id != thread.starter:
+        # One that the bot has opened was begun by whoever asked first.
+        starter = thread.starter or await self._sessions.starter(*astuple(spot(request.place)))
+        if not request.author.admin and request.author.id != starter:
             raise Sorry("story.history_whose")
         id = str(uuid5(NAMESPACE_OID, f"{run.id}/thread"))
         rows = Rows(id, request.place.space, thread.title or say("story.untitled"))
@@ -282,7 +290,7 @@ class Bringing:
                     body = {"mode": "say", "text": said.text, "name": said.name, "label": said.id}
                     body["when"] = said.at.isoformat(timespec="seconds")
                     rows.add("act", body, author=said.author, at=said.at)
-                put((rows.turns, max(SAID, rows.turns)))
+                put((rows.turns, UNKNOWN))
                 if rows.turns > SAID:
                     raise Sorry("story.history_long", limit=SAID)
         if not rows.turns:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from bot.events import Author, Place, Request
+from bot.platforms import ThreadMessage, WholeThread
 from tests.promises.talk import Talk
 from tests.works.story.exchange.test_card import BAD, V2, V3, WORLD, a_png, b64
 from tests.works.story.exchange.test_chat import CHAT, lines
@@ -101,3 +105,42 @@ async def test_bad_files_are_named_and_the_good_ones_come_in(tmp_path: Path) -> 
             assert name in shown
         assert "“beach” is taken in" in texts(events)
         assert "5 of 6 files" in shown
+
+
+async def test_a_thread_that_the_bot_opened_is_its_askers_and_its_length_is_not_guessed(
+    tmp_path: Path,
+) -> None:
+    at = datetime(2026, 3, 4, 5, 6, tzinfo=UTC)
+
+    async with playing(tmp_path, Writer()) as talk:
+
+        async def pages() -> AsyncGenerator[list[ThreadMessage], None]:
+            for page in range(3):
+                if page:
+                    await talk.until(lambda events: "so far" in str(events))
+                yield [ThreadMessage(f"{page}/{n}", "ana", "Ana", f"Said {n}.", at) for n in range(100)]
+
+        async def read(request: Request) -> WholeThread:
+            return WholeThread("", "The siege", pages())
+
+        await talk.say(START)
+        assert talk.app is not None
+        talk.app.house.whole_threads["terminal"] = read
+        session = await talk.app.house.records.sessions.active("local", "terminal", "terminal", "t")
+        assert session is not None
+        place = Place("terminal", "local", "terminal", "t")
+
+        async def asked(id: str, person: str) -> str:
+            start = len(talk.events)
+            assert talk.app is not None
+            await talk.app.perform(
+                Request(id, place, Author(person, person), "story", "history", locale="en")
+            )
+            await talk.app.ended(id)
+            return str(talk.events[start:])
+
+        assert "Only whoever began this thread" in await asked("bia-1", "bia")
+        told = await asked("ana-1", session.author_id)
+        assert "“The siege” is taken in, with 300 turns." in told
+        assert "Reading this thread: 100 messages so far…" in told
+        assert "10000" not in told

@@ -33,7 +33,9 @@ async def whole_thread(client: Client, request: Request) -> WholeThread | None:
         return None
     if missing(client, thread.id, "view_channel", "read_message_history"):
         raise Sorry("discord.history_closed")
-    return WholeThread(str(thread.owner_id), clean(thread.name), _pages(client, thread, origin))
+    by_bot = client.user is not None and thread.owner_id == client.user.id
+    starter = "" if by_bot else str(thread.owner_id)
+    return WholeThread(starter, clean(thread.name), _pages(client, thread, origin))
 
 
 async def _pages(

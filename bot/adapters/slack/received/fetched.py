@@ -28,7 +28,7 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
-    from bot.adapters.slack.installed.workspaces import Workspaces
+    from bot.adapters.slack.installed.workspaces import Me, Workspaces
     from bot.adapters.slack.received.people import People
     from bot.config import SlackConfig
 
@@ -176,14 +176,32 @@ class ThreadReader:
         location = Location(
             origin.user, origin.team, origin.channel, origin.enterprise, origin.thread, origin.message
         )
-        pages = self._pages(location, self._limited_names(location))
-        root = await anext(pages, None)
-        if not root:
+        me, name = (
+            await self._workspaces.me(location.team, location.enterprise),
+            self._limited_names(location),
+        )
+        pages = self._pages(location)
+        if not (first := await anext(pages, None)):
             return None
-        return WholeThread(root[0].author, root[0].text.partition("\n")[0][:TITLE_CHARS], _again(root, pages))
+        root = first[0]
+        starter = "" if _is_ours(root, me) else text_of(root, "user") or text_of(root, "bot_id")
+        title = (await text_without_mention(text_of(root, "text"), "", name)).partition("\n")[0][:TITLE_CHARS]
 
-    async def _pages(self, location: Location, name: Name) -> AsyncGenerator[list[ThreadMessage], None]:
-        cursor, me = "", await self._workspaces.me(location.team, location.enterprise)
+        async def said() -> AsyncGenerator[list[ThreadMessage], None]:
+            page = first
+            async with aclosing(pages):
+                while page:
+                    yield [
+                        await _said(message, name)
+                        for message in page
+                        if text_of(message, "text") and not (message.get("hidden") or _is_ours(message, me))
+                    ]
+                    page = await anext(pages, [])
+
+        return WholeThread(starter, title, said())
+
+    async def _pages(self, location: Location) -> AsyncGenerator[list[Mapping[str, Any]], None]:
+        cursor = ""
         while True:
             try:
                 async with self._workspaces.calling(location.team, location.enterprise) as client:
@@ -192,32 +210,21 @@ class ThreadReader:
                     )
             except SurfaceFault as fault:
                 raise Sorry("slack_files.thread_closed") from fault
-            page = []
-            for message in answer.get("messages") or ():
-                ts, text = text_of(message, "ts"), text_of(message, "text")
-                ours = text_of(message, "user") == me.user or text_of(message, "bot_id") == me.bot != ""
-                if not text or message.get("hidden") or ours or (location.message and ts >= location.message):
-                    continue
-                user = "" if text_of(message, "bot_id") else text_of(message, "user")
-                at = datetime.fromtimestamp(float(ts), UTC)
-                page.append(
-                    ThreadMessage(
-                        ts, user, await _who(message, name), await text_without_mention(text, "", name), at
-                    )
-                )
-            yield page
+            page = answer.get("messages") or ()
+            yield [row for row in page if not location.message or text_of(row, "ts") < location.message]
             cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")
             if not cursor:
                 return
 
 
-async def _again(
-    first: list[ThreadMessage], pages: AsyncGenerator[list[ThreadMessage], None]
-) -> AsyncGenerator[list[ThreadMessage], None]:
-    async with aclosing(pages):
-        yield first
-        async for page in pages:
-            yield page
+def _is_ours(message: Mapping[str, Any], me: Me) -> bool:
+    return text_of(message, "user") == me.user or text_of(message, "bot_id") == me.bot != ""
+
+
+async def _said(message: Mapping[str, Any], name: Name) -> ThreadMessage:
+    ts, user = text_of(message, "ts"), "" if text_of(message, "bot_id") else text_of(message, "user")
+    words = await text_without_mention(text_of(message, "text"), "", name)
+    return ThreadMessage(ts, user, await _who(message, name), words, datetime.fromtimestamp(float(ts), UTC))
 
 
 async def _who(message: Mapping[str, Any], name: Name) -> str:
