@@ -61,7 +61,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "plot_check_mode": "check?",
         "deadline": "whole number?",
     },
-    "cast": {"name": "text", "sheet": "sheet"},
+    "cast": {"name": "text", "sheet": "sheet", "scene": "scene?"},
     "lore": {"id": "key", "entry": "entry"},
     "memory": {"id": "key", "text": "text or null"},
     "idea": {"id": "key", "text": "text or null"},
@@ -95,6 +95,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "key_events": "list of event?",
         "climax": "text?",
         "resolution": "text?",
+        "scene": "scene?",
     },
     "party": {"person": "person", "name": "text", "here": "flag", "plays": "text?"},
     "safety": {"rating": "rating?", "lines": "text?", "veils": "text?"},
@@ -161,7 +162,7 @@ class _Writer:
         self._keys: dict[str, str] = {}
 
     def _gone(self) -> tuple[set[str], set[str]]:
-        """The turns, and the memories and ideas, that went with a stop card."""
+        """The turns that went with a stop card, and what is in `Story.unpinned`."""
         if not any(row.kind == "stopcard" for row in self._nodes):
             return set(), set()
         branches = {row.id: row for row in self._branches}

@@ -15,7 +15,7 @@ from bot.events import Attachment, Event, Request, Run, Sorry, Stage, Text
 from bot.incoming import safe
 from bot.markdown import harmless
 from bot.words import Words, words
-from bot.works.story import cast
+from bot.works.story import cast, state
 from bot.works.story.context import AGREED
 from bot.works.story.exchange import card
 from bot.works.story.exchange.book import book_of, markdown
@@ -202,7 +202,7 @@ def shared(row: StoryRow, branch: str, story: Story) -> tuple[StoryRow, list[Bra
         add("cast", {"name": name, "sheet": sheet})
     for id, entry in story.lore.items():
         add("lore", {"id": id, "entry": entry})
-    chapters = {one.turn: one for one in story.chapters.values()}
+    chapters = {one.turn: one for one in state.chapters(story)}
     for turn in ("", *(turn.id for turn in story.told)):
         if turn:
             _turn(story, turn, add)

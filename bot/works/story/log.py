@@ -68,7 +68,8 @@ choices   what is offered under a scene: {scene, choices}
 flip      the version of the turn that counts: {scene} or {act}; {run} shows it from now on
 head      undo and redo: the story now ends with the node's `turn`, "" for before the first
 set       settings by name: {title?, premise?, genre?, tone?, view?, length?, mode?, note?, …}
-cast      a character's sheet by name, or None: {name, sheet}
+cast      a character's sheet by name, or None: {name, sheet, scene?}; with `scene` the writer has thought it up
+          behind that version of the node's `turn`, and it counts as long as that does
 lore      an entry of the lorebook by id, or None: {id, entry}
 memory    a pinned memory by id, or None: {id, text}
 idea      an idea by id, or None: {id, text}
@@ -84,7 +85,7 @@ ticked    whether a key event, or the climax of the chapter that is named, has h
           person says: {event, happened}
 settled   what was flagged of a version of the turn's scene counts as it stands now: {scene}
 chapter   a chapter that begins behind the node's `turn`; again by the same id, as it has become: {id, title, location,
-          time, scenario, key_events: [{id, text}], climax, resolution}
+          time, scenario, key_events: [{id, text}], climax, resolution, scene?}; with `scene` as a cast's
 party     somebody has joined or left, or plays a character: {person, name, here, plays?}
 whisper   words between the game master and a player, which nobody else is told: {to, name, text}
 safety    what the table has agreed on, each part by its name; of the whole story: {rating, lines, veils}
@@ -272,7 +273,7 @@ class KeyEvent:
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """It begins behind `turn`, "" for before the first."""
+    """It begins behind `turn`, "" for before the first; and it counts as long as that `scene` does, "" for always."""
 
     id: str
     turn: str
@@ -283,6 +284,7 @@ class Chapter:
     key_events: tuple[KeyEvent, ...] = ()
     climax: str = ""
     resolution: str = ""
+    scene: str = ""
 
 
 @dataclass(slots=True)
@@ -394,6 +396,18 @@ class Turn:
         return self.found if scene is None else scene.extracted
 
 
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """A character's sheet as the node `id` has it, None of one who has left; see `Kind`, "cast"."""
+
+    id: str
+    seq: int
+    name: str
+    sheet: dict[str, Any] | None
+    turn: str
+    scene: str
+
+
 @dataclass(slots=True, weakref_slot=True)
 class Story:
     """What has been played on a branch, and how it stands.
@@ -402,10 +416,12 @@ class Story:
     """
 
     settings: dict[str, Any] = field(default_factory=dict)
-    cast: dict[str, dict[str, Any]] = field(default_factory=dict)
+    sheets: list[_Sheet] = field(default_factory=list)
     lore: dict[str, dict[str, Any]] = field(default_factory=dict)
     lore_nodes: dict[str, str] = field(default_factory=dict)
     """The nodes that hold the entries of the lorebook, by these."""
+    lore_seqs: dict[str, int] = field(default_factory=dict)
+    """The numbers of these."""
     memories: dict[str, str] = field(default_factory=dict)
     ideas: dict[str, str] = field(default_factory=dict)
     presets: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
@@ -432,12 +448,31 @@ class Story:
     carded: set[str] = field(default_factory=set)
     """Turns that are gone with these, and shown nowhere any more."""
     unpinned: set[str] = field(default_factory=set)
-    """Memories and ideas that went with them, by id, and intents, by their nodes."""
+    """Memories and ideas that went with them, by id; intents, sheets and lore, by their nodes."""
     changes: list[tuple[int, int]] = field(default_factory=list)
     """Nodes that changed turns which were there: their numbers, and how many turns before stayed as they were.
 
     Both ascend: what a later node has changed from an earlier turn on is told by the later one alone.
     """
+    _cast: dict[str, dict[str, Any]] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def cast(self) -> dict[str, dict[str, Any]]:
+        """The sheets of the characters that count, by name."""
+        if self._cast is None:
+            cast: dict[str, dict[str, Any]] = {}
+            for sheet in self.sheets:
+                if not sheet.scene or self.shows(sheet.turn, sheet.scene):
+                    _put(cast, sheet.name, sheet.sheet)
+            self._cast = cast
+        return self._cast
+
+    def shows(self, turn: str, scene: str) -> bool:
+        """Whether the turn counts, and this version of its scene."""
+        if turn not in self.path[: self.length]:
+            return False
+        shown = self.turns[turn].scene
+        return shown is not None and shown.id == scene
 
     @property
     def told(self) -> list[Turn]:
@@ -478,15 +513,17 @@ class Story:
 
     def leave(self, turn: str) -> None:
         """A branch begins behind this turn: what was undone stays behind."""
+        self._cast = None
         self.end_with(turn)
         del self.path[self.length :]
 
     def add(self, node: Node) -> None:
         """Take the next node in. What a later release wrote is passed over."""
         self.seq = max(self.seq, node.seq)
+        self._cast = None
         if node.kind == "forgotten" or (node.kind == "chapter" and not node.turn):
             self._changed(0)
-        elif node.kind != "head" and node.turn in self.turns:
+        elif node.kind not in ("head", "cast") and node.turn in self.turns:
             places = reversed(range(len(self.path)))  # it is one of the last, nearly always
             place = next((at for at in places if self.path[at] == node.turn), None)
             if place is not None:
@@ -510,7 +547,7 @@ class Story:
                 self.whispers.append(Whisper(node.author_id, body["to"], body["name"], body["text"]))
             case _:
                 if node.body:  # else a person took the words back, and with them what they did
-                    self._more(node.kind, node.turn, json.loads(node.body), node.id)
+                    self._more(node.kind, node.turn, json.loads(node.body), node)
 
     def _act(self, node: Node) -> None:
         body: dict[str, Any] = json.loads(node.body) if node.body else {"mode": "act"}
@@ -566,11 +603,28 @@ class Story:
         left = [self.turns[id] for id in gone & self.turns.keys()]
         self.unpinned.update(id for turn in left for id in turn.intended)
         words = [text for turn in left for text in turn.words]
+        self._unwrite(min((turn.first for turn in left), default=self.seq), words)
         quoting = {id for id, text in self.memories.items() if any(_quoted(text, told) for told in words)}
         self.unpinned |= quoting | self.ideas.keys()
         for id in quoting:
             del self.memories[id]
         self.ideas.clear()
+
+    def _unwrite(self, began: int, words: Sequence[str]) -> None:
+        """Sheets and lore that have been written since then with these words go, too."""
+
+        def quotes(text: Any) -> bool:
+            quote = " ".join(str(text).split())
+            return len(quote) >= QUOTED and any(quote in told for told in words)
+
+        sheets = [one for one in self.sheets if one.seq > began and one.sheet and not one.scene]
+        gone = {one.id for one in sheets if any(map(quotes, (one.sheet or {}).values()))}
+        self.sheets = [one for one in self.sheets if one.id not in gone]
+        lore = [id for id, seq in self.lore_seqs.items() if seq > began and id in self.lore]
+        for id in [id for id in lore if quotes(self.lore[id]["content"])]:
+            del self.lore[id]
+            gone.add(self.lore_nodes.pop(id))
+        self.unpinned |= gone
 
     def _scene(self, node: Node) -> None:
         if (turn := self.turns.get(node.turn)) is None:
@@ -599,8 +653,8 @@ class Story:
         if node.body:
             turn.scene_shown = node.id
 
-    def _more(self, kind: str, of: str, body: Mapping[str, Any], id: str) -> None:
-        turn = self.turns.get(of)
+    def _more(self, kind: str, of: str, body: Mapping[str, Any], node: Node) -> None:
+        turn, id = self.turns.get(of), node.id
         match kind:
             case "choices" if turn is not None:
                 for scene in turn.scenes:
@@ -615,10 +669,12 @@ class Story:
             case "set" | "safety":
                 self.settings.update(body)
             case "cast":
-                _put(self.cast, body["name"], body["sheet"])
+                sheet, behind = body["sheet"], str(body.get("scene", ""))
+                self.sheets.append(_Sheet(id, node.seq, body["name"], sheet, of, behind))
             case "lore":
                 _put(self.lore, body["id"], body["entry"])
                 _put(self.lore_nodes, body["id"], id if body["entry"] is not None else None)
+                self.lore_seqs[body["id"]] = node.seq
             case "memory":
                 _put(self.memories, body["id"], body["text"])
             case "idea":
@@ -691,7 +747,8 @@ def _extracted(body: Mapping[str, Any], id: str) -> Extracted:
 def _chapter(turn: str, body: Mapping[str, Any]) -> Chapter:
     events = tuple(KeyEvent(one["id"], one["text"]) for one in body.get("key_events", ()))
     texts = {
-        name: str(body.get(name, "")) for name in ("location", "time", "scenario", "climax", "resolution")
+        name: str(body.get(name, ""))
+        for name in ("location", "time", "scenario", "climax", "resolution", "scene")
     }
     return Chapter(body["id"], turn, str(body["title"]), key_events=events, **texts)
 

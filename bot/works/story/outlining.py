@@ -89,6 +89,8 @@ class Outlining:
             given = {name: str(request.options[name]) for name in OPTIONS if request.options.get(name)}
             events = [{"id": f"{run.id}/{n}", "text": text} for n, text in enumerate(outline.events, 1)]
             body: dict[str, Any] = {"id": run.id, "title": outline.title, "key_events": events}
+            if story.head is not None and story.head.scene is not None:
+                body["scene"] = story.head.scene.id
             body |= outline.fields | {name: text[:TEXT_CHARS] for name, text in given.items()}
             author = request.author.id if given else ""
             kept = node(run.id, "chapter", "chapter", body, turn=turn, author=author)

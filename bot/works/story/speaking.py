@@ -129,6 +129,9 @@ class Speaking:
         frame = framed(taken, "story_cast", count=str(count), about=fence.data(request.text[:2_000]))
         asked = context.prompt(story, replace(frame, answer=min(room(WORDS * count, None), taken.answer)))
 
+        turn, scene = (story.head.id, story.head.scene) if story.head is not None else ("", None)
+        behind = {"scene": scene.id} if scene is not None else {}
+
         async def invented() -> Invented:
             answer = await self._playing.models.with_roles(taken.roles).ask(run, "writer", "cast", asked)
             now = await self._logs.story(request.place.space, taken.story, taken.branch)
@@ -141,7 +144,8 @@ class Speaking:
                 if not cast.called(now, one.name) or f"{run.id}/cast-{n}" in own
             ]
             nodes = [
-                node(run.id, f"cast-{n}", "cast", {"name": one.name, "sheet": one.sheet}) for n, one in new
+                node(run.id, f"cast-{n}", "cast", {"name": one.name, "sheet": one.sheet} | behind, turn=turn)
+                for n, one in new
             ]
             if nodes:
                 await self._logs.stories.append(request.place.space, taken.story, taken.branch, nodes)

@@ -131,12 +131,22 @@ def since(
 def chapters(story: Story, told: Sequence[Turn] | None = None) -> list[Chapter]:
     """Those that have begun, the current one last."""
     turns = {turn.id for turn in (story.told if told is None else told)}
-    return [one for one in story.chapters.values() if not one.turn or one.turn in turns]
+    return [
+        one for one in story.chapters.values() if not one.turn or (one.turn in turns and _stands(story, one))
+    ]
+
+
+def _stands(story: Story, chapter: Chapter) -> bool:
+    """Whether the version still counts behind which the writer has thought it up."""
+    turn = story.turns.get(chapter.turn)
+    shown = turn.scene if turn is not None else None
+    return not chapter.scene or (shown is not None and shown.id == chapter.scene)
 
 
 def titles(story: Story, path: Sequence[str]) -> list[tuple[int, str]]:
     """The titles of the chapters that these turns have lived through, each with the place of the first turn in it."""
-    begins = {one.turn: (number, one.title) for number, one in enumerate(story.chapters.values())}
+    chapters = [one for one in story.chapters.values() if _stands(story, one)]
+    begins = {one.turn: (number, one.title) for number, one in enumerate(chapters)}
     found, last = list[tuple[int, str]](), -1
     for at, turn in enumerate(chain(("",), path) if begins else ()):
         number, title = begins.get(turn, (-1, ""))

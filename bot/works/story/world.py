@@ -237,7 +237,8 @@ class World:
             body: dict[str, Any] = {"id": id, "title": title}
         elif now is not None:
             id, turn = now.id, now.turn
-            body = {name: value for name, value in asdict(now).items() if name != "turn"}
+            # Whoever changes it makes it theirs.
+            body = {name: value for name, value in asdict(now).items() if name not in ("turn", "scene")}
         elif given or events:
             raise Sorry("story.chapter_title")
         else:

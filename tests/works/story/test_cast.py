@@ -340,6 +340,11 @@ async def test_the_writer_thinks_up_a_cast(tmp_path: Path, writer: Writer) -> No
         listed = texts(await talk.say("/story cast"))
         assert "**Mira**: a diver" in listed
         assert "**Cy**: a gull" in listed
+        await talk.say("/story retry")
+        assert "Cy" not in texts(await talk.say("/story cast")), (
+            "with the version that they were thought up behind"
+        )
+        await talk.say("/story flip back")
         await talk.say("I wait.")
         foundation = "\n".join(message["content"] for message in writer.scenes[-1]["messages"])
         assert '<style of="Bo">loud</style>' in foundation

@@ -170,7 +170,7 @@ class Exchanged(Table):
             assert list(after.lore.values()) == list(before.lore.values())
             assert list(after.memories.values()) == list(before.memories.values())
             assert after.presets == before.presets
-            assert after.intents == before.intents
+            assert list(after.intents.values()) == list(before.intents.values())
             assert [len(turn.versions) for turn in after.told] == [len(turn.versions) for turn in before.told]
 
 

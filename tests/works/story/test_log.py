@@ -27,6 +27,7 @@ from bot.works.story.logs import PAST, Logs, Played, node, spot
 from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory, Recalled
 from bot.works.story.memory.ranking import Query
+from bot.works.story.state import chapters, titles
 from storage.db import Database
 from storage.stories import Stories
 from storage.story_vectors import StoryVectors
@@ -448,3 +449,50 @@ async def test_how_a_branch_stood_is_read_once_until_words_are_withdrawn() -> No
         assert len(logs._past) <= PAST
     finally:
         await db.close()
+
+
+def test_what_the_writer_thought_up_goes_with_the_scene_that_it_came_from() -> None:
+    """Taken back, told another way, or stopped: and is there again with it."""
+    tale = Tale()
+    tale.add("cast", {"name": "Mira", "sheet": {"about": "a diver"}})
+    opening = tale.turn("I walk.", "A house.")
+    first = tale.turn("I knock.", "Somebody opens.")
+    behind = {"scene": tale.nodes[-1].id}
+    tale.add("cast", {"name": "Bo", "sheet": {"about": "a doorman"}, **behind}, first)
+    tale.add("chapter", {"id": "c1", "title": "Inside", **behind}, first)
+    tale.add("chapter", {"id": "c2", "title": "Said by Ana"}, first)
+
+    def there() -> tuple[list[str], list[str], list[tuple[int, str]]]:
+        story = tale.story
+        shown = titles(story, [turn.id for turn in story.told])
+        return list(story.cast), [one.title for one in chapters(story)], shown
+
+    all_there = ["Mira", "Bo"], ["Inside", "Said by Ana"], [(2, "Said by Ana")]
+    assert there() == all_there
+    tale.add("head", {}, opening)
+    assert there() == (["Mira"], [], [])
+    tale.add("head", {}, first)
+    assert there() == all_there
+    tale.add("scene", {"text": "Nobody opens."}, first)
+    assert there() == (["Mira"], ["Said by Ana"], [(2, "Said by Ana")])
+    tale.add("flip", behind, first)
+    assert there() == all_there
+    tale.add("cast", {"name": "Bo", "sheet": {"about": "a doorman, says Ana"}})
+    tale.add("stopcard", {}, first)
+    assert there() == (["Mira", "Bo"], [], [])
+    assert tale.story.cast["Bo"]["about"] == "a doorman, says Ana"
+
+
+def test_what_was_written_down_of_a_scene_goes_with_its_stop_card() -> None:
+    tale = Tale()
+    tale.add("lore", {"id": "old", "entry": {"keys": ["x"], "content": "Spiders come out of the wall."}})
+    turn = tale.turn("I knock.", "There: spiders come out of the wall. Spiders come out of the wall.")
+    tale.add("lore", {"id": "new", "entry": {"keys": ["y"], "content": "spiders come out\nof the wall."}})
+    tale.add("lore", {"id": "own", "entry": {"keys": ["z"], "content": "The lamp burns whale oil."}})
+    tale.add("cast", {"name": "Io", "sheet": {"about": "spiders come out of the wall"}})
+    tale.add("cast", {"name": "Bo", "sheet": {"about": "a cook"}})
+    tale.add("stopcard", {}, turn)
+    story = tale.story
+    assert list(story.lore) == ["old", "own"]
+    assert list(story.cast) == ["Bo"]
+    assert {"n5", "n7"} <= story.unpinned
