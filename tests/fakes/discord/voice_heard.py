@@ -33,8 +33,10 @@ RATE, SAMPLES, FRAME_SECONDS = 48_000, 960, 0.02
 """Samples a second, those of a frame for each of the two ears, and how long a frame lasts."""
 DELAY = 312
 """Samples by which Opus is late (OPUS_GET_LOOKAHEAD, of the applications audio and voip)."""
-QUIET = 16.0 * SAMPLES**0.5
-"""The norm of a frame that nobody hears."""
+QUIET = 200.0 * SAMPLES**0.5
+"""The norm of a frame in which there is nothing to hear."""
+ALIKE = 0.35
+"""How much two frames correlate at least that are the same, one of them encoded and decoded."""
 
 
 @dataclass(frozen=True)
@@ -147,19 +149,23 @@ def pcm(frames: Sequence[Frame]) -> list[bytes]:
     return [bytes(decoder.decode(frame.opus, SAMPLES)) for frame in frames]
 
 
-def likeness(sent: Sequence[bytes], heard: Sequence[bytes]) -> list[float]:
-    """How much each frame that was sent correlates with what was heard in its place, from -1 to 1.
+def placed(sent: Sequence[bytes], heard: Sequence[bytes]) -> list[int]:
+    """Which of the frames that were sent were heard, by their numbers, in the order in which they were heard.
 
-    Both as `pcm` gives them, and from the beginning of an Opus stream: its delay is taken off. Silence is like silence.
+    Both as `pcm` gives them, `heard` from the beginning of what a listener heard. Frames in which there is nothing to
+    hear are left out; of one that is none of those that were sent the number is -1. No two of `sent` may be alike.
     """
-    one, other = (np.frombuffer(b"".join(frames), "<i2").astype(float)[::2] for frames in (sent, heard))
-    other = np.append(other[DELAY:], np.zeros(max(0, len(one) - len(other) + DELAY)))
-    pairs = [(one[at : at + SAMPLES], other[at : at + SAMPLES]) for at in range(0, len(one), SAMPLES)]
-    return [_correlation(left, right) for left, right in pairs]
+    there, came = _loud(sent, 0), _loud(heard, DELAY)
+    if not there or not came:
+        return [-1 for _ in came]
+    likeness = np.stack([frame for _, frame in came]) @ np.stack([frame for _, frame in there]).T
+    best = likeness.argmax(axis=1)
+    return [there[at][0] if row[at] > ALIKE else -1 for at, row in zip(best, likeness, strict=True)]
 
 
-def _correlation(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
-    loud = float(np.linalg.norm(one)), float(np.linalg.norm(other))
-    if min(loud) < QUIET:
-        return 1.0 if max(loud) < 4 * QUIET else 0.0
-    return float(one @ other) / (loud[0] * loud[1])
+def _loud(frames: Sequence[bytes], delay: int) -> list[tuple[int, np.ndarray[Any, Any]]]:
+    """The numbers of the frames in which there is something to hear, and the left ear of each, all equally loud."""
+    left = np.frombuffer(b"".join(frames), "<i2").astype(np.float32)[::2][delay:]
+    left = np.append(left, np.zeros(-len(left) % SAMPLES, np.float32)).reshape(-1, SAMPLES)
+    norms = np.linalg.norm(left, axis=1)
+    return [(n, left[n] / norms[n]) for n in range(len(left)) if norms[n] > QUIET]
