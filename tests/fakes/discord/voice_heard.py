@@ -169,3 +169,21 @@ def _loud(frames: Sequence[bytes], delay: int) -> list[tuple[int, np.ndarray[Any
     left = np.append(left, np.zeros(-len(left) % SAMPLES, np.float32)).reshape(-1, SAMPLES)
     norms = np.linalg.norm(left, axis=1)
     return [(n, left[n] / norms[n]) for n in range(len(left)) if norms[n] > QUIET]
+
+
+def likeness(sent: Sequence[bytes], heard: Sequence[bytes]) -> list[float]:
+    """How much each frame that was sent correlates with what was heard in its place, from -1 to 1; as for `placed`.
+
+    Silence is like silence.
+    """
+    one, other = (np.frombuffer(b"".join(frames), "<i2").astype(float)[::2] for frames in (sent, heard))
+    other = np.append(other[DELAY:], np.zeros(max(0, len(one) - len(other) + DELAY)))
+    pairs = [(one[at : at + SAMPLES], other[at : at + SAMPLES]) for at in range(0, len(one), SAMPLES)]
+    return [_correlation(left, right) for left, right in pairs]
+
+
+def _correlation(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
+    loud = float(np.linalg.norm(one)), float(np.linalg.norm(other))
+    if min(loud) < QUIET:
+        return 1.0 if max(loud) < 4 * QUIET else 0.0
+    return float(one @ other) / (loud[0] * loud[1])
