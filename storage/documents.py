@@ -268,8 +268,8 @@ class Documents:
 
         c = documents.c
         state = case((c.state.in_(VISIBLE), "lexical"), else_=c.state)
-        had = documents.update().where(c.embedder.is_not(None), c.embedded > 0)
-        return await self._db.run(had.values(embedded=0, embedder=None, state=state))
+        reset = documents.update().where(c.embedder.is_not(None), c.embedded > 0)
+        return await self._db.run(reset.values(embedded=0, embedder=None, state=state))
 
     async def _take_off(self, connection: AsyncConnection, *which: ColumnElement[bool]) -> Sequence[str]:
         """Delete documents and note them as leftovers, in the caller's transaction; their shelves."""

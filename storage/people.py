@@ -187,6 +187,6 @@ async def _leave_out(
         rows = (await connection.execute(select(table.c.id, table.c[column]).where(where))).all()
         if rows:
             anew = table.update().where(table.c.id == bindparam("of")).values({column: bindparam("to")})
-            await connection.execute(anew, [{"of": id, "to": rewrite(was)} for id, was in rows])
+            await connection.execute(anew, [{"of": id, "to": rewrite(stored)} for id, stored in rows])
     emptied = dict.fromkeys((rule.column, *rule.emptied), "")
     await connection.execute(table.update().where(where).values(emptied))

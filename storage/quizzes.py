@@ -209,8 +209,8 @@ class Quizzes:
         from storage.tables import quiz_questions as q
 
         same = and_(q.c.space == c.c.space, q.c.run_id == c.c.quiz, q.c.n == c.c.n)
-        theirs = (c.c.space == space, c.c.author_id == author, c.c.subject == subject, c.c.due <= now)
-        query = select(q).join(c, same).where(*theirs).order_by(c.c.due, c.c.quiz, c.c.n).limit(limit)
+        due_cards = (c.c.space == space, c.c.author_id == author, c.c.subject == subject, c.c.due <= now)
+        query = select(q).join(c, same).where(*due_cards).order_by(c.c.due, c.c.quiz, c.c.n).limit(limit)
         async with self._db.read() as connection:
             return [_question(row) for row in await connection.execute(query)]
 

@@ -58,8 +58,8 @@ class Schedules:
 
         from storage.tables import schedules as t
 
-        there = (t.c.space == space, t.c.platform == platform, t.c.channel == channel)
-        ids = await self._db.column(select(t.c.id).where(*there))
+        in_place = (t.c.space == space, t.c.platform == platform, t.c.channel == channel)
+        ids = await self._db.column(select(t.c.id).where(*in_place))
         await self.remove(space, *ids)
         return len(ids)
 
@@ -84,11 +84,13 @@ class Schedules:
         """
         from storage.tables import schedules as t
 
-        this = (t.c.id == row.id, t.c.next_at == row.next_at)
+        unchanged = (t.c.id == row.id, t.c.next_at == row.next_at)
         if following is None:
-            await self._db.run(t.delete().where(*this))
+            await self._db.run(t.delete().where(*unchanged))
         else:
-            await self._db.run(t.update().where(*this).values(next_at=following, fired=row.fired + fired))
+            await self._db.run(
+                t.update().where(*unchanged).values(next_at=following, fired=row.fired + fired)
+            )
 
     async def remove(self, space: str, *ids: str) -> bool:
         """Whether there was any of them; nobody follows them any more."""
@@ -112,8 +114,8 @@ class Schedules:
         """Whether the person had followed it."""
         from storage.tables import schedule_followers as t
 
-        this = (t.c.space == space, t.c.schedule_id == id, t.c.author_id == author)
-        return await self._db.run(t.delete().where(*this)) == 1
+        own = (t.c.space == space, t.c.schedule_id == id, t.c.author_id == author)
+        return await self._db.run(t.delete().where(*own)) == 1
 
     async def followers(self, space: str, id: str) -> Sequence[str]:
         """Whoever follows it, in the order in which they began to."""

@@ -207,13 +207,13 @@ class Scripts:
 
         from storage.tables import script_vectors, scripts
 
-        there = select(scripts.c.id).where(scripts.c.space == space, scripts.c.id == id)
+        script_id = select(scripts.c.id).where(scripts.c.space == space, scripts.c.id == id)
         async with self._db.write() as connection:
-            if await connection.scalar(there) is None:
+            if await connection.scalar(script_id) is None:
                 return
-            for content, made in vectors.items():
+            for content, packed in vectors.items():
                 row = {"space": space, "script_id": id, "embedder": embedder, "content": content}
-                new = self._db.insert(script_vectors).values(**row, vectors=made)
+                new = self._db.insert(script_vectors).values(**row, vectors=packed)
                 await connection.execute(new.on_conflict_do_nothing())
 
     async def drop_vectors(self, space: str, id: str, embedder: str, contents: Collection[str]) -> None:
@@ -222,12 +222,12 @@ class Scripts:
 
         from storage.tables import script_vectors as table
 
-        mine = (table.c.space == space, table.c.script_id == id)
+        of_script = (table.c.space == space, table.c.script_id == id)
         async with self._db.write() as connection:
-            await connection.execute(table.delete().where(*mine, table.c.embedder != embedder))
-            kept = (await connection.execute(select(table.c.content).where(*mine))).scalars()
-            for content in set(kept) - set(contents):
-                await connection.execute(table.delete().where(*mine, table.c.content == content))
+            await connection.execute(table.delete().where(*of_script, table.c.embedder != embedder))
+            stored_contents = (await connection.execute(select(table.c.content).where(*of_script))).scalars()
+            for content in set(stored_contents) - set(contents):
+                await connection.execute(table.delete().where(*of_script, table.c.content == content))
 
     async def vectors(self, reader: Reader, id: str, embedder: str) -> dict[str, bytes]:
         """The vectors of a script that may be read, by its scenes' contents."""
@@ -236,8 +236,8 @@ class Scripts:
         from storage.tables import script_vectors as table
         from storage.tables import scripts
 
-        mine = (*_readable(reader), scripts.c.id == id, table.c.embedder == embedder)
-        query = select(table.c.content, table.c.vectors).join(scripts).where(*mine)
+        of_script = (*_readable(reader), scripts.c.id == id, table.c.embedder == embedder)
+        query = select(table.c.content, table.c.vectors).join(scripts).where(*of_script)
         async with self._db.read() as connection:
             return {row.content: row.vectors for row in await connection.execute(query)}
 

@@ -53,9 +53,9 @@ class Votes:
         """All that a person has voted for, the oldest first."""
         from storage.tables import votes as t
 
-        theirs = (t.c.space == space, t.c.author_id == author)
+        by_author = (t.c.space == space, t.c.author_id == author)
         async with self._db.read() as connection:
-            rows = await connection.execute(t.select().where(*theirs).order_by(t.c.updated_at))
+            rows = await connection.execute(t.select().where(*by_author).order_by(t.c.updated_at))
             return [Vote(row.run_id, row.group, row.n, row.updated_at) for row in rows]
 
     async def forget(self, space: str, author: str) -> None:

@@ -149,14 +149,16 @@ def _messages(message: Message, *, raw: bool) -> list[dict[str, Any]]:
     ]
     own: dict[str, Any] = next(iter(objects_of(message.raw)), {}) if raw else {}
     signed = own.get("calls")
-    beside = {name: own[name] for name in _OWN if name in own}
+    own_fields = {name: own[name] for name in _OWN if name in own}
     if message.calls:
         calls = [
             {"id": call.id, "type": "function", "function": _function(call)}
             | ({_SIGNED: signed[call.id]} if isinstance(signed, dict) and call.id in signed else {})
             for call in message.calls
         ]
-        turns.append({"role": message.role, "content": message.text or None, "tool_calls": calls} | beside)
+        turns.append(
+            {"role": message.role, "content": message.text or None, "tool_calls": calls} | own_fields
+        )
     elif message.images:
         parts: list[dict[str, Any]] = [
             {"type": "image_url", "image_url": {"url": image.url}} for image in message.images
@@ -164,7 +166,7 @@ def _messages(message: Message, *, raw: bool) -> list[dict[str, Any]]:
         parts += [{"type": "text", "text": message.text}] if message.text else []
         turns.append({"role": message.role, "content": parts})
     elif message.text or not message.results:  # no list: some servers take nothing but a text
-        turns.append({"role": message.role, "content": message.text} | beside)
+        turns.append({"role": message.role, "content": message.text} | own_fields)
     return turns
 
 
@@ -258,8 +260,8 @@ class ChatAnswer(Answer):
     def _rest(self, finish: str) -> str:
         """What was held back until the end; and what only the whole text shows."""
         new_text, reasoning = self._thoughts.finish(finish)
-        if back := self._thoughts.taken_back:
-            self.retract_reasoning(back)
+        if text := self._thoughts.taken_back:
+            self.retract_reasoning(text)
         visible = self._part(new_text, reasoning)
         opened = self._thoughts.unopened
         if not self._thoughts.closed and (end := unopened(self.text)):

@@ -125,8 +125,10 @@ class Models:
         first = self.capabilities_of(role, chain[0])
         candidates = []
         for named in chain:
-            able = self.capabilities_of(role, named)
-            if (able.cites or not first.cites) and (able.tools or not (first.tools and prompt.tools)):
+            capabilities = self.capabilities_of(role, named)
+            if (capabilities.cites or not first.cites) and (
+                capabilities.tools or not (first.tools and prompt.tools)
+            ):
                 candidates.append(named)
         return candidates
 

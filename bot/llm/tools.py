@@ -150,7 +150,7 @@ class ToolLoop:
         tools = bool(self._prompt.tools) and self._models.capabilities_of(self._role, chain[0]).tools
         return ModelChoice(list(chain), tools)
 
-    async def _turn(self, initial: Prompt, able: Sequence[str]) -> AsyncGenerator[str | Status, None]:
+    async def _turn(self, initial: Prompt, models: Sequence[str]) -> AsyncGenerator[str | Status, None]:
         """Ask one model of `able` the `initial` prompt, and give it the tools' results until it has answered."""
         prompt, owner, recoveries = initial, "", 0
         while True:
@@ -160,7 +160,7 @@ class ToolLoop:
                 return
             limited = replace(prompt, closing=self.capped != "")
             try:
-                async with aclosing(self._ask(limited, [owner] if owner else able)) as pieces:
+                async with aclosing(self._ask(limited, [owner] if owner else models)) as pieces:
                     async for piece in pieces:
                         yield piece
             except Sorry as error:
@@ -169,22 +169,22 @@ class ToolLoop:
                     recoveries += 1
                     prompt = _roomier(prompt)
                     continue
-                other_models = [model for model in able if model != owner]
+                other_models = [model for model in models if model != owner]
                 if owner and other_models and error.key.startswith("model.") and error.key != "model.cut":
                     # Another model cannot read this one's blocks, and refuses calls that it has not made.
                     self.passed_over += ((model_spec.model_of(owner), error.key.partition(".")[2]),)
-                    able, prompt, owner, recoveries = other_models, initial, "", 0
+                    models, prompt, owner, recoveries = other_models, initial, "", 0
                     self.rounds = self.calls = 0
                     self._read_passages.clear()
                     continue
                 if owner or not prompt.tools or error.key != "model.bad_request" or self._plan is None:
                     raise
-                async with aclosing(self._planned(able)) as events:  # it takes no tools, which nobody knew
+                async with aclosing(self._planned(models)) as events:  # it takes no tools, which nobody knew
                     async for event in events:
                         yield event
                 return
             answer = self._answer()
-            owner = next((model for model in able if model_spec.model_of(model) == answer.model), able[0])
+            owner = next((model for model in models if model_spec.model_of(model) == answer.model), models[0])
             if answer.finish == "length" and recoveries < RECOVERIES:
                 recoveries += 1
                 prompt = _roomier(prompt)
@@ -208,7 +208,7 @@ class ToolLoop:
                 self._end(answer)
                 return
 
-    async def _planned(self, able: Sequence[str]) -> AsyncGenerator[str | Status, None]:
+    async def _planned(self, models: Sequence[str]) -> AsyncGenerator[str | Status, None]:
         """What code has planned is looked up, and a model then asked without tools, with what was found as data."""
         calls = await self._run.step(f"{self._step}-plan", self._plan, list[ToolCall]) if self._plan else []
         prompt = replace(self._prompt, tools=())
@@ -224,7 +224,7 @@ class ToolLoop:
             *before, last = prompt.messages
             last = replace(last, text=f"{FOUND}\n{findings}\n\n{last.text}")
             prompt = replace(prompt, messages=(*before, last))
-        async with aclosing(self._turn(prompt, able)) as events:
+        async with aclosing(self._turn(prompt, models)) as events:
             async for event in events:
                 yield event
 

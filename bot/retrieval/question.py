@@ -99,13 +99,13 @@ def question_terms(
         elif not name:
             weight *= _BINDING
         weights.update(dict.fromkeys(numbers, weight))
-    apart = 0
+    unconnected = 0
     for run in names(question):
-        apart += not postings.together(_numbers(run, languages, postings))
+        unconnected += not postings.together(_numbers(run, languages, postings))
     if language is None or not other_languages:
-        return QuestionTerms(weights, tuple(words), name, apart=apart)
+        return QuestionTerms(weights, tuple(words), name, apart=unconnected)
     alike, other = _foreign(question, language, other_languages, postings)
-    return QuestionTerms(alike | weights, tuple(words), name, other, apart)
+    return QuestionTerms(alike | weights, tuple(words), name, other, unconnected)
 
 
 def _foreign(

@@ -223,8 +223,10 @@ class Shelf:
             top = max((float(lexical[number]) for number in strange), default=0.0)
             match = top / question.other_languages.total if question.other_languages.total else None
             evidence = replace(evidence, foreign=True, match=match)
-            near = cosines if cosines is None or question.foreign else cosines[strange]
-            weighed.append(self._weighed(evidence, question.other_languages.words, strange, near, options))
+            strange_cosines = cosines if cosines is None or question.foreign else cosines[strange]
+            weighed.append(
+                self._weighed(evidence, question.other_languages.words, strange, strange_cosines, options)
+            )
         sure = [each for each in weighed if confident(each, options.thresholds, options.likeness)]
         return Ranked(tuple(hits), bool(sure), language, (sure or weighed)[0])
 

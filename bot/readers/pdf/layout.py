@@ -155,9 +155,9 @@ def _columns(rows: list[_Row]) -> tuple[int, int, float] | None:
     left = min(word.left for row in rows for _, word in row.words)
     right = max(word.right for row in rows for _, word in row.words)
     step = max(_BIN, (right - left) / _BINS)
-    many = int((right - left) / step) + 1
-    began = np.zeros(many, int)  # where the current run of clear rows began
-    sides = np.zeros((2, many), int)  # the number of its rows with words to the left, and to the right
+    columns = int((right - left) / step) + 1
+    began = np.zeros(columns, int)  # where the current run of clear rows began
+    sides = np.zeros((2, columns), int)  # the number of its rows with words to the left, and to the right
     bands: list[tuple[int, int, int, int]] = []
 
     def close(bins: Any, row: int) -> None:
@@ -171,7 +171,7 @@ def _columns(rows: list[_Row]) -> tuple[int, int, float] | None:
 
     for number, row in enumerate(rows):
         spans = sorted((word.left, word.right) for _, word in row.words)
-        clear = np.zeros(many, bool)
+        clear = np.zeros(columns, bool)
         reach = spans[0][0]
         first = int((reach - left) / step)
         for start, end in spans:
@@ -184,7 +184,7 @@ def _columns(rows: list[_Row]) -> tuple[int, int, float] | None:
         clear[:first] = clear[last:] = True
         if not clear.all():
             close(~clear, number)
-    close(np.ones(many, bool), len(rows))
+    close(np.ones(columns, bool), len(rows))
     bands.sort(key=lambda band: (-band[0], band[1] - band[2]))
     checked: set[tuple[int, int]] = set()
     for score, first, last, column in bands:
@@ -201,10 +201,10 @@ def _columns(rows: list[_Row]) -> tuple[int, int, float] | None:
     return None
 
 
-def _middle(bins: list[int], near: int) -> int:
+def _middle(bins: list[int], start: int) -> int:
     """The middle of the unbroken run of bins that `near` is in."""
-    columns = set(bins) | {near}
-    low = high = near
+    columns = set(bins) | {start}
+    low = high = start
     while low - 1 in columns:
         low -= 1
     while high + 1 in columns:
@@ -311,30 +311,30 @@ def _joined(words: list[Word]) -> str:
 def with_initials(words: Sequence[Word]) -> Sequence[Word]:
     """The words, with initials over several lines put back to the words that they begin."""
     merged: set[int] = set()
-    whole: dict[int, Word] = {}
+    joined: dict[int, Word] = {}
     large = [at for at, word in enumerate(words) if len(word.text) == 1 and word.text.isupper()][:_INITIALS]
     for at in large:
         initial = words[at]
-        beside = [
+        line_words = [
             (word.base, word.left, place)
             for place, word in enumerate(words)
             if initial.size >= _LARGER * word.size
             and -0.3 * word.size <= word.left - initial.right <= 1.2 * word.size
             and initial.base - 0.85 * initial.size <= word.base <= initial.base + 0.3 * word.size
         ]
-        if len(beside) < 2 or len({word[0] for word in beside}) != len(beside):
+        if len(line_words) < 2 or len({word[0] for word in line_words}) != len(line_words):
             continue
-        (base, left, place), *below = sorted(beside)
+        (base, left, place), *below = sorted(line_words)
         word = words[place]
-        if initial.base - base < 0.8 * word.size or place in whole:
+        if initial.base - base < 0.8 * word.size or place in joined:
             continue
-        apart = (
+        spaces = (
             left - min(neighbour for _, neighbour, _ in below) >= 0.15 * word.size
             or not word.text[0].isalpha()
         )
-        whole[place] = replace(word, text=f"{initial.text}{' ' * apart}{word.text}")
+        joined[place] = replace(word, text=f"{initial.text}{' ' * spaces}{word.text}")
         merged.add(at)
-    return [whole.get(at, word) for at, word in enumerate(words) if at not in merged] if merged else words
+    return [joined.get(at, word) for at, word in enumerate(words) if at not in merged] if merged else words
 
 
 def closed_up(words: Sequence[Word]) -> str:

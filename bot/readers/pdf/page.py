@@ -262,5 +262,7 @@ def _box(text: Any, at: int) -> tuple[float, float, float, float]:
 def _pictured(page: Any) -> bool:
     """Whether there is an image among the page's first objects, or a form that may hold one."""
     kinds = (pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_FORM)
-    many = min(pdfium.FPDFPage_CountObjects(page), _OBJECTS)
-    return any(pdfium.FPDFPageObj_GetType(pdfium.FPDFPage_GetObject(page, at)) in kinds for at in range(many))
+    count = min(pdfium.FPDFPage_CountObjects(page), _OBJECTS)
+    return any(
+        pdfium.FPDFPageObj_GetType(pdfium.FPDFPage_GetObject(page, at)) in kinds for at in range(count)
+    )

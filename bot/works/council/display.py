@@ -38,7 +38,7 @@ class Display:
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """Raises Sorry for a council that there is not, or not for this person in this place."""
         request, say = run.request, words(run.request.locale)
-        what, seat = ("export", None) if request.verb == "export" else _what(request.text)
+        part, seat = ("export", None) if request.verb == "export" else _what(request.text)
         # Which one comes first and is kept: after a crash another one may be the newest. What was said in it is
         # kept in one place only, so that taking it back leaves nothing.
         run_id = await run.step("council", lambda: self._find_run(request), str)
@@ -49,10 +49,10 @@ class Display:
         council = replace(council, row=replace(council.row, created_at=began))
         title = markdown.title(council)
         # Megabytes at the worst: eight members with all that they thought.
-        text = await asyncio.to_thread(_text, council, what, seat, say)
-        yield Stage("council", f"{say(f'council_show.{what}')} · {title}")
+        text = await asyncio.to_thread(_text, council, part, seat, say)
+        yield Stage("council", f"{say(f'council_show.{part}')} · {title}")
         yield Link(run_id, say("council_show.link", run=council.row.alias))
-        if what == "export":
+        if part == "export":
             yield Text(say("council_show.exported", title=title))
             yield Attachment(f"council-{council.row.alias}.md", "text/markdown", text.encode())
         else:
@@ -83,8 +83,8 @@ class Display:
 def may_see(request: Request, council: Council) -> bool:
     """Whether this person, in this place, may look into the council."""
     row, place = council.row, request.place
-    theirs = (row.platform, row.author_id) == (place.platform, request.author.id)
-    return row.space == place.space and (theirs or _is_here(request, council))
+    own = (row.platform, row.author_id) == (place.platform, request.author.id)
+    return row.space == place.space and (own or _is_here(request, council))
 
 
 def _is_here(request: Request, council: Council) -> bool:
@@ -94,20 +94,20 @@ def _is_here(request: Request, council: Council) -> bool:
 
 def _what(text: str) -> tuple[str, int | None]:
     """The part to show, and its seat (from 0). Raises Sorry."""
-    what, _, number = " ".join(text.split()).casefold().partition(" ")
-    if what not in WHAT or (number and what not in OF_A_SEAT):
+    part, _, number = " ".join(text.split()).casefold().partition(" ")
+    if part not in WHAT or (number and part not in OF_A_SEAT):
         raise Sorry("council_show.what", what=" ".join(text.split())[:40], known=", ".join(WHAT))
     if not number:
-        return what, None
+        return part, None
     if not (number.isascii() and number.isdigit() and len(number) < 4 and int(number)):
-        raise Sorry("council_show.what", what=f"{what} {number}"[:40], known=", ".join(WHAT))
-    return what, int(number) - 1
+        raise Sorry("council_show.what", what=f"{part} {number}"[:40], known=", ".join(WHAT))
+    return part, int(number) - 1
 
 
-def _text(council: Council, what: str, seat: int | None, say: Words) -> str:
+def _text(council: Council, part: str, seat: int | None, say: Words) -> str:
     if seat is not None and seat not in {seat_row.seat for seat_row in council.seats}:
         raise Sorry("council_show.no_seat", n=seat + 1, most=len(council.seats))
-    match what:
+    match part:
         case "answers":
             return markdown.answers(council, say, seat)
         case "ballots":
@@ -131,5 +131,5 @@ def research(categories: Sequence[str], typed: str) -> list[str]:
 
 def what_to_show(seats: int, typed: str) -> list[str]:
     """What `council show` takes: of everybody, then of one of `seats` members, counted from 1."""
-    numbered = [f"{what} {seat}" for what in OF_A_SEAT for seat in range(1, seats + 1)]
+    numbered = [f"{part} {seat}" for part in OF_A_SEAT for seat in range(1, seats + 1)]
     return [part for part in (*WHAT, *numbered) if part.startswith(typed.lstrip().lower())]

@@ -130,10 +130,10 @@ def kendall_w(ranks: Sequence[Sequence[Fraction]]) -> float | None:
         return None
     sums = [sum(column, Fraction(0)) for column in zip(*ranks, strict=True)]
     mean = sum(sums, Fraction(0)) / n
-    apart = sum(((rank_sum - mean) ** 2 for rank_sum in sums), Fraction(0))
+    square_sum = sum(((rank_sum - mean) ** 2 for rank_sum in sums), Fraction(0))
     tied = sum(t**3 - t for row in ranks for t in Counter(row).values())
     most = judges**2 * (n**3 - n) - judges * tied
-    return float(12 * apart / most) if most else None
+    return float(12 * square_sum / most) if most else None
 
 
 def effective(votes: Sequence[Vote]) -> float:
@@ -210,12 +210,12 @@ def _disputed(seats: Sequence[int], ballots: Sequence[dict[int, tuple[int, int]]
     """
     if not ballots:
         return None
-    apart = {
+    distances = {
         seat: max(places[seat][0] for places in ballots) - min(places[seat][1] for places in ballots)
         for seat in seats
     }
-    widest = max(seats, key=lambda seat: apart[seat])
-    return widest if apart[widest] > 0 else None
+    widest = max(seats, key=lambda seat: distances[seat])
+    return widest if distances[widest] > 0 else None
 
 
 def _spoken_language(text: str) -> str:
@@ -229,8 +229,8 @@ def _spoken_language(text: str) -> str:
 def _by_likeness(seat: int, words: Mapping[int, frozenset[str]]) -> list[int]:
     own = words[seat]
     alike = {
-        other_seat: Fraction(len(own & theirs), len(own | theirs) or 1)
-        for other_seat, theirs in words.items()
+        other_seat: Fraction(len(own & other_words), len(own | other_words) or 1)
+        for other_seat, other_words in words.items()
         if other_seat != seat
     }
     order: list[int] = []

@@ -63,9 +63,9 @@ class CostQuestion:
     prompt: str
     ways: list[list[str]]
 
-    def choices(self, taken: int | None = None) -> Choices:
+    def choices(self, chosen: int | None = None) -> Choices:
         offered = tuple(Choice(label, command) for label, command, _ in self.ways)
-        return Choices(self.prompt, offered, taken=taken)
+        return Choices(self.prompt, offered, taken=chosen)
 
     def answered_by(self, request: Request) -> Changed:
         """The question once `request` has taken one of its ways."""
@@ -259,11 +259,11 @@ def _line(snapshot: Snapshot, options: Mapping[str, OptionValue], level: Level) 
 def _detail_choices(run: str, council: Deliberation, say: Words) -> Choices:
     """Buttons to everything raw."""
     alias = run[-ALIAS:]
-    what = ["answers"]
+    parts = ["answers"]
     if council.ballots:
-        what += ["ballots", "key"]
+        parts += ["ballots", "key"]
     if council.findings:
-        what.append("research")
-    buttons = [Choice(say(f"council.show_{part}"), f"/council show {part} --run {alias}") for part in what]
+        parts.append("research")
+    buttons = [Choice(say(f"council.show_{part}"), f"/council show {part} --run {alias}") for part in parts]
     export = Choice(say("council.export"), f"/council export --run {alias}")
     return Choices(say("council.look_closer"), (*buttons, export))
