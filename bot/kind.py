@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 
+    from bot.check import Check
     from bot.config import Config
     from bot.events import Ended, Place, Request, Work
     from bot.house import House
@@ -101,7 +102,7 @@ class Setting:
 Overview: TypeAlias = "Callable[[House, str, Words, Callable[[str], str]], AsyncIterator[str]]"
 """Lines about a space, in these words. The function escapes a person's name for the page."""
 
-Examine: TypeAlias = "Callable[[Config, Words], Iterator[tuple[bool | None, str]]]"
+Examine: TypeAlias = "Callable[[Config, Words], Iterator[Check]]"
 """A work's checks for the doctor: (whether it is well, a sentence) each; None is neither good nor bad."""
 
 

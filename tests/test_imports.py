@@ -54,7 +54,7 @@ LAYERS = (
     ("bot.runs.order", "bot.waiting", "storage"),
     ("bot.config", "bot.models"),
     ("bot.verb", "bot.config.settings", "bot.config.model_spec", "bot.config.text"),
-    ("bot.words", "bot.events", "bot.dates", "bot.markdown", "bot.drawing"),
+    ("bot.words", "bot.check", "bot.events", "bot.dates", "bot.markdown", "bot.drawing"),
     ("bot.works.ALL",),
 )
 HOMES = {

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.check import Check
 from bot.config import DEMO
 from bot.words import Words
 
@@ -13,21 +13,13 @@ if TYPE_CHECKING:
     from bot.config import Config
     from storage.documents import Documents
 
-MARKS = {True: "✓", False: "✗", None: "–"}
 SHELVES = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One line. `well` None is neither good nor bad: a choice, or something that comes later."""
-
-    well: bool | None
-    text: str
+"""Shelves that the checklist names, at most."""
 
 
 def listed(checks: Sequence[Check], say: Words, *, well: str, broken: str) -> str:
     """The list in Markdown; `well` or `broken` is the key of its last sentence."""
-    lines = [f"{MARKS[check.well]} {check.text}" for check in checks]
+    lines = [check.line for check in checks]
     count = sum(check.well is False for check in checks)
     end = say(broken, n=count) if count else say(well)
     return "\n".join([say("welcome.check_title"), "", *lines, "", end])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
+from bot.check import Check
 from bot.events import Sorry
 from bot.kind import Complete, Kind, Runs, Setting, Typed
 from bot.verb import PRIVATE, SHARE, Argument, Option, Verb
@@ -180,7 +181,7 @@ def _watch(house: House, runs: Runs) -> Watch:
     )
 
 
-def _examine(config: Config, say: Words) -> Iterator[tuple[bool | None, str]]:
+def _examine(config: Config, say: Words) -> Iterator[Check]:
     """The folder that courses are taken from."""
     from bot.works.library.watch import folder_stamps
 
@@ -190,9 +191,9 @@ def _examine(config: Config, say: Words) -> Iterator[tuple[bool | None, str]]:
     try:
         n = len(folder_stamps(folder))
     except OSError as error:
-        yield False, say("course.folder_gone", folder=folder, reason=error.strerror)
+        yield Check(False, say("course.folder_gone", folder=folder, reason=error.strerror))
     else:
-        yield True if n else None, say("course.folder", folder=folder, n=n, space=section.space)
+        yield Check(True if n else None, say("course.folder", folder=folder, n=n, space=section.space))
 
 
 def _names(kind: str) -> Complete:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bot.check import Check
 from bot.kind import Complete, Kind, Runs, Typed
 from bot.verb import SHELF, Argument, Option, Verb
 from bot.works.library.config import LibraryConfig
@@ -82,7 +83,7 @@ def _watch(house: House, runs: Runs) -> Watch:
     return Watch(section.watch, section.watch_space, documents, runs.perform, runs.live, refused)
 
 
-def _examine(config: Config, say: Words) -> Iterator[tuple[bool | None, str]]:
+def _examine(config: Config, say: Words) -> Iterator[Check]:
     """The folders that are watched."""
     from bot.works.library.watch import folder_stamps
 
@@ -91,10 +92,10 @@ def _examine(config: Config, say: Words) -> Iterator[tuple[bool | None, str]]:
         try:
             n = len(folder_stamps(folder))
         except OSError as error:
-            yield False, say("doctor.watch_gone", folder=folder, reason=error.strerror)
+            yield Check(False, say("doctor.watch_gone", folder=folder, reason=error.strerror))
         else:
             values = {"folder": folder, "shelf": folder.name, "space": section.watch_space}
-            yield True if n else None, say("doctor.watch", n=n, **values)
+            yield Check(True if n else None, say("doctor.watch", n=n, **values))
 
 
 async def _clear(house: House) -> None:

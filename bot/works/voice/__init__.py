@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bot.check import Check
 from bot.kind import Kind, Runs, Setting
 from bot.settings import NARRATE, OFF, ON, SPEED, VOICE
 from bot.verb import ME, Argument, Option, Verb
@@ -75,7 +76,7 @@ def _narrate(house: House, given: str) -> str:
     return on_or_off(given)
 
 
-def _examine(config: Config, say: Words) -> Iterator[tuple[bool | None, str]]:
+def _examine(config: Config, say: Words) -> Iterator[Check]:
     from bot.works.voice.checks import examined
 
     return examined(config, say)

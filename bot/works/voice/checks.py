@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from bot.check import Check
 from bot.events import Sorry
 from bot.settings import OFF, ON, permitted
 from bot.speech.engines.service import Service
@@ -65,18 +66,18 @@ def on_or_off(given: str) -> str:
     return ON if said in _ON else OFF
 
 
-def examined(config: Config, say: Words) -> Iterator[tuple[bool | None, str]]:
+def examined(config: Config, say: Words) -> Iterator[Check]:
     """For the doctor: each of the configured voices, and why it is not there. Starts none."""
     speech = Speech(config)
     for voice in parse_list(config.speech.voices):
         engine = speech.engine(voice.engine)
         if engine is None:
-            yield False, say("voice.doctor_unknown", voice=str(voice))
+            yield Check(False, say("voice.doctor_unknown", voice=str(voice)))
         elif reason := engine.absent():
             # The default ones are a wish, not an order: the program may not be there.
-            yield (
+            yield Check(
                 (None if config.speech == type(config.speech)() else False),
                 say("voice.doctor_absent", voice=str(voice), reason=reason),
             )
         else:
-            yield True, say("voice.doctor_there", voice=str(voice))
+            yield Check(True, say("voice.doctor_there", voice=str(voice)))

@@ -11,8 +11,8 @@ import pytest
 from bot.adapters.slack.installed.credentials import configured
 from bot.adapters.slack.installed.doctor import examine
 from bot.adapters.slack.installed.manifest import BOT_SCOPES
+from bot.check import Check
 from bot.config import Config, Secrets, SlackConfig, load
-from bot.doctor import Finding
 from bot.doctor import examine as examine_all
 from bot.words import words
 from tests.adapters.slack.serving import served
@@ -108,7 +108,7 @@ async def test_over_http_it_says_where_slack_is_awaited_and_whether_anybody_is_t
     assert not [text for text in there | gone if slack.signing_secret in text or slack.client_secret in text]
 
 
-def look(data: Path, environ: dict[str, str]) -> list[Finding]:
+def look(data: Path, environ: dict[str, str]) -> list[Check]:
     """What the whole doctor says of Slack, without Slack."""
     settings = data / "config.toml"
     settings.write_text(
@@ -119,10 +119,10 @@ def look(data: Path, environ: dict[str, str]) -> list[Finding]:
 
 def test_the_doctor_speaks_of_slack_only_where_it_is_set_up(tmp_path: Path) -> None:
     (off,) = look(tmp_path, {})
-    assert off == Finding(None, "Slack: not set up (SLACK_BOT_TOKEN is not set). docs/slack.md tells how.")
+    assert off == Check(None, "Slack: not set up (SLACK_BOT_TOKEN is not set). docs/slack.md tells how.")
     (half,) = look(tmp_path, {"SLACK_BOT_TOKEN": "xoxb-1"})
     assert half.well is False
     assert "connections:write" in half.text
     unreachable, running = look(tmp_path, {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"})
     assert unreachable.text.startswith("I can't reach Slack at http://127.0.0.1:9/api")
-    assert running == Finding(None, "Slack: the bot is not running. `python -m bot run` starts it.")
+    assert running == Check(None, "Slack: the bot is not running. `python -m bot run` starts it.")

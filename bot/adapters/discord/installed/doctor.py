@@ -9,21 +9,19 @@ import asyncio
 import statistics
 import time
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import discord
 
 from bot.adapters.discord.installed.client import faults_as_sorry, redirect
 from bot.adapters.discord.installed.setup import PERMISSIONS, payload, wanted
+from bot.check import Check
 from bot.events import Sorry
 from bot.words import Words
 
 if TYPE_CHECKING:
     from bot.app import App
     from bot.config import Config, DiscordConfig
-
-Found: TypeAlias = tuple[bool | None, str]
-"""Whether it is well (None is neither good nor bad), and the sentence."""
 
 LONGEST_S: Final = 60.0
 CALLS: Final = 3
@@ -33,9 +31,9 @@ PAGE: Final = 200
 NAMED: Final = 10
 
 
-async def examine(config: Config, token: str, say: Words) -> list[Found]:
+async def examine(config: Config, token: str, say: Words) -> list[Check]:
     """Do all checks that this token permits."""
-    findings: list[Found] = []
+    checks: list[Check] = []
     settings = config.discord
     redirect(settings)
     try:
@@ -45,27 +43,27 @@ async def examine(config: Config, token: str, say: Words) -> list[Found]:
             discord.Client(intents=discord.Intents(guilds=True)) as client,
         ):
             await client.login(token)
-            async for finding in _look(client, config, say):
-                findings.append(finding)  # noqa: PERF401  (findings before a fault are shown, too)
+            async for check in _look(client, config, say):
+                checks.append(check)  # noqa: PERF401  (checks before a fault are shown, too)
     except Sorry as sorry:
-        findings.append((False, say("discord_doctor.unreachable", reason=say(sorry.key, **sorry.values))))
-    return findings
+        checks.append(Check(False, say("discord_doctor.unreachable", reason=say(sorry.key, **sorry.values))))
+    return checks
 
 
-async def _look(client: discord.Client, config: Config, say: Words) -> AsyncGenerator[Found, None]:
+async def _look(client: discord.Client, config: Config, say: Words) -> AsyncGenerator[Check, None]:
     settings = config.discord
-    yield True, say("discord_doctor.token", variable=settings.token_env, who=client.user)
-    for finding in _application(client, settings, say):
-        yield finding
+    yield Check(True, say("discord_doctor.token", variable=settings.token_env, who=client.user))
+    for check in _application(client, settings, say):
+        yield check
     shards, _, limits = await client.http.get_bot_gateway()
-    yield (
+    yield Check(
         limits["remaining"] >= shards,
         say("discord_doctor.sessions", shards=shards, remaining=limits["remaining"], total=limits["total"]),
     )
-    async for finding in _guilds(client.http, say):
-        yield finding
-    async for finding in _commands(client, settings, say, await ours(config)):
-        yield finding
+    async for check in _guilds(client.http, say):
+        yield check
+    async for check in _commands(client, settings, say, await ours(config)):
+        yield check
     took = []
     for _ in range(CALLS):
         began = time.perf_counter()
@@ -73,16 +71,16 @@ async def _look(client: discord.Client, config: Config, say: Words) -> AsyncGene
         took.append(time.perf_counter() - began)
     ms = round(statistics.median(took) * 1_000)
     slow = ms > SLOW_MS
-    yield not slow, say("discord_doctor.latency_slow" if slow else "discord_doctor.latency", ms=ms)
+    yield Check(not slow, say("discord_doctor.latency_slow" if slow else "discord_doctor.latency", ms=ms))
 
 
-def _application(client: discord.Client, settings: DiscordConfig, say: Words) -> list[Found]:
+def _application(client: discord.Client, settings: DiscordConfig, say: Words) -> list[Check]:
     application = client.application
     assert application is not None
-    findings: list[Found] = []
+    checks: list[Check] = []
     if settings.application_id not in (None, application.id):
-        findings.append(
-            (
+        checks.append(
+            Check(
                 False,
                 say(
                     "discord_doctor.other_application",
@@ -95,19 +93,19 @@ def _application(client: discord.Client, settings: DiscordConfig, say: Words) ->
     on = flags.gateway_message_content or flags.gateway_message_content_limited
     match settings.free_chat, on:
         case True, True:
-            findings.append((True, say("discord_doctor.intent")))
+            checks.append(Check(True, say("discord_doctor.intent")))
         case True, False:
-            findings.append((False, say("discord_doctor.intent_off")))
+            checks.append(Check(False, say("discord_doctor.intent_off")))
         case False, False:
-            findings.append((None, say("discord_doctor.intent_unneeded")))
+            checks.append(Check(None, say("discord_doctor.intent_unneeded")))
     if application.interactions_endpoint_url:
-        findings.append((False, say("discord_doctor.endpoint")))
+        checks.append(Check(False, say("discord_doctor.endpoint")))
     if not application.bot_public:
-        findings.append((None, say("discord_doctor.private")))
-    return findings
+        checks.append(Check(None, say("discord_doctor.private")))
+    return checks
 
 
-async def _guilds(http: discord.http.HTTPClient, say: Words) -> AsyncGenerator[Found, None]:
+async def _guilds(http: discord.http.HTTPClient, say: Words) -> AsyncGenerator[Check, None]:
     """Permissions of the bot's roles; those of a single channel are shown by /setup there."""
     need, n, lacking, after = wanted(), 0, 0, None
     while True:
@@ -121,22 +119,22 @@ async def _guilds(http: discord.http.HTTPClient, say: Words) -> AsyncGenerator[F
                 names = ", ".join(
                     say(f"discord_doctor.perm_{name}") for name in PERMISSIONS if not getattr(held, name)
                 )
-                yield False, say("discord_doctor.guild_lacks", guild=guild["name"], permissions=names)
+                yield Check(False, say("discord_doctor.guild_lacks", guild=guild["name"], permissions=names))
         n += len(page)
         if len(page) < PAGE:
             break
         after = int(page[-1]["id"])
     if lacking > NAMED:
-        yield False, say("discord_doctor.guilds_more", n=lacking - NAMED)
+        yield Check(False, say("discord_doctor.guilds_more", n=lacking - NAMED))
     if not n:
-        yield None, say("discord_doctor.guilds_none")
+        yield Check(None, say("discord_doctor.guilds_none"))
     elif not lacking:
-        yield True, say("discord_doctor.guilds", n=n)
+        yield Check(True, say("discord_doctor.guilds", n=n))
 
 
 async def _commands(
     client: discord.Client, settings: DiscordConfig, say: Words, commands: list[dict[str, Any]]
-) -> AsyncGenerator[Found, None]:
+) -> AsyncGenerator[Check, None]:
     application = client.application_id
     assert application is not None
     mine = {_shape(command): command["name"] for command in commands}
@@ -148,16 +146,16 @@ async def _commands(
                 else await client.http.get_guild_commands(application, guild)
             )
         except discord.Forbidden:
-            yield False, say("discord_doctor.commands_guild", guild=guild)
+            yield Check(False, say("discord_doctor.commands_guild", guild=guild))
             continue
         theirs = {_shape(command): command["name"] for command in registered}
         other = sorted({(mine | theirs)[shape] for shape in mine.keys() ^ theirs.keys()})
         if not theirs:
-            yield None, say("discord_doctor.commands_none")
+            yield Check(None, say("discord_doctor.commands_none"))
         elif other:
-            yield None, say("discord_doctor.commands_old", names=", ".join(other))
+            yield Check(None, say("discord_doctor.commands_old", names=", ".join(other)))
         else:
-            yield True, say("discord_doctor.commands", n=len(theirs))
+            yield Check(True, say("discord_doctor.commands", n=len(theirs)))
 
 
 def _shape(command: dict[str, Any]) -> tuple[object, ...]:

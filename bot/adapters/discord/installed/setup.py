@@ -21,8 +21,8 @@ import discord
 from discord.utils import escape_markdown
 
 from bot.adapters import checklist
-from bot.adapters.checklist import Check
 from bot.adapters.discord.installed.client import faults_as_sorry, redirect
+from bot.check import Check
 from bot.events import Sorry
 from bot.words import Words, words
 

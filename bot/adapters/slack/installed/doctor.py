@@ -9,7 +9,7 @@ import asyncio
 import statistics
 import time
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import aiohttp
 
@@ -17,15 +17,13 @@ from bot.adapters.slack.installed.clients import Clients
 from bot.adapters.slack.installed.faults import as_sorry
 from bot.adapters.slack.installed.http import HEALTH
 from bot.adapters.slack.installed.manifest import BOT_SCOPES, CUSTOMIZE, PUBLIC
+from bot.check import Check
 from bot.events import Sorry
 from bot.words import Words
 
 if TYPE_CHECKING:
     from bot.adapters.slack.installed.credentials import Credentials
     from bot.config import Config, SlackConfig
-
-Found: TypeAlias = tuple[bool | None, str]
-"""Whether it is well (None is neither good nor bad), and the sentence."""
 
 LONGEST_S: Final = 60.0
 CALLS: Final = 3
@@ -34,29 +32,29 @@ HEALTH_S: Final = 2.0
 _NOBODY: Final = "slack_run.unreachable"
 
 
-async def examine(config: Config, credentials: Credentials, say: Words) -> list[Found]:
+async def examine(config: Config, credentials: Credentials, say: Words) -> list[Check]:
     """Do all checks that these credentials permit."""
     clients = Clients(config.slack)
-    findings: list[Found] = []
+    checks: list[Check] = []
     try:
         for look in (_bot, _way_in, _installs):
             try:
                 async with asyncio.timeout(LONGEST_S):
-                    async for finding in look(clients, credentials, say):
-                        findings.append(finding)  # noqa: PERF401  (what came before a fault is shown, too)
+                    async for check in look(clients, credentials, say):
+                        checks.append(check)  # noqa: PERF401  (what came before a fault is shown, too)
             except Sorry as sorry:
-                findings.append((False, say(sorry.key, **sorry.values)))
+                checks.append(Check(False, say(sorry.key, **sorry.values)))
                 if sorry.key == _NOBODY:
                     break
             except TimeoutError:
-                findings.append((False, say(_NOBODY, url=config.slack.api_base)))
+                checks.append(Check(False, say(_NOBODY, url=config.slack.api_base)))
                 break
     finally:
         await clients.close()
-    return findings
+    return checks
 
 
-async def _bot(clients: Clients, credentials: Credentials, say: Words) -> AsyncGenerator[Found, None]:
+async def _bot(clients: Clients, credentials: Credentials, say: Words) -> AsyncGenerator[Check, None]:
     """The bot's token, its scopes, and Slack's latency."""
     settings = clients.settings
     if not credentials.bot:
@@ -66,7 +64,7 @@ async def _bot(clients: Clients, credentials: Credentials, say: Words) -> AsyncG
         answer: Any = await client.auth_test()
     if not answer.get("bot_id"):
         raise Sorry("slack_run.no_bot", variable=settings.bot_token_env)
-    yield (
+    yield Check(
         True,
         say(
             "slack_doctor.token",
@@ -75,8 +73,8 @@ async def _bot(clients: Clients, credentials: Credentials, say: Words) -> AsyncG
             where=answer.get("team"),
         ),
     )
-    for finding in _scopes(answer.headers.get("x-oauth-scopes") or "", say):
-        yield finding
+    for check in _scopes(answer.headers.get("x-oauth-scopes") or "", say):
+        yield check
     with as_sorry(settings):
         took = []
         for _ in range(CALLS):
@@ -85,22 +83,22 @@ async def _bot(clients: Clients, credentials: Credentials, say: Words) -> AsyncG
             took.append(time.perf_counter() - began)
     ms = round(statistics.median(took) * 1_000)
     slow = ms > SLOW_MS
-    yield not slow, say("slack_doctor.latency_slow" if slow else "slack_doctor.latency", ms=ms)
+    yield Check(not slow, say("slack_doctor.latency_slow" if slow else "slack_doctor.latency", ms=ms))
 
 
-def _scopes(granted: str, say: Words) -> list[Found]:
+def _scopes(granted: str, say: Words) -> list[Check]:
     """`granted` is the header with the scopes of any response."""
     granted_scopes = {name.strip() for name in granted.split(",")}
     if lacking := [name for name in BOT_SCOPES if name not in granted_scopes]:
-        return [(False, say("slack_doctor.scopes_lack", scopes=", ".join(lacking)))]
-    findings: list[Found] = [(True, say("slack_doctor.scopes", n=len(BOT_SCOPES)))]
+        return [Check(False, say("slack_doctor.scopes_lack", scopes=", ".join(lacking)))]
+    checks: list[Check] = [Check(True, say("slack_doctor.scopes", n=len(BOT_SCOPES)))]
     for key, scope in (("scope_public", PUBLIC), ("scope_customize", CUSTOMIZE)):
         if scope not in granted_scopes:
-            findings.append((None, say(f"slack_doctor.{key}", scope=scope)))
-    return findings
+            checks.append(Check(None, say(f"slack_doctor.{key}", scope=scope)))
+    return checks
 
 
-async def _way_in(clients: Clients, credentials: Credentials, say: Words) -> AsyncGenerator[Found, None]:
+async def _way_in(clients: Clients, credentials: Credentials, say: Words) -> AsyncGenerator[Check, None]:
     """How events arrive."""
     settings = clients.settings
     if settings.mode == "http":
@@ -108,21 +106,21 @@ async def _way_in(clients: Clients, credentials: Credentials, say: Words) -> Asy
         yield await _health(clients, say)
         return
     if not credentials.app:
-        yield False, say("slack_run.no_app_token", variable=settings.app_token_env)
+        yield Check(False, say("slack_run.no_app_token", variable=settings.app_token_env))
         return
     with as_sorry(settings, settings.app_token_env):
         await clients.bare(credentials.app).apps_connections_open(app_token=credentials.app)
-    yield True, say("slack_doctor.socket", variable=settings.app_token_env, n=settings.connections)
+    yield Check(True, say("slack_doctor.socket", variable=settings.app_token_env, n=settings.connections))
 
 
-def _signed(settings: SlackConfig, credentials: Credentials, say: Words) -> Found:
+def _signed(settings: SlackConfig, credentials: Credentials, say: Words) -> Check:
     if not credentials.signing:
-        return False, say("slack_run.no_signing_secret", variable=settings.signing_secret_env)
+        return Check(False, say("slack_run.no_signing_secret", variable=settings.signing_secret_env))
     host, port = settings.http_host, settings.http_port
-    return True, say("slack_doctor.signed", variable=settings.signing_secret_env, host=host, port=port)
+    return Check(True, say("slack_doctor.signed", variable=settings.signing_secret_env, host=host, port=port))
 
 
-async def _health(clients: Clients, say: Words) -> Found:
+async def _health(clients: Clients, say: Words) -> Check:
     """Whether a bot's server answers on this machine."""
     settings = clients.settings
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.http_host, settings.http_host)
@@ -133,18 +131,16 @@ async def _health(clients: Clients, say: Words) -> Found:
             well = answer.status == 200
     except (aiohttp.ClientError, TimeoutError):
         well = False
-    return (
-        (True, say("slack_doctor.health", url=url))
-        if well
-        else (None, say("slack_doctor.no_health", url=url))
-    )
+    if well:
+        return Check(True, say("slack_doctor.health", url=url))
+    return Check(None, say("slack_doctor.no_health", url=url))
 
 
-async def _installs(clients: Clients, credentials: Credentials, say: Words) -> AsyncGenerator[Found, None]:
+async def _installs(clients: Clients, credentials: Credentials, say: Words) -> AsyncGenerator[Check, None]:
     """Whether workspaces can install the app; Slack has no call to verify these two."""
     settings = clients.settings
     names = {"id": settings.client_id_env, "secret": settings.client_secret_env}
     if bool(credentials.client_id) != bool(credentials.client_secret):
-        yield False, say("slack_run.half_client", **names)
+        yield Check(False, say("slack_run.half_client", **names))
     elif credentials.installs and settings.mode == "http":
-        yield None, say("slack_doctor.installs", **names)
+        yield Check(None, say("slack_doctor.installs", **names))
