@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -66,7 +67,11 @@ class Voices:
 
 
 @pytest.fixture
-async def voice(tmp_path: Path) -> AsyncIterator[Voices]:
+async def voice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Voices]:
+    program = tmp_path / "bin/espeak-ng"  # nobody calls it, but a voice that there is not cannot be chosen
+    program.parent.mkdir()
+    program.touch(0o700)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
     async with opened(tmp_path, CONFIG) as ask:
         yield Voices(ask)
 

@@ -93,6 +93,7 @@ async def test_it_is_known_when_the_question_is_asked_again(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "The siege")
     request = await called_in(at, root)
     await at.slack.say(at.bia, at.channel, "Later", thread=root)
+    await at.ended(2)
     here = Location(at.bia.id, at.space, at.channel.id, thread=root.ts)
 
     async def ack() -> None:
