@@ -63,13 +63,15 @@ test-kill: $(VENV)/dev models ## the slow tests at every seeded instant: make te
 test-extras: $(EXTRAS)/ready models ## test the large extras for real, in a venv of their own (1 GB and more)
 	@SUTRADHAR_EXTRAS=1 $(EXTRAS)/bin/python -m pytest tests/extras $(ARGS)
 
-check: $(VENV)/dev ## lint, format, strict types, import rules, Dockerfile
+check: $(VENV)/dev ## lint, format, strict types, import rules, Dockerfile, what the pages list
 	@failed=; say() { echo "$$@"; "$$@" || failed=1; }; \
 	say $(BIN)/ruff check .; \
 	say $(BIN)/ruff format --check .; \
 	say $(BIN)/mypy; \
 	say $(BIN)/hadolint Dockerfile; \
 	say $(BIN)/python -m pytest -q tests/test_imports.py tests/test_dependencies.py; \
+	say $(BIN)/python -m scripts.module_list --check; \
+	say $(BIN)/python -m scripts.documented_commands; \
 	test -z "$$failed"
 
 # A venv of its own, and only for the parts that need it: what ours is compared with wants other versions than ours.

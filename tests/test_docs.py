@@ -1,0 +1,78 @@
+"""What the pages show is so: commands are there and run as they are written, decisions are numbered and dated."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from scripts.documented_commands import ROOT, commands, fault
+
+
+def test_every_command_in_the_pages_is_one_that_there_is() -> None:
+    shown = commands()
+    assert len(shown) > 300
+    assert [(command, reason) for command in shown if (reason := fault(command.text))] == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "/rules roll",
+        "/story begin A door",
+        "/rules ask Why? --shelves x",
+        "/memory act",
+        "make tests",
+        "python -m bot library ad x",
+        "python -m benchmarks.none",
+        ".ci/none",
+        "python -m pytest tests/test_docs.py::test_of_nothing",
+    ],
+)
+def test_a_wrong_command_is_found(command: str) -> None:
+    if command == "/rules roll":
+        assert fault(command) is None  # a verb's name alone is a name
+        command = "/rules roll --private"
+    assert fault(command)
+
+
+def test_decisions_are_numbered_and_dated() -> None:
+    text = (ROOT / "docs/decisions.md").read_text(encoding="utf-8")
+    entries = re.findall(r"(?m)^(\d+)\. \*(\d{4}-\d\d-\d\d)(?:; replaced[^*]*)?\.\* \*\*", text)
+    assert [int(number) for number, _ in entries] == list(range(1, len(entries) + 1))
+    assert len(entries) == len(re.findall(r"(?m)^\d+\. |^- ", text))
+    assert all(earlier <= later for (_, earlier), (_, later) in pairwise(entries))
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_readme_and_the_guides_run_as_they_are_written(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    shutil.copytree(ROOT / "examples", tmp_path / "rulebooks")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    session = re.search(r"at the prompt:\n\n```\n(.+?)```", readme, re.DOTALL)
+    assert session is not None
+    guide = [shown.text for shown in commands(iter([ROOT / "docs/slack.md"])) if "--space" in shown.text]
+    runs = [("python -m bot chat", session[1]), *((command, "") for command in guide)]
+    outputs = []
+    for command, typed in runs:
+        environ = {
+            "PATH": "/usr/bin:/bin",
+            "PYTHONPATH": str(ROOT),
+            "SUTRADHAR_DATA": str(tmp_path / "data"),
+            "SUTRADHAR_MODELS": str(tmp_path / "no-models"),
+            "SUTRADHAR_LOCALE": "en",
+        }
+        done = subprocess.run(
+            [sys.executable, *command.split()[1:]],
+            input=typed, capture_output=True, text=True, cwd=tmp_path, env=environ, timeout=120, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, (command, done.stderr)
+        outputs.append(done.stdout)
+    assert "lanterns.md" in outputs[0]
+    assert re.search(r"4d6kh3.*=", outputs[0])
+    assert "lanterns.md" in outputs[-1]
