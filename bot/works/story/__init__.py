@@ -488,7 +488,7 @@ def make(house: House, runs: Runs) -> Work:
         ),
         Safety(logs, runs, adults, checks=checks),
         HandingOut(logs, adults),
-        Party(logs, house.records.schedules, settings),
+        Party(logs, house.records.schedules, settings, playing.votes_counted),
         SessionZero(logs, playing, house.records.sessions, adults),
     )
 

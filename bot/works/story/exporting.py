@@ -109,7 +109,7 @@ shows it.
 """
 
 WITHIN: Final[Mapping[str, Mapping[str, str]]] = {
-    "passed": {"author": "person", "after": "turn"},
+    "passed": {"author": "person?", "after": "turn", "count": "whole number?"},
     "entry": {
         "keys": "texts",
         "content": "text",

@@ -29,6 +29,12 @@ def everybody(story: Story) -> dict[str, str]:
     return names
 
 
+def names_of(story: Story) -> dict[str, str]:
+    """Of everybody who is or was at the table, who began the story, too, by their ids."""
+    acts = {turn.act.author: turn.act.name for turn in story.told if turn.act.author}
+    return acts | everybody(story)
+
+
 def members(story: Story) -> dict[str, str]:
     """The same without those who have left and not taken a turn since."""
     last = {turn.act.author: turn.first for turn in story.told}
@@ -52,6 +58,24 @@ def whose(story: Story) -> tuple[str, str] | None:
     return following, here[following]
 
 
+def waited_for(story: Story, settings: StoryConfig) -> tuple[str, str] | None:
+    """Who keeps the story waiting, as an id and a name, both "" for the table and its votes; None for nobody.
+
+    Nobody is waited for any more once all have been passed over: then it rests until somebody plays.
+    """
+    match mode_of(story, settings):
+        case "round-robin":
+            return whose(story) if passed(story) < len(members(story)) else None
+        case "gm":
+            master = game_master(story)
+            waits = story.intents and master and not passed(story)
+            return (master, names_of(story).get(master, "")) if waits else None
+        case "vote":
+            scene = story.head.scene if story.head is not None else None
+            return ("", "") if scene is not None and scene.choices and not passed(story) else None
+    return None
+
+
 def game_master(story: Story) -> str:
     """Their id; "" where that is nobody, as of a story that was imported."""
     return str(story.settings.get("gm") or "")
@@ -67,7 +91,8 @@ def masters(story: Story, who: Author) -> bool:
 def passed(story: Story) -> int:
     """How many turns were passed on since the last one that was taken."""
     kept = story.settings.get("passed") or {}
-    return int(kept["count"]) if (last := last_taken(story)) and kept.get("after") == last else 0
+    # An earlier release kept who was passed, one turn at most.
+    return int(kept.get("count", 1)) if (last := last_taken(story)) and kept.get("after") == last else 0
 
 
 def last_taken(story: Story) -> str:

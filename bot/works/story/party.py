@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -19,13 +20,14 @@ from bot.works.story import cast
 from bot.works.story.log import Story
 from bot.works.story.logs import Logs, Played, TakenAway, node
 from bot.works.story.order import (
-    everybody,
     game_master,
     last_taken,
     masters,
     members,
     mode_of,
+    names_of,
     passed,
+    waited_for,
     whose,
 )
 from storage.schedules import ScheduleRow
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 DEADLINE: Final = "deadline"
 """The kind of what waits in the calendar's table for a turn to take too long."""
+OVERDUE: Final = "overdue"
+"""The verb that it begins."""
 WHISPER_CHARS: Final = 1_000
 SHOWN: Final = 20
 """Whispers that are shown, the last ones."""
@@ -62,11 +66,14 @@ class Party:
         logs: Logs,
         schedules: Schedules,
         settings: StoryConfig,
+        count_votes: Callable[[Run], AsyncGenerator[Event, None]],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        """`count_votes` plays what the table has voted for; it raises Sorry where nobody has."""
         self._logs = logs
         self._schedules = schedules
         self._settings = settings
+        self._count_votes = count_votes
         self._now = now
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -91,7 +98,7 @@ class Party:
         yield Text(told.text or say(told.key, **(told.values or {})))
         if told.to:  # that there is a whisper, where all can see it, by a run that has none of its words
             await run.begin("whispered", "whispered", options={"name": told.to}, for_all=True)
-        if request.verb in ("join", "leave", DEADLINE):
+        if request.verb in ("join", "leave", "gm", DEADLINE):
             await self.wait(run)
 
     async def _join(self, request: Request, played: Played, say: Words) -> Told:
@@ -151,7 +158,7 @@ class Party:
         story, wanted = played.story, request.text.strip()
         master = game_master(story)
         if not wanted:
-            name = self._names(story).get(master, "")
+            name = names_of(story).get(master, "")
             return Told("story.gm_is", {"name": name}) if name else Told("story.gm_nobody")
         if not masters(story, request.author):
             raise Sorry("story.only_gm")
@@ -174,19 +181,15 @@ class Party:
         await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
         if not minutes:
             return Told("story.deadline_off")
-        key = (
-            "story.deadline_set"
-            if mode_of(story, self._settings) == "round-robin"
-            else "story.deadline_later"
-        )
-        return Told(key, {"span": _span(minutes, say)})
+        mode = mode_of(story, self._settings).replace("-", "_")
+        return Told(f"story.deadline_{mode}", {"span": _span(minutes, say)})
 
     async def _whisper(self, request: Request, played: Played, say: Words) -> Told:
         story, me, master = played.story, request.author.id, game_master(played.story)
         text = request.text.strip()
         if not text:
             mine = [one for one in story.whispers if me in (one.by, one.to)][-SHOWN:]
-            names = self._names(story)
+            names = names_of(story)
             lines = [
                 f"- **{one.name} → {names.get(one.to, '?')}:** {' '.join(one.text.split())}" for one in mine
             ]
@@ -199,7 +202,7 @@ class Party:
                 raise Sorry("story.whisper_whom")
             to, name = self._named(story, named.strip())
         else:
-            to, name = master, self._names(story).get(master, "")
+            to, name = master, names_of(story).get(master, "")
             if not name:
                 raise Sorry("story.gm_nobody")
             if me not in members(story):
@@ -217,22 +220,21 @@ class Party:
         yield Choices("", (Choice(say("story.button_whisper"), "/story whisper"),))
 
     async def wait(self, run: Run) -> None:
-        """Have the calendar come for the turn that is waited for now, where it may take only so long."""
+        """Have the calendar come for who is waited for now, where a turn may take only so long."""
         request = run.request
 
         async def begun() -> bool:
-            played = await self._logs.here(request.place)
-            place, story = request.place, played.story if played is not None else Story()
-            minutes, waited = int(story.settings.get("deadline") or 0), whose(story)
+            place, turn, minutes = request.place, await self._waiting(request), 0
+            if turn and (played := await self._logs.here(place)) is not None:
+                minutes = int(played.story.settings.get("deadline") or 0)
             here = await self._schedules.here(place.space, place.platform, place.channel, place.thread)
-            if old := [row.id for row in here if row.kind == DEADLINE and row.id != run.id]:
-                await self._schedules.remove(place.space, *old)
-            if not minutes or waited is None or mode_of(story, self._settings) != "round-robin":
-                return False
-            if passed(story) >= len(members(story)):  # nobody plays: it rests until somebody does
+            old = [row for row in here if row.kind == DEADLINE and row.id != run.id]
+            if minutes and request.verb != DEADLINE and any(json.loads(row.options) == turn for row in old):
+                return True  # it counts from when the waiting began
+            await self._schedules.remove(place.space, *(row.id for row in old))
+            if not minutes:
                 return False
             due = self._now() + timedelta(minutes=minutes)
-            turn = {"after": last_taken(story), "passed": passed(story), "waited": waited[0]}
             rule = {"zone": "UTC", "first": f"{due:%Y-%m-%dT%H:%M:%S}", "every": ""}
             row = ScheduleRow(
                 run.id, place.space, place.platform, place.channel, place.thread, request.author.id,
@@ -243,41 +245,71 @@ class Party:
 
         await run.step("deadline", begun, bool)
 
+    async def _waiting(self, request: Request, before: str = "") -> dict[str, str | int]:
+        """For what the story waits that is played here, as it stood `before` a run; {} for nothing."""
+        played = await self._logs.here(request.place, before)
+        if played is None or (played.place is not None and played.place.away):
+            return {}
+        waited = waited_for(played.story, self._settings)
+        after, count = last_taken(played.story), passed(played.story)
+        return {"after": after, "passed": count, "waited": waited[0]} if waited is not None else {}
+
     async def overdue(self, run: Run) -> AsyncGenerator[Event, None]:
-        """What the calendar begins: the turn is passed on, unless something has happened since."""
+        """What the calendar begins: nobody waits any longer, unless something has happened since.
+
+        A turn is passed on; votes are counted; the next turn of anybody is one for the game master's.
+        """
         request, say = run.request, words(run.request.locale)
 
         async def passing() -> list[str]:
-            played = await self._logs.here(request.place, run.id)
-            story = played.story if played is not None else Story()
-            waited = whose(story)
-            turn = {
-                "after": last_taken(story),
-                "passed": passed(story),
-                "waited": waited[0] if waited else "",
-            }
-            if played is None or waited is None or turn != {name: request.options.get(name) for name in turn}:
+            turn = await self._waiting(request, run.id)
+            if not turn or turn != {name: request.options.get(name) for name in turn}:
                 return []
-            body = {"passed": {"after": turn["after"], "count": passed(story) + 1}}
-            await self._logs.append(played, node(request.id, "set", "set", body))
-            now = await self._logs.here(request.place)
-            following = whose(now.story) if now is not None else None
-            return [waited[1], following[1] if following is not None else "?"]
+            played = await self._logs.here(request.place, run.id)
+            assert played is not None, "somebody is waited for"
+            mode = mode_of(played.story, self._settings)
+            if mode == "vote":
+                return [mode]
+            waited = waited_for(played.story, self._settings)
+            assert waited is not None
+            following = await self._passed_over(run, played)
+            return [mode, waited[1], following[1] if following is not None else "?"]
 
-        if names := await run.step("passing", passing, list[str]):
-            yield Stage("overdue", "")
-            yield Text(say("story.overdue", name=names[0], next=names[1]))
+        async def unvoted() -> bool:
+            played = await self._logs.here(request.place, run.id)
+            return played is not None and await self._passed_over(run, played) is None
+
+        told = await run.step("passing", passing, list[str])
+        match told:
+            case ["vote"]:
+                try:
+                    async with aclosing(self._count_votes(run)) as events:
+                        async for event in events:
+                            yield event
+                except Sorry:
+                    await run.step("unvoted", unvoted, bool)
+                    yield Stage(OVERDUE, "")
+                    yield Text(say("story.overdue_votes"))
+            case ["gm", name, _]:
+                yield Stage(OVERDUE, "")
+                yield Text(say("story.overdue_gm", name=name))
+            case [_, name, following]:
+                yield Stage(OVERDUE, "")
+                yield Text(say("story.overdue", name=name, next=following))
+        if told:
             await self.wait(run)
 
-    def _names(self, story: Story) -> dict[str, str]:
-        """Of everybody who is or was at the table, who began the story, too."""
-        acts = {turn.act.author: turn.act.name for turn in story.told if turn.act.author}
-        return acts | everybody(story)
+    async def _passed_over(self, run: Run, played: Played) -> tuple[str, str] | None:
+        """Keep that who was waited for is passed over; whose turn it is then."""
+        body = {"passed": {"after": last_taken(played.story), "count": passed(played.story) + 1}}
+        await self._logs.append(played, node(run.id, "set", "set", body))
+        now = await self._logs.here(run.request.place)
+        return whose(now.story) if now is not None else None
 
     def _named(self, story: Story, wanted: str) -> tuple[str, str]:
         """Raises Sorry for nobody's name; a character's name is that of who plays it."""
         key = " ".join(wanted.removeprefix("@").split()).casefold()
-        names = self._names(story)
+        names = names_of(story)
         for id, name in names.items():
             member = story.party.get(id)
             if key == name.casefold() or (member is not None and key == member.plays.casefold() != ""):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot import fence
 from bot.events import (
+    Author,
     Choice,
     Choices,
     Event,
@@ -41,7 +42,7 @@ from bot.works.story.choices import (
 )
 from bot.works.story.log import SCENE, Excerpt, Mode, Story
 from bot.works.story.logs import Logs, Played, TakenAway, node, spot
-from bot.works.story.order import mode_of, whose
+from bot.works.story.order import mode_of, passed, whose
 from bot.works.story.party import plays
 from bot.works.story.presence import unknown_to
 from bot.works.story.recalling import excerpts, query_of
@@ -205,7 +206,8 @@ class Playing:
         if character := plays(story, request.author):
             body["character"] = character
         author = request.author.id
-        if mode_of(story, self.settings) == "gm" and story.settings.get("gm") not in (author, None):
+        waits = mode_of(story, self.settings) == "gm" and not passed(story)
+        if waits and story.settings.get("gm") not in (author, None):
             intent = {"name": character or request.author.name, "text": text}
             await self._logs.append(played, node(request.id, "intent", "intent", intent, author=author))
             return Taken(intent=True)
@@ -247,6 +249,18 @@ class Playing:
             )
         return replace(await self.taken(request, replace(played, story=told), act.id, at), before=before)
 
+    async def votes_counted(self, run: Run) -> AsyncGenerator[Event, None]:
+        """The scene of what the table has voted for, whoever asks. Raises Sorry where nobody has."""
+        request = run.request
+
+        async def turn() -> Taken:
+            return await self._tally(request, await self._logs.played(request))
+
+        taken = await run.step("turn", turn, Taken)
+        async with aclosing(self.scene(run, taken, words(request.locale))) as events:
+            async for event in events:
+                yield event
+
     async def _tally(self, request: Request, played: Played) -> Taken:
         """The choice that most people want, as the table's turn; of several the first. Raises Sorry."""
         head = played.story.head
@@ -262,9 +276,8 @@ class Playing:
         winner = counted.index(max(counted))
         say = words(request.locale)
         voted = say("story.voted", n=counted[winner], of=sum(counted), choice=choices[winner])
-        taken = await self._played(
-            request, played, {"mode": "act", "text": choices[winner], "name": say("story.table")}
-        )
+        body = {"mode": "act", "text": choices[winner], "name": say("story.table")}
+        taken = await self._played(replace(request, author=Author("", "")), played, body)
         return replace(taken, rolls=[voted, *taken.rolls])
 
     async def _retry(self, request: Request) -> Taken:

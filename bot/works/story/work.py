@@ -11,6 +11,7 @@ from bot.events import Answered, Event, Run, Sorry, Stage, Text
 from bot.words import words
 from bot.works.story import cast
 from bot.works.story.logs import WRITTEN
+from bot.works.story.party import OVERDUE
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -127,9 +128,9 @@ class Stories:
         async with aclosing(events):
             async for event in events:
                 yield event
-        if verb in (*WRITTEN, "pass", "mode"):
+        if verb in (*WRITTEN, *MOVED, "undo", "stopcard", "pass", "mode"):
             await self._party.wait(run)
-        if verb in WRITTEN or (verb == "cast" and "cast" in run_of):
+        if verb in (*WRITTEN, OVERDUE) or (verb == "cast" and "cast" in run_of):
             yield Answered()
             looked_into = await self._extracting.begin(run)
             if (played := await self._logs.here(run.request.place)) is not None:

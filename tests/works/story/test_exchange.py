@@ -27,6 +27,7 @@ from bot.works.story.importing import LARGEST_MB, Imported, imported
 from bot.works.story.log import folded, lineage
 from bot.works.story.logs import Logs
 from bot.works.story.lorebook import LoreEntry
+from bot.works.story.order import passed
 from storage.db import Database
 from storage.stories import Stories
 from tests.fakes.reply import Reply
@@ -250,6 +251,18 @@ async def test_a_story_that_was_played_goes_on_elsewhere(tmp_path: Path) -> None
         assert "I lift the lamp." in sent
         assert "Mira" in sent
         assert "eerie" in sent
+
+
+@pytest.mark.parametrize("kept", [{"after": 3, "count": 2}, {"author": 1, "after": 3}])
+async def test_a_turn_that_was_passed_is_passed_elsewhere_too(kept: dict[str, int]) -> None:
+    """Earlier files say who was passed, and not how many were."""
+    nodes = [*SMALL["nodes"][:-1], {**SMALL["nodes"][-1], "body": {"passed": kept}}]
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    found, again = await copied(file_of({**SMALL, "nodes": nodes}).decode(), db, "local")
+    assert json.loads(again)["nodes"][-1]["body"] == {"passed": kept}
+    story = await Logs(Stories(db)).story("local", found.story.id, found.story.id)
+    assert passed(story) == kept.get("count", 1)
+    await db.close()
 
 
 async def test_the_same_file_makes_a_story_more_in_any_space() -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bot.events import Place
 from bot.works.schedule.calendar import Calendar
+from storage.schedules import ScheduleRow
 from tests.promises.talk import Talk
 from tests.works.story.test_playing import Writer, playing
 from tests.works.story.test_safety import asks, exported_now, log, whole
@@ -130,6 +134,98 @@ async def test_a_turn_that_takes_too_long_is_passed_on_after_a_restart_too(tmp_p
         await Calendar(schedules, talk.app, lambda: stale.next_at).round()
         await talk.say("/story gm")
         assert len(await log(talk, "set")) == count, "what was waited for has come meanwhile"
+
+
+async def after_days(talk: Talk, days: float) -> None:
+    """Let the calendar look at itself as if so many days had gone by."""
+    assert talk.app is not None
+    now = datetime.now(UTC) + timedelta(days=days)
+    await Calendar(talk.app.records.schedules, talk.app, lambda: now).round()
+
+
+async def due(talk: Talk) -> list[ScheduleRow]:
+    assert talk.app is not None
+    return list(await talk.app.records.schedules.here("local", "terminal", "terminal", "t"))
+
+
+async def rows_become(talk: Talk, meant: Callable[[list[ScheduleRow]], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not meant(await due(talk)):  # noqa: ASYNC110  (a run of its own)
+            await asyncio.sleep(0.01)
+
+
+async def test_votes_are_counted_when_their_time_is_up_after_a_restart_too(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await begin(talk, mode="vote")
+        assert "votes are counted 2 days after" in await told(talk, "deadline", "2 days")
+        (first,) = await due(talk)
+        await asks(talk, "join", who="bia")
+        assert await due(talk) == [first], "who comes and goes holds up no vote"
+        await after_days(talk, 3)
+        await talk.until(lambda events: "nobody has voted" in str(events))
+        await rows_become(talk, lambda rows: not rows)
+        await asks(talk, "act", "I go on.", who="bia")
+        (row,) = await due(talk)
+        assert talk.app is not None
+        for n, who in enumerate(("ana", "bia", "cai")):
+            await talk.app.records.votes.give("local", row.id, 0, who, min(n, 1))
+    async with playing(tmp_path, writer) as talk:
+        await talk.say("/help")
+        await after_days(talk, 3)
+        await talk.until(lambda events: "2 of 3 votes for: Call into the dark." in str(events))
+        await rows_become(talk, lambda rows: rows not in ([], [row]))
+        (following,) = await due(talk)
+        assert (following.kind, following.author_id) == ("deadline", row.author_id)
+        assert 'by="the table"' in whole(writer.scenes[-1])
+        assert "There are: Ana, Bia." in await told(talk, "whisper", "Zoe: hello"), "the table is nobody"
+
+
+async def test_a_game_master_who_does_not_come_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await begin(talk, mode="gm")
+        await asks(talk, "deadline", "1 day")
+        assert not await due(talk), "nobody wants anything yet"
+        await asks(talk, "act", "I dive.", who="bia")
+        (row,) = await due(talk)
+        await asks(talk, "act", "I hold the rope.", who="cai")
+        assert await due(talk) == [row], "it counts from the first"
+    async with playing(tmp_path, writer) as talk:
+        await talk.say("/help")
+        before = len(writer.scenes)
+        await after_days(talk, 2)
+        await talk.until(lambda events: "Ana has taken too long" in str(events))
+        assert len(writer.scenes) == before
+        await asks(talk, "act", "We go down.", who="bia")
+        asked = whole(writer.scenes[-1])
+        assert len(writer.scenes) == before + 1
+        for wanted in ("I dive.", "I hold the rope.", "We go down."):
+            assert wanted in asked
+        await asks(talk, "act", "And on.", who="cai")
+        assert len(writer.scenes) == before + 1, "the next turn waits for the game master again"
+        assert len(await due(talk)) == 1
+
+
+async def test_a_thread_whose_branch_is_played_elsewhere_waits_for_nobody(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await begin(talk)
+        for who in ("ana", "bia", "ana"):
+            await asks(talk, "act", "I wait.", who=who)
+        await asks(talk, "deadline", "1 day")
+        (row,) = await due(talk)
+        await asks(talk, "undo")
+        assert [later.id != row.id for later in await due(talk)] == [True], "another turn is waited for"
+        title = (await log(talk, "set"))[0].body
+        there = Place("terminal", "local", "terminal", "another")
+        assert await asks(talk, "open", json.loads(title)["title"], place=there) == "done"
+        count = len(await log(talk, "set"))
+        await after_days(talk, 2)
+        await rows_become(talk, lambda rows: not rows)
+        assert talk.app is not None
+        for run in await talk.app.records.inbox.unfinished():
+            await talk.app.ended(run.id)
+        assert len(await log(talk, "set")) == count + 1, "there, and once"
 
 
 @pytest.mark.slow
