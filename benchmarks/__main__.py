@@ -27,7 +27,7 @@ def main(parts: list[str]) -> int:
     for part in parts or PARTS:
         figures = list(importlib.import_module(f"benchmarks.{part}").figures())
         print(f"\n## {part}\n\n{table(figures)}", flush=True)
-        missed = missed or any(one.good is False for one in figures)
+        missed = missed or any(figure.good is False for figure in figures)
     return 1 if missed else 0
 
 

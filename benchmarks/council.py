@@ -101,15 +101,18 @@ def right(cell: Cell, draws: int, seed: int) -> dict[Scheme, Floats]:
 
 
 def gain(
-    cells: Sequence[Cell], made: Scheme = "ours", base: Scheme = "plain", draws: int = 0, seed: int = SEED
+    cells: Sequence[Cell], scheme: Scheme = "ours", base: Scheme = "plain", draws: int = 0, seed: int = SEED
 ) -> Gain:
     """Over cells, each weighing the same; resampled within each."""
     chance = np.random.default_rng(seed)
     shares = [right(cell, draws or DRAWS, seed) for cell in cells]
-    samples = np.mean([_resampled(one[made] - one[base], chance) for one in shares], axis=0)
+    samples = np.mean(
+        [_resampled(share[scheme] - share[base], chance) for share in shares],
+        axis=0,
+    )
     return Gain(
-        float(np.mean([one[base].mean() for one in shares])),
-        float(np.mean([one[made].mean() for one in shares])),
+        float(np.mean([share[base].mean() for share in shares])),
+        float(np.mean([share[scheme].mean() for share in shares])),
         samples,
     )
 
@@ -122,8 +125,8 @@ def _resampled(values: Floats, chance: np.random.Generator) -> Floats:
     return means
 
 
-def where(**wanted: object) -> list[Cell]:
-    return [cell for cell in GRID if all(getattr(cell, name) == value for name, value in wanted.items())]
+def where(**attributes: object) -> list[Cell]:
+    return [cell for cell in GRID if all(getattr(cell, name) == value for name, value in attributes.items())]
 
 
 def bias() -> Iterator[str]:
@@ -133,30 +136,30 @@ def bias() -> Iterator[str]:
     for first, (own, vanity) in itertools.product(FIRST, OWN):
         cells = []
         for members in SIZES:
-            one = gain(where(members=members, first=first, own=own, vanity=vanity, lost=0.0))
-            cells.append(f"{100 * one.base:.1f} → {100 * one.made:.1f}: {one}")
-        told = f"{first:g} better" if first else "as the rest"
-        yield f"| {told} | {TOLD[own, vanity]} | {' | '.join(cells)} |"
+            comparison = gain(where(members=members, first=first, own=own, vanity=vanity, lost=0.0))
+            cells.append(f"{100 * comparison.base:.1f} → {100 * comparison.made:.1f}: {comparison}")
+        firstness = f"{first:g} better" if first else "as the rest"
+        yield f"| {firstness} | {TOLD[own, vanity]} | {' | '.join(cells)} |"
 
 
 def losses() -> Iterator[str]:
     """Every cell of the grid in which ours loses, and what came of it when it was drawn again."""
     lost = [cell for cell in GRID if gain([cell]).loses]
     won = sum(gain([cell]).wins for cell in GRID)
-    again = {cell: gain([cell], draws=AGAIN * DRAWS, seed=SEED + 1) for cell in lost}
-    kept = [cell for cell in lost if again[cell].loses]
+    second_draw = {cell: gain([cell], draws=AGAIN * DRAWS, seed=SEED + 1) for cell in lost}
+    lasting = [cell for cell in lost if second_draw[cell].loses]
     fair = [cell for cell in GRID if not cell.biased]
     yield (
         f"{len(GRID)} cells, {DRAWS} draws each: ours wins in {won}, loses in {len(lost)} (by chance alone "
-        f"{0.025 * len(GRID):.0f} would, were there no difference anywhere), and again in {len(kept)} of these, "
+        f"{0.025 * len(GRID):.0f} would, were there no difference anywhere), and again in {len(lasting)} of these, "
         f"with {AGAIN * DRAWS} new draws. Of the {len(fair)} without bias it loses in "
-        f"{sum(cell in lost for cell in fair)}, and again in {sum(cell in kept for cell in fair)}."
+        f"{sum(cell in lost for cell in fair)}, and again in {sum(cell in lasting for cell in fair)}."
     )
     yield ""
     yield "| cell | gain | drawn again |"
     yield "|---|---:|---:|"
     for cell in lost:
-        yield f"| {cell} | {gain([cell])} | {again[cell]} |"
+        yield f"| {cell} | {gain([cell])} | {second_draw[cell]} |"
 
 
 def own() -> Iterator[str]:
@@ -164,11 +167,11 @@ def own() -> Iterator[str]:
     yield "| one's own answer | " + " | ".join(f"{n} members" for n in SIZES) + " |"
     yield "|---|" + "---:|" * len(SIZES)
     for kind, vanity in OWN:
-        made = [
+        gains = [
             gain(where(members=n, first=0.0, own=kind, vanity=vanity, lost=0.0), "excluded", "counted")
             for n in SIZES
         ]
-        yield f"| {TOLD[kind, vanity]} | {' | '.join(map(str, made))} |"
+        yield f"| {TOLD[kind, vanity]} | {' | '.join(map(str, gains))} |"
 
 
 def copies() -> Iterator[str]:
@@ -178,8 +181,8 @@ def copies() -> Iterator[str]:
     for alike in (0.0, 0.5, 0.9):
         cells = []
         for members in SIZES:
-            made = drawn(Cell(members, 1.0, alike=alike), DRAWS, SEED)
-            cells.append(f"{100 * made.right['ours'].mean():.1f} %, {made.agreement.mean():.2f}")
+            counted = drawn(Cell(members, 1.0, alike=alike), DRAWS, SEED)
+            cells.append(f"{100 * counted.right['ours'].mean():.1f} %, {counted.agreement.mean():.2f}")
         yield f"| {100 * alike:.0f} % | {' | '.join(cells)} |"
 
 
@@ -196,10 +199,10 @@ def figures() -> Iterator[Figure]:
         "right winner, over the plain way's: judges without bias", str(fair), "no loss", "", not fair.loses
     )
     for members in SIZES:
-        one = gain(where(members=members, first=1.0, own="fair", lost=0.0), draws=draws)
-        what = f"right winner, over the plain way's: what stands first seems 1 better, {members} members"
-        yield Figure(what, str(one), "a gain", "", one.wins)
-    timing = min((_timed() for _ in range(TRIES)), key=lambda one: one.ratio)
+        comparison = gain(where(members=members, first=1.0, own="fair", lost=0.0), draws=draws)
+        label = f"right winner, over the plain way's: what stands first seems 1 better, {members} members"
+        yield Figure(label, str(comparison), "a gain", "", comparison.wins)
+    timing = min((_timed() for _ in range(TRIES)), key=lambda timed: timed.ratio)
     yield Figure(
         "eight members, wall time over the sum of each stage's slowest call",
         f"{timing.ratio:.3f} ({timing.wall_s:.2f} s)",

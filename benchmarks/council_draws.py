@@ -84,18 +84,18 @@ def drawn(cell: Cell, draws: int, seed: int, *, checked: int = 0) -> Drawn:
     n = cell.members
     quality = chance.standard_normal((draws, n))
     best = quality.argmax(axis=1)
-    seen = _seen(cell, quality, chance)
-    there = chance.random((draws, n)) >= cell.lost
+    scores_seen = _seen(cell, quality, chance)
+    present = chance.random((draws, n)) >= cell.lost
     effect = cell.first * np.linspace(1.0, -1.0, n)
-    ranks = _ranks(seen + effect)
-    rotated = _ranks(seen + effect[_positions(n)[chance.integers(0, ROTATIONS, draws)]])
-    winners = _counts(rotated, there)
+    ranks = _ranks(scores_seen + effect)
+    rotated = _ranks(scores_seen + effect[_positions(n)[chance.integers(0, ROTATIONS, draws)]])
+    winners = _counts(rotated, present)
     for which in range(checked):
         for exclude, won in winners.items():
-            _check(rotated[which], there[which], won[which], exclude=exclude)
+            _check(rotated[which], present[which], won[which], exclude=exclude)
     at = np.arange(draws)
     right: dict[Scheme, Floats] = {
-        "plain": _plain(ranks, there)[at, best],
+        "plain": _plain(ranks, present)[at, best],
         "counted": winners[False][at, best],
         "excluded": winners[True][at, best],
     }
@@ -110,8 +110,8 @@ def _seen(cell: Cell, quality: Floats, chance: np.random.Generator) -> Floats:
     if cell.alike:
         noise += np.sqrt(cell.alike) * chance.standard_normal((draws, 1, n))
     noise *= cell.noise
-    seen: Floats = quality[:, None, :] + noise
-    own: Floats = np.einsum("djj->dj", seen)  # a view: what is added to it stands in `seen`
+    scores_seen: Floats = quality[:, None, :] + noise
+    own: Floats = np.einsum("djj->dj", scores_seen)  # a view: what is added to it stands in `seen`
     if cell.own == "blind":
         own[:] = cell.vanity + np.einsum("djj->dj", noise)
     elif cell.own == "alike":
@@ -120,7 +120,7 @@ def _seen(cell: Cell, quality: Floats, chance: np.random.Generator) -> Floats:
         own += 2 * cell.vanity * (chance.random((draws, n)) < 0.5)
     elif cell.own == "runner-up":
         own[np.arange(draws), quality.argsort(axis=1)[:, -2]] += cell.vanity
-    return seen
+    return scores_seen
 
 
 @cache
@@ -131,34 +131,34 @@ def _positions(n: int) -> Ints:
     return positions
 
 
-def _ranks(seen: Floats) -> Ints:
+def _ranks(scores_seen: Floats) -> Ints:
     """(draws, judges, answers): places from 0."""
-    return np.argsort(np.argsort(-seen, axis=2), axis=2)
+    return np.argsort(np.argsort(-scores_seen, axis=2), axis=2)
 
 
-def _plain(ranks: Ints, there: NDArray[np.bool_]) -> Floats:
+def _plain(ranks: Ints, present: NDArray[np.bool_]) -> Floats:
     """The mean rank to two digits; of equals the one that the first ballot has first."""
-    ballots = there.sum(axis=1)
-    mean = (ranks * there[:, :, None]).sum(axis=1) / np.maximum(ballots, 1)[:, None]
-    first = ranks[np.arange(len(ranks)), there.argmax(axis=1)]
+    ballots = present.sum(axis=1)
+    mean = (ranks * present[:, :, None]).sum(axis=1) / np.maximum(ballots, 1)[:, None]
+    first = ranks[np.arange(len(ranks)), present.argmax(axis=1)]
     return _shared(-(mean.round(2) + first / 1_000), ballots)
 
 
-def _counts(ranks: Ints, there: NDArray[np.bool_]) -> dict[bool, Floats]:
+def _counts(ranks: Ints, present: NDArray[np.bool_]) -> dict[bool, Floats]:
     """The winners by whether self-votes are excluded: by score, of equals by that without them, then by firsts.
 
     Of whole ballots the mean rank says the same as the score.
     """
     n = ranks.shape[2]
     own = np.einsum("djj->dj", ranks)[:, :, None]
-    ballots = there[:, :, None] & np.ones((n, n), dtype=bool)
+    ballots = present[:, :, None] & np.ones((n, n), dtype=bool)
     counted, firsts = _score(ranks, ballots, n)
     moved = ranks - (ranks > own)  # without the judge's own, those below it move up
     excluded, firsts_moved = _score(moved, ballots & ~np.eye(n, dtype=bool), n - 1)
-    some = there.sum(axis=1)
+    judges_present = present.sum(axis=1)
     return {
-        False: _shared(counted + excluded / 1e4 + firsts / 1e9, some),
-        True: _shared(excluded + firsts_moved / 1e9, some),
+        False: _shared(counted + excluded / 1e4 + firsts / 1e9, judges_present),
+        True: _shared(excluded + firsts_moved / 1e9, judges_present),
     }
 
 
@@ -178,11 +178,11 @@ def _shared(key: Floats, ballots: Ints) -> Floats:
     return share
 
 
-def _check(ranks: Ints, there: NDArray[np.bool_], winners: Floats, *, exclude: bool) -> None:
+def _check(ranks: Ints, present: NDArray[np.bool_], winners: Floats, *, exclude: bool) -> None:
     votes = [
         Vote(judge, [int(seat) for seat in order])
         for judge, order in enumerate(np.argsort(ranks, axis=1))
-        if there[judge]
+        if present[judge]
     ]
     first = tally.count(range(len(ranks)), votes, "exclude" if exclude else "count").first
     assert first == np.flatnonzero(winners).tolist() or not votes, (votes, first, winners)
@@ -192,6 +192,6 @@ def _agreement(ranks: Ints) -> Floats:
     """Kendall's W of ballots without ties, nobody abstaining."""
     judges, n = ranks.shape[1:]
     sums = ranks.sum(axis=1)
-    apart = ((sums - sums.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-    agreement: Floats = 12 * apart / (judges**2 * (n**3 - n))
+    square_sum = ((sums - sums.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+    agreement: Floats = 12 * square_sum / (judges**2 * (n**3 - n))
     return agreement

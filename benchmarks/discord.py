@@ -62,21 +62,26 @@ class Bench:
     async def answered(self, verb: str, option: str, places: Sequence[Any]) -> list[Answered]:
         """The same of a verb whose `option` takes a person's words, in channels or threads."""
         tables = zip(next(self.crowds), places, strict=False)
-        return list(await asyncio.gather(*(self._answer(who, verb, option, where) for who, where in tables)))
+        return list(
+            await asyncio.gather(*(self._answer(user, verb, option, where) for user, where in tables))
+        )
 
-    async def _answer(self, who: Any, verb: str, option: str, where: Any) -> Answered:
+    async def _answer(self, user: Any, verb: str, option: str, where: Any) -> Answered:
         self._asked += 1
         number, before = self._asked, {message.id for message in where.messages}
         words = f"How many hours of walking does a candle burn, question {number}?"
-        given: dict[str, Any] = {option: words}
-        asked = await self.discord.slash(who, where, verb, **given)
-        told = self.driver.talk(asked, where)
-        talk = DiscordTalk(lambda: [one for one in told.messages() if one.id not in before], told.home)
+        options: dict[str, Any] = {option: words}
+        interaction = await self.discord.slash(user, where, verb, **options)
+        whole_talk = self.driver.talk(interaction, where)
+        talk = DiscordTalk(
+            lambda: [message for message in whole_talk.messages() if message.id not in before],
+            whole_talk.home,
+        )
         first = await self._seen(lambda: FIRST_WORD in "".join(talk.said()))
         last = await self._seen(lambda: whole(talk))
         model = self._stage.noted()[number]
-        assert asked.acked is not None
-        return Answered(asked.acked, first - model["first"], last - model["last"])
+        assert interaction.acked is not None
+        return Answered(interaction.acked, first - model["first"], last - model["last"])
 
     async def _seen(self, true: Callable[[], bool]) -> float:
         await self.discord.until(true, seconds=PATIENCE_S)
@@ -90,15 +95,15 @@ class Bench:
         took: list[float] = []
         with busy_core() if busy else nullcontext():
             while len(took) < number:
-                given = await asyncio.gather(
+                interactions = await asyncio.gather(
                     *(
-                        self.discord.slash(who, self.channels[0], "rules roll", expression="1d1")
-                        for who in next(self.crowds)
+                        self.discord.slash(user, self.channels[0], "rules roll", expression="1d1")
+                        for user in next(self.crowds)
                     )
                 )
                 # One look at all of them: a hundred that each look at every change would be what is measured.
-                await self._seen(functools.partial(all_answered, given))
-                took += [one.acked for one in given if one.acked is not None]
+                await self._seen(functools.partial(all_answered, interactions))
+                took += [interaction.acked for interaction in interactions if interaction.acked is not None]
                 await asyncio.sleep(pause_s)
         return took
 
@@ -120,8 +125,8 @@ class Bench:
         return float(getattr(memory, "uss", memory.rss)) / 1e6
 
 
-def all_answered(given: list[Any]) -> bool:
-    return all(one.response is not None for one in given)
+def all_answered(interactions: list[Any]) -> bool:
+    return all(interaction.response is not None for interaction in interactions)
 
 
 def whole(talk: DiscordTalk) -> bool:
@@ -135,9 +140,9 @@ async def opened() -> AsyncIterator[Bench]:
     async with staged() as stage, FakeDiscord() as discord:
         discord.ack_seconds = SECONDS_TO_ANSWER
         driver = OnDiscord(discord, Answerer())
-        one, other = (str(guild.id) for guild in driver.guilds)
+        guild_id, user = (str(guild.id) for guild in driver.guilds)
         long = books.write(stage.folder / "long.md", SECTIONS)
-        process = await stage.bot(driver.settings(), {one: [LANTERNS], other: [long]}, driver.environ())
+        process = await stage.bot(driver.settings(), {guild_id: [LANTERNS], user: [long]}, driver.environ())
         try:
             await driver.begin(process)
             bench = Bench(driver, stage)
@@ -154,30 +159,30 @@ def figures() -> Iterator[Figure]:
 
 async def _measured() -> list[Figure]:
     async with opened() as bench:
-        found: list[Figure] = []
+        figures: list[Figure] = []
         for at_once, rounds in SESSIONS.items():
             calls = len(bench.discord.calls)
-            answers = [one for _ in range(rounds) for one in await bench.answers(at_once)]
-            found += _of_answers(at_once, answers, (len(bench.discord.calls) - calls) / len(answers))
-        found += _of_pace(bench)
-        found += await _of_acks(bench)
-        return [*found, await _of_completion(bench)]
+            answers = [answer for _ in range(rounds) for answer in await bench.answers(at_once)]
+            figures += _of_answers(at_once, answers, (len(bench.discord.calls) - calls) / len(answers))
+        figures += _of_pace(bench)
+        figures += await _of_acks(bench)
+        return [*figures, await _of_completion(bench)]
 
 
 def _of_answers(at_once: int, answers: list[Answered], calls: float) -> list[Figure]:
-    who = f"{at_once} at once" if at_once > 1 else "one alone"
-    acks, firsts, lasts = ([getattr(one, name) for one in answers] for name in ("ack", "first", "last"))
+    label = f"{at_once} at once" if at_once > 1 else "one alone"
+    acks, firsts, lasts = ([getattr(answer, name) for answer in answers] for name in ("ack", "first", "last"))
     judged = at_once == 10
     return [
-        Figure(f"acknowledged, {who}", spread(acks)),
+        Figure(f"acknowledged, {label}", spread(acks)),
         Figure(
-            f"first words after the model's first token, {who}",
+            f"first words after the model's first token, {label}",
             spread(firsts),
             "p95 ≤ 150 ms" if judged else "",
             good=p95(firsts) <= 0.150 if judged else None,
         ),
-        Figure(f"last words after the model's last token, {who}", spread(lasts)),
-        Figure(f"calls for {TOKENS} tokens at {TOKENS_A_SECOND} a second, {who}", f"{calls:.1f}"),
+        Figure(f"last words after the model's last token, {label}", spread(lasts)),
+        Figure(f"calls for {TOKENS} tokens at {TOKENS_A_SECOND} a second, {label}", f"{calls:.1f}"),
     ]
 
 
@@ -194,11 +199,13 @@ def _of_pace(bench: Bench) -> list[Figure]:
         busiest_second(bench),
         len(bench.discord.limited),
     )
-    kept = shortest >= EDIT_PAUSE_S - 0.05  # the pause is the bot's, measured on this side of the socket
+    keeps_pace = (
+        shortest >= EDIT_PAUSE_S - 0.05
+    )  # the pause is the bot's, measured on this side of the socket
     reach = f"≥ {EDIT_PAUSE_S} s"
     return [
         Figure("429s", f"{limited}", "0", good=not limited),
-        Figure("shortest pause between two edits of a message", f"{shortest:.2f} s", reach, good=kept),
+        Figure("shortest pause between two edits of a message", f"{shortest:.2f} s", reach, good=keeps_pace),
         Figure(
             "most calls in a second, interactions apart",
             f"{most}",
@@ -228,12 +235,12 @@ async def _of_acks(bench: Bench) -> list[Figure]:
     unending = await bench.acks(ACKS, busy=True)
     reached, ratio = p99(busy), p99(busy) / p99(idle)
     shown = f"p99 {ms(reached)} ({ratio:.1f} × idle, n {len(busy)})"
-    who = f"acknowledged, {AT_ONCE} commands at once"
+    label = f"acknowledged, {AT_ONCE} commands at once"
     return [
-        Figure(f"{who}, idle", f"p99 {ms(p99(idle))} (n {len(idle)})"),
-        Figure(f"{who}, beside a busy core", shown, "p99 < 300 ms", good=reached < 0.3),
+        Figure(f"{label}, idle", f"p99 {ms(p99(idle))} (n {len(idle)})"),
+        Figure(f"{label}, beside a busy core", shown, "p99 < 300 ms", good=reached < 0.3),
         Figure(
-            f"{who}, beside a busy core, the next {AT_ONCE} before these have ended",
+            f"{label}, beside a busy core, the next {AT_ONCE} before these have ended",
             f"p99 {ms(p99(unending))} (n {len(unending)})",
         ),
     ]
@@ -241,24 +248,24 @@ async def _of_acks(bench: Bench) -> list[Figure]:
 
 async def _of_completion(bench: Bench) -> Figure:
     took = await bench.completions(COMPLETIONS)
-    what = f"names completed, {SECTIONS:,} sections"
-    return Figure(what, spread(took), "p95 < 100 ms", "", p95(took) < 0.1)
+    label = f"names completed, {SECTIONS:,} sections"
+    return Figure(label, spread(took), "p95 < 100 ms", "", p95(took) < 0.1)
 
 
 async def soak(minutes: float) -> list[Figure]:
     """Ten tables that never stop asking."""
     async with opened() as bench:
         began = time.monotonic()
-        samples, asked = [(0.0, bench.memory_mb())], 0
+        samples, count = [(0.0, bench.memory_mb())], 0
         while (spent := time.monotonic() - began) < minutes * 60:
-            asked += len(await bench.answers(10))
+            count += len(await bench.answers(10))
             samples.append((spent / 60, bench.memory_mb()))
         # What is loaded with the first answers is no leak. In fewer than ten minutes it rises all the same:
         # discord.py forgets a channel's rate limits only when they have not been asked for in five.
         slope = statistics.linear_regression(*zip(*samples[len(samples) // 2 :], strict=True)).slope
         limited = len(bench.discord.limited)
         return [
-            Figure("answers", f"{asked} in {minutes:g} min"),
+            Figure("answers", f"{count} in {minutes:g} min"),
             Figure("429s", f"{limited}", "0", "", not limited),
             Figure("refused calls", f"{len(bench.discord.refused)}", "0", "", not bench.discord.refused),
             Figure(

@@ -22,9 +22,9 @@ class Figure:
 def table(figures: Iterable[Figure]) -> str:
     """A Markdown table; a figure that misses its reach is marked."""
     rows = ["| figure | measured | reach | aim |", "|---|---:|---:|---:|"]
-    for one in figures:
-        mark = " **misses**" if one.good is False else ""
-        rows.append(f"| {one.what} | {one.measured}{mark} | {one.reach} | {one.aim} |")
+    for figure in figures:
+        mark = " **misses**" if figure.good is False else ""
+        rows.append(f"| {figure.what} | {figure.measured}{mark} | {figure.reach} | {figure.aim} |")
     return "\n".join(rows)
 
 
@@ -35,5 +35,5 @@ def data(name: str) -> Path | None:
     return folder if folder is not None and folder.is_dir() else None
 
 
-def skipped(what: str) -> Figure:
-    return Figure(what, "skipped: data set absent")
+def skipped(label: str) -> Figure:
+    return Figure(label, "skipped: data set absent")

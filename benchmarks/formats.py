@@ -60,28 +60,28 @@ class Asked:
 
 
 def figures() -> Iterator[Figure]:
-    what = "the SRD as HTML, EPUB, DOCX and PDF"
+    label = "the SRD as HTML, EPUB, DOCX and PDF"
     folder = data("rules-en-srd51")
     if folder is None:
-        yield skipped(what)
+        yield skipped(label)
     elif why := lacking():
-        yield Figure(what, why)
+        yield Figure(label, why)
     else:
-        with tempfile.TemporaryDirectory() as kept:
-            yield from compared(folder, Path(kept))
+        with tempfile.TemporaryDirectory() as folder_of_books:
+            yield from compared(folder, Path(folder_of_books))
 
 
-def compared(folder: Path, kept: Path, endings: Sequence[str] = BOOKS) -> Iterator[Figure]:
+def compared(folder: Path, books: Path, endings: Sequence[str] = BOOKS) -> Iterator[Figure]:
     """Every format's figures beside the Markdown's; the books are made in `kept` unless they are there."""
     original = next((folder / "corpus").iterdir())
     questions = read_questions(folder / "questions.jsonl")
     name = original.stem
-    if not (kept / f"{name}{BOOKS[-1]}").exists():
-        subprocess.run([PYTHON, "-m", "scripts.books", kept, original], cwd=ROOT, check=True)
+    if not (books / f"{name}{BOOKS[-1]}").exists():
+        subprocess.run([PYTHON, "-m", "scripts.books", books, original], cwd=ROOT, check=True)
     plain = asked(original, questions)
     yield Figure(f"{original.suffix}: recall@5, @10", f"{plain.recall_5:.3f}, {plain.recall_10:.3f}")
     for ending in endings:
-        book = kept / f"{name}{ending}"
+        book = books / f"{name}{ending}"
         try:
             took = asyncio.run(parsed(book.name, book.read_bytes()))
         except Sorry as sorry:
@@ -95,18 +95,18 @@ def compared(folder: Path, kept: Path, endings: Sequence[str] = BOOKS) -> Iterat
             "",
             took.seconds <= SECONDS and took.peak_mb <= MEGABYTES,
         )
-        made = asked(book, questions)
-        share = made.recall_5 / plain.recall_5
+        results = asked(book, questions)
+        share = results.recall_5 / plain.recall_5
         yield Figure(
             f"{ending}: recall@5 (share of {original.suffix}'s), @10",
-            f"{made.recall_5:.3f} ({share:.1%}), {made.recall_10:.3f}",
+            f"{results.recall_5:.3f} ({share:.1%}), {results.recall_10:.3f}",
             f"≥ {SHARE:.0%}",
             "",
             share >= SHARE,
         )
-        if made.cited:
-            right = made.right / made.cited
-            shown = f"{made.right} of {made.cited} ({right:.1%})"
+        if results.cited:
+            right = results.right / results.cited
+            shown = f"{results.right} of {results.cited} ({right:.1%})"
             yield Figure(
                 f"{ending}: citations with the right page", shown, f"≥ {RIGHT:.0%}", "", right >= RIGHT
             )
@@ -163,35 +163,35 @@ async def _asked(folder: Path, config: Path, book: Path, questions: Sequence[Que
     house = await House.open(load(config, data=folder, environ=os.environ))
     try:
         for question in questions:
-            gold = [replace(one, source=book.name) for one in question.gold]
+            gold = [replace(local_gold, source=book.name) for local_gold in question.gold]
             passages = (await house.library.search("local", "book", question.query)).passages
-            rows.append(score(gold, [Judged(one.source, one.text) for one in passages]))
-            for one in gold:
-                if (named := page_cited(one, passages)) and (true := pages.of(one.quote)):
+            rows.append(score(gold, [Judged(passage.source, passage.text) for passage in passages]))
+            for gold_quote in gold:
+                if (named := page_cited(gold_quote, passages)) and (true := pages.of(gold_quote.quote)):
                     cited += 1
                     right += named == true
     finally:
         await house.close()
-    made = summary(rows)
-    return Asked(made["recall@5"], made["recall@10"], right, cited)
+    totals = summary(rows)
+    return Asked(totals["recall@5"], totals["recall@10"], right, cited)
 
 
 def page_cited(gold: Gold, passages: Sequence[Passage]) -> int | None:
     """The page that a citation of the gold's words names: of the first passage that holds them, as it has them."""
-    wanted = bare(gold.quote)
-    for one in passages:
-        if wanted in bare(one.text):
-            return one.page_of(verbatim(one.text, wanted))
+    bare_quote = bare(gold.quote)
+    for passage in passages:
+        if bare_quote in bare(passage.text):
+            return passage.page_of(verbatim(passage.text, bare_quote))
     return None
 
 
-def verbatim(text: str, wanted: str) -> str:
+def verbatim(text: str, bare_quote: str) -> str:
     """The stretch of `text` whose letters and digits are `wanted`."""
     places = [at for word in _WORD.finditer(text) for at in range(word.start(), word.end())]
     # One character may become several in lower case; each stands where it came from.
     spread = [at for at in places for _ in text[at].lower()]
-    begins = "".join(text[at].lower() for at in places).index(wanted)
-    return text[spread[begins] : spread[begins + len(wanted) - 1] + 1]
+    begins = "".join(text[at].lower() for at in places).index(bare_quote)
+    return text[spread[begins] : spread[begins + len(bare_quote) - 1] + 1]
 
 
 class Pages:
@@ -206,10 +206,10 @@ class Pages:
 
     def of(self, quote: str) -> int | None:
         """From 1; None for what stands nowhere, or several times."""
-        wanted = bare(quote)
-        if self._whole.count(wanted) != 1:
+        bare_quote = bare(quote)
+        if self._whole.count(bare_quote) != 1:
             return None
-        at = self._whole.index(wanted)
+        at = self._whole.index(bare_quote)
         return sum(start <= at for start in self._starts)
 
 
@@ -219,11 +219,14 @@ def main(arguments: list[str]) -> int:
         return 0
     folder = data("rules-en-srd51")
     if folder is None or not arguments:
-        made = figures()
+        rows = figures()
     else:
-        made = compared(folder, Path(arguments[0]), arguments[1:] or BOOKS)
-    for one in made:
-        print(f"| {one.what} | {one.measured}{'' if one.good is not False else ' **misses**'} |", flush=True)
+        rows = compared(folder, Path(arguments[0]), arguments[1:] or BOOKS)
+    for figure in rows:
+        print(
+            f"| {figure.what} | {figure.measured}{'' if figure.good is not False else ' **misses**'} |",
+            flush=True,
+        )
     return 0
 
 

@@ -121,7 +121,7 @@ def _events(out: IO[str]) -> Iterator[dict[str, Any]]:
 
 def _memory(process: psutil.Process) -> float:
     children = process.children(recursive=True)
-    return float(sum(one.memory_info().rss for one in [process, *children]))
+    return float(sum(process_or_child.memory_info().rss for process_or_child in [process, *children]))
 
 
 def _slope(samples: list[tuple[float, float]]) -> float:
@@ -138,14 +138,14 @@ async def _latency(folder: Path, text: str) -> list[Figure]:
     house = await House.open(load(data=folder, environ=os.environ))
     try:
         books = await house.library.books("local", "big")
-        passages = sum(one.passages for one in books)
+        passages = sum(book.passages for book in books)
         await house.library.search("local", "big", "warm up the model")
         await house.library.search("local", "big", "and the index, too")
-        whole, embedding = [], []
+        seconds, embedding = [], []
         for question in words:
             began = time.perf_counter()
             await house.library.search("local", "big", question)
-            whole.append(time.perf_counter() - began)
+            seconds.append(time.perf_counter() - began)
         embedder = await house.embedding.get()
         for question in words if embedder is not None else []:
             assert embedder is not None
@@ -154,7 +154,7 @@ async def _latency(folder: Path, text: str) -> list[Figure]:
             embedding.append(time.perf_counter() - began)
     finally:
         await house.close()
-    p95 = statistics.quantiles(whole, n=20)[-1] * 1000
+    p95 = statistics.quantiles(seconds, n=20)[-1] * 1000
     alone = statistics.quantiles(embedding, n=20)[-1] * 1000 if embedding else 0.0
     return [
         Figure(f"query p95 at {passages} passages", f"{p95:.0f} ms", "≤ 60 ms", "25 ms", p95 <= 60),

@@ -31,19 +31,19 @@ class KeptScores:
         """Spent on new scores, `made` of them."""
         self.made = 0
         if self._file is not None and self._file.is_file():
-            with np.load(self._file) as kept:
-                self._kept = dict(zip(kept["keys"].tolist(), kept["scores"].tolist(), strict=True))
+            with np.load(self._file) as stored:
+                self._kept = dict(zip(stored["keys"].tolist(), stored["scores"].tolist(), strict=True))
 
     def scores(self, question: str, texts: Sequence[str], budget_s: float = 1e9) -> list[float]:
         keys = [key("R", f"{question}\0{text}") for text in texts]
-        missing = [at for at, one in enumerate(keys) if one not in self._kept]
+        missing = [at for at, key in enumerate(keys) if key not in self._kept]
         if missing:
             began = time.perf_counter()
-            made = self._model.scores(question, [texts[at] for at in missing], budget_s)
+            scores = self._model.scores(question, [texts[at] for at in missing], budget_s)
             self.seconds += time.perf_counter() - began
-            self.made += len(made)
-            self._kept.update(zip((keys[at] for at in missing), made, strict=True))
-        return [self._kept[one] for one in keys]
+            self.made += len(scores)
+            self._kept.update(zip((keys[at] for at in missing), scores, strict=True))
+        return [self._kept[key] for key in keys]
 
     def save(self) -> None:
         if self._file is not None and self.made:
@@ -64,7 +64,7 @@ class KeptTokens(ColBERT):
 
     @property
     def bytes(self) -> int:
-        return sum(one.nbytes for one in self._kept.values())
+        return sum(tokens.nbytes for tokens in self._kept.values())
 
     def _tokens(self, text: str, mark: int) -> NDArray[np.float32]:
         if mark != self._passage:

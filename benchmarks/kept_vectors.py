@@ -30,22 +30,22 @@ class KeptVectors:
         self._file = folder / f"{model.name.replace(':', '-')}.npz" if folder else None
         self._kept: dict[str, Vectors] = {}
         if self._file is not None and self._file.is_file():
-            with np.load(self._file) as kept:
-                self._kept = dict(zip(kept["keys"].tolist(), kept["vectors"], strict=True))
+            with np.load(self._file) as stored:
+                self._kept = dict(zip(stored["keys"].tolist(), stored["vectors"], strict=True))
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         return self._made("P", texts, self._model.passages)
 
     def query(self, text: str) -> Vectors:
-        made: Vectors = self.queries([text])[0]
-        return made
+        vector: Vectors = self.queries([text])[0]
+        return vector
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        return self._made("Q", texts, lambda missing: np.stack([self._model.query(one) for one in missing]))
+        return self._made("Q", texts, lambda missing: np.stack([self._model.query(text) for text in missing]))
 
     def _made(self, kind: str, texts: Sequence[str], make: Callable[[Sequence[str]], Vectors]) -> Vectors:
         keys = [key(kind, text) for text in texts]
-        missing = {one: text for one, text in zip(keys, texts, strict=True) if one not in self._kept}
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._kept}
         if missing:
             self._kept.update(zip(missing, make(list(missing.values())), strict=True))
             if self._file is not None:
@@ -53,7 +53,7 @@ class KeptVectors:
                 np.savez(
                     self._file, keys=np.array(list(self._kept)), vectors=np.stack(list(self._kept.values()))
                 )
-        return np.stack([self._kept[one] for one in keys])
+        return np.stack([self._kept[key] for key in keys])
 
 
 def key(kind: str, text: str) -> str:

@@ -47,7 +47,7 @@ class Stage:
     def noted(self) -> dict[int, dict[str, float]]:
         """When the "first" and the "last" token of each question's answer left the model."""
         lines = _times(self.folder).read_text(encoding="utf-8").splitlines()
-        return {one["question"]: one for one in map(json.loads, lines)}
+        return {row["question"]: row for row in map(json.loads, lines)}
 
 
 @asynccontextmanager

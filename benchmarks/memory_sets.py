@@ -20,14 +20,14 @@ OWN: Final = Path(__file__).with_name("data")
 
 def english(folder: Path) -> dict[str, Pairs]:
     """LoCoMo's chats and CRD3's play, where they are on this machine; `folder` gets what is made of the play."""
-    found: dict[str, Pairs] = {}
+    sets: dict[str, Pairs] = {}
     if (locomo := data("locomo")) is not None:
-        found["LoCoMo"] = _beside(locomo)
+        sets["LoCoMo"] = _beside(locomo)
     if (crd3 := data("crd3")) is not None:
-        found["CRD3"] = _beside(crd3)
-        found["CRD3 reworded"] = _reworded(crd3, folder)
-        found["CRD3 pooled"] = [_pooled(_beside(crd3), folder)]
-    return found
+        sets["CRD3"] = _beside(crd3)
+        sets["CRD3 reworded"] = _reworded(crd3, folder)
+        sets["CRD3 pooled"] = [_pooled(_beside(crd3), folder)]
+    return sets
 
 
 def portuguese() -> dict[str, Pairs]:
@@ -60,13 +60,13 @@ def _reworded(crd3: Path, folder: Path) -> Pairs:
     pairs = []
     for log, _ in _beside(crd3):
         turns = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
-        asked = [one for one in reworded_play() if one["episode"] == log.stem]
+        questions = [row for row in reworded_play() if row["episode"] == log.stem]
         queries = folder / f"{log.stem}.reworded.jsonl"
         with queries.open("w", encoding="utf-8") as lines:
-            for one in asked:
-                gold = [turn["id"] for turn in turns if turn["scene"] == one["scene"]]
-                lines.write(json.dumps({"query": one["query"], "gold": gold}) + "\n")
-        if asked:
+            for question in questions:
+                gold = [turn["id"] for turn in turns if turn["scene"] == question["scene"]]
+                lines.write(json.dumps({"query": question["query"], "gold": gold}) + "\n")
+        if questions:
             pairs.append((log, queries))
     return pairs
 
@@ -74,10 +74,10 @@ def _reworded(crd3: Path, folder: Path) -> Pairs:
 def _pooled(pairs: Iterable[tuple[Path, Path]], folder: Path) -> tuple[Path, Path]:
     """All episodes as one log, whose scenes keep apart."""
     log, queries = folder / "pooled.jsonl", folder / "pooled.questions.jsonl"
-    with log.open("w", encoding="utf-8") as lines, queries.open("w", encoding="utf-8") as asked:
+    with log.open("w", encoding="utf-8") as lines, queries.open("w", encoding="utf-8") as queries_file:
         for episode, questions in pairs:
             for line in episode.read_text(encoding="utf-8").splitlines():
                 turn = json.loads(line)
                 lines.write(json.dumps({**turn, "scene": f"{episode.stem}/{turn['scene']}"}) + "\n")
-            asked.write(questions.read_text(encoding="utf-8").rstrip("\n") + "\n")
+            queries_file.write(questions.read_text(encoding="utf-8").rstrip("\n") + "\n")
     return log, queries

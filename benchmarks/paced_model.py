@@ -58,8 +58,8 @@ class PacedModel(ChatService):
             yield frame
 
     def _note(self, turn: Turn, first: float, last: float) -> None:
-        found = NUMBERED.findall(self.last(turn.body))
-        line = {"question": int(found[-1]) if found else -1, "first": first, "last": last}
+        numbers = NUMBERED.findall(self.last(turn.body))
+        line = {"question": int(numbers[-1]) if numbers else -1, "first": first, "last": last}
         with self._times.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
 

@@ -43,8 +43,8 @@ class Rows:
 
 
 class Bench:
-    def __init__(self, kept: KeptVectors | None) -> None:
-        rows = Rows(kept)
+    def __init__(self, cached: KeptVectors | None) -> None:
+        rows = Rows(cached)
         self.branches = planted()
         self.memory = Memory(rows, rows, RecallConfig())  # type: ignore[arg-type]
 
@@ -57,20 +57,22 @@ class Bench:
 
         In other words, or by a turn that names it.
         """
-        found = {}
+        found_facts = {}
         for name, branch in self.branches.items():
             for fact, turn in branch.facts:
                 if fact.branch or name == "main":
-                    asked = NAMED[fact.name] if named else fact.query
-                    found[fact.branch, fact.name] = float(turn in await self._scenes(name, branch, asked, by))
-        return found
+                    query = NAMED[fact.name] if named else fact.query
+                    found_facts[fact.branch, fact.name] = float(
+                        turn in await self._scenes(name, branch, query, by)
+                    )
+        return found_facts
 
     async def scores(self, by: RecallConfig, *, named: bool) -> list[Scores]:
         """Of each fact, as FOUND."""
-        return [{FOUND: one} for one in (await self.found(by, named=named)).values()]
+        return [{FOUND: value} for value in (await self.found(by, named=named)).values()]
 
-    async def _scenes(self, name: str, branch: Planted, asked: str, by: RecallConfig) -> list[str]:
-        query = Query(asked, parts=parts(asked), chapter=branch.chapter)
+    async def _scenes(self, name: str, branch: Planted, words: str, by: RecallConfig) -> list[str]:
+        query = Query(words, parts=parts(words), chapter=branch.chapter)
         recalled = await self.memory.recall(SPACE, "story", name, branch.story, query, PIECES, by=by)
         assert all(piece.turn in branch.story.turns for piece in recalled), "nothing of the other branch"
         return list(dict.fromkeys(piece.turn for piece in recalled))[:SCENES]
@@ -81,19 +83,19 @@ def figures() -> Iterator[Figure]:
 
 
 async def _figures() -> list[Figure]:
-    kept = model()
-    bench = Bench(kept)
+    cached = model()
+    bench = Bench(cached)
     await bench.learn()
-    made = []
-    for vectors in (True, False) if kept is not None else (False,):
+    figures = []
+    for vectors in (True, False) if cached is not None else (False,):
         by = STANDARD if vectors else STANDARD.without(["meaning"])
         for named in (False, True):
-            found = await bench.found(by, named=named)
-            asked = "by name" if named else "in other words"
+            found_facts = await bench.found(by, named=named)
+            how_asked = "by name" if named else "in other words"
             how = "with vectors" if vectors else "by words"
-            what = f"facts found 100 scenes later, of {len(found)}, asked {asked}, {how}"
-            made.append(Figure(what, f"{sum(found.values()):.0f}"))
-    return made
+            label = f"facts found 100 scenes later, of {len(found_facts)}, asked {how_asked}, {how}"
+            figures.append(Figure(label, f"{sum(found_facts.values()):.0f}"))
+    return figures
 
 
 async def _tables() -> None:
@@ -103,10 +105,10 @@ async def _tables() -> None:
     columns = {title: await bench.found(by) for title, by in by_column.items()}
     named = {title: await bench.found(by, named=True) for title, by in by_column.items()}
     print("| | " + " | ".join(columns) + " |\n|---" + "|---" * len(columns) + "|")
-    for title, found in (("by name", named), ("in other words", columns)):
+    for title, found_facts in (("by name", named), ("in other words", columns)):
         print(
             f"| **{title}, of 40** | "
-            + " | ".join(f"{sum(one.values()):.0f}" for one in found.values())
+            + " | ".join(f"{sum(value.values()):.0f}" for value in found_facts.values())
             + " |"
         )
     for key in columns["as it is"]:

@@ -308,8 +308,10 @@ def _nodes(chance: random.Random, seq: int, branch: str, scene: int, fact: str) 
     sentences = [chance.choice(_BEGIN), *body, chance.choice(_END)]
     if fact:
         sentences.insert(chance.randint(1, len(sentences) - 1), fact)
-    said = [one if one == fact else _filled(chance, one, a, b, place) for one in sentences]
-    text = "\n\n".join(" ".join(part) for part in (said[: len(said) // 2], said[len(said) // 2 :]))
+    filled = [
+        sentence if sentence == fact else _filled(chance, sentence, a, b, place) for sentence in sentences
+    ]
+    text = "\n\n".join(" ".join(part) for part in (filled[: len(filled) // 2], filled[len(filled) // 2 :]))
     turn = f"{branch}/{scene}"
     if scene % CHAPTER == 1:
         before = f"{branch}/{scene - 1}" if scene > 1 else ""
@@ -318,15 +320,15 @@ def _nodes(chance: random.Random, seq: int, branch: str, scene: int, fact: str) 
     act = {"mode": "act", "name": "Ana", "text": f"We go to {place}."}
     yield Line(seq + 2, turn, branch, "act", turn, json.dumps(act))
     yield Line(seq + 3, f"{turn}/scene", branch, "scene", turn, json.dumps({"text": text}))
-    found = {"scene": f"{turn}/scene", "place": place, "events": tells(text, list(_NAMES))}
-    yield Line(seq + 4, f"{turn}/found", branch, "extracted", turn, json.dumps(found))
+    extracted = {"scene": f"{turn}/scene", "place": place, "events": tells(text, list(_NAMES))}
+    yield Line(seq + 4, f"{turn}/found", branch, "extracted", turn, json.dumps(extracted))
 
 
 def _filled(chance: random.Random, sentence: str, a: str, b: str, place: str) -> str:
-    who = chance.choice(_PEOPLE)
+    person = chance.choice(_PEOPLE)
     slots = {"thing": chance.choice(_THINGS), "kind": chance.choice(_KINDS), "food": chance.choice(_FOOD)}
     filled = sentence.format(
-        a=a, b=b, place=place, who=who, who_=who.capitalize(), other=chance.choice(_PLACES), **slots
+        a=a, b=b, place=place, who=person, who_=person.capitalize(), other=chance.choice(_PLACES), **slots
     )
     return filled[:1].upper() + filled[1:]
 

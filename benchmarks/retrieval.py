@@ -70,36 +70,38 @@ def build(
         if files is not None and file.name not in files:
             continue
         document = read(file.name, file.read_bytes())
-        made = chunks(document, child_chars=child_chars, parent_chars=2000)
+        document_chunks = chunks(document, child_chars=child_chars, parent_chars=2000)
         sections = [(section.title, section.path) for section in document.sections]
-        places = [chunk.section for chunk in made]
-        segment = Segment.build(made, document.language)
+        places = [chunk.section for chunk in document_chunks]
+        segment = Segment.build(document_chunks, document.language)
         shelved.append(
             ShelvedDocument(file.name, document.title, document.language, sections, places, segment)
         )
-        cut.append((file.name, document, made))
+        cut.append((file.name, document, document_chunks))
     shelf = Shelf(shelved)
     lexical = time.perf_counter() - began
-    texts = {f"{name}:{chunk.ordinal}": chunk.text for name, _, made in cut for chunk in made}
+    texts = {
+        f"{name}:{chunk.ordinal}": chunk.text for name, _, document_chunks in cut for chunk in document_chunks
+    }
     headed = {
         f"{name}:{chunk.ordinal}": f"{chunk.breadcrumb}\n{chunk.text}"
-        for name, _, made in cut
-        for chunk in made
+        for name, _, document_chunks in cut
+        for chunk in document_chunks
     }
     vectors, ids = None, list[str]()
     cpu = time.process_time()
     if model is not None:
         ids = [
             f"{name}:{chunk.ordinal}"
-            for name, document, made in cut
+            for name, document, document_chunks in cut
             if model.languages is None or document.language in model.languages
-            for chunk in made
+            for chunk in document_chunks
         ]
         if ids:
             vectors = model.passages([headed[chunk_id] for chunk_id in ids])
     spent = time.process_time() - cpu
     questions = read_questions(folder / "questions.jsonl")
-    cuts = {name: (document, made) for name, document, made in cut}
+    cuts = {name: (document, document_chunks) for name, document, document_chunks in cut}
     name = folder.name if files is None else f"{folder.name}, {len(files)} of its texts"
     return Corpus(
         name, folder.name, questions, shelf, texts, headed, cuts, ids, vectors, lexical, spent, child_chars
@@ -123,20 +125,28 @@ def handed(corpus: Corpus, hits: Sequence[Hit], parent_chars: int) -> list[Passa
     """The passages as `bot.retrieval.expansion` hands them on; one that an earlier one has grown over is left out."""
     if parent_chars <= corpus.child_chars:
         return [Passage(hit.document_id, corpus.texts[hit.chunk_id]) for hit in hits]
-    taken: set[str] = set()
-    made: list[Passage] = []
+    taken_chunks: set[str] = set()
+    passages_of_chunks: list[Passage] = []
     for hit in hits:
-        if hit.chunk_id in taken:
+        if hit.chunk_id in taken_chunks:
             continue
         document, cut = corpus.cuts[hit.document_id]
         at = int(hit.chunk_id.rpartition(":")[2])
         first = max(0, at - REACH)
-        near = cut[first : at + REACH + 1]
-        start, end = parents([(one.section, one.start, one.end) for one in near], at - first, parent_chars)
-        taken |= {f"{hit.document_id}:{one.ordinal}" for one in near if start <= one.start and one.end <= end}
+        nearby = cut[first : at + REACH + 1]
+        start, end = parents(
+            [(chunk.section, chunk.start, chunk.end) for chunk in nearby], at - first, parent_chars
+        )
+        taken_chunks |= {
+            f"{hit.document_id}:{chunk.ordinal}"
+            for chunk in nearby
+            if start <= chunk.start and chunk.end <= end
+        }
         wide = (start, end) != (cut[at].start, cut[at].end)
-        made.append(Passage(hit.document_id, document.text[start:end] if wide else cut[at].text))
-    return made
+        passages_of_chunks.append(
+            Passage(hit.document_id, document.text[start:end] if wide else cut[at].text)
+        )
+    return passages_of_chunks
 
 
 def passages(corpus: Corpus, ranked: Ranked) -> list[Passage]:
@@ -147,8 +157,8 @@ def passages(corpus: Corpus, ranked: Ranked) -> list[Passage]:
 def kept_model() -> KeptVectors | None:
     """bge-small over SUTRADHAR_MODELS and SUTRADHAR_BENCH_CACHE; None without the former."""
     models, cache = os.environ.get("SUTRADHAR_MODELS"), os.environ.get("SUTRADHAR_BENCH_CACHE")
-    made = embedder("bge-small", Path(models)) if models else None
-    return KeptVectors(made, Path(cache) if cache else None) if made else None
+    local = embedder("bge-small", Path(models)) if models else None
+    return KeptVectors(local, Path(cache) if cache else None) if local else None
 
 
 def measured(corpus: Corpus, vectors: dict[str, NDArray[np.float32]], options: Options) -> dict[str, float]:
@@ -156,8 +166,8 @@ def measured(corpus: Corpus, vectors: dict[str, NDArray[np.float32]], options: O
     rows = []
     for question in corpus.questions:
         ranked, seconds = ask(corpus, question.query, vectors.get(question.query), options)
-        found = passages(corpus, ranked)
-        rows.append(score(question.gold, found, seconds, confident=ranked.confident))
+        results = passages(corpus, ranked)
+        rows.append(score(question.gold, results, seconds, confident=ranked.confident))
     return summary(rows)
 
 
@@ -173,20 +183,20 @@ def figures() -> Iterator[Figure]:
     corpora: list[Corpus] = []
     options = Options(model_languages=model.languages if model else None)
     for name in SETS:
-        what = f"{name}: recall@5, @10, @4k; refused; p50"
+        label = f"{name}: recall@5, @10, @4k; refused; p50"
         folder = data(name)
         if folder is None:
-            yield skipped(what)
+            yield skipped(label)
             continue
         corpus = build(folder, model)
         corpora.append(corpus)
-        made = measured(corpus, asked([corpus], model), options)
-        recall = ", ".join(f"{made[key]:.3f}" for key in ("recall@5", "recall@10", "recall@4k"))
-        yield Figure(what, f"{recall}; {made['refused']:.3f}; {made['p50_ms']:.1f} ms")
+        figures = measured(corpus, asked([corpus], model), options)
+        recall = ", ".join(f"{figures[key]:.3f}" for key in ("recall@5", "recall@10", "recall@4k"))
+        yield Figure(label, f"{recall}; {figures['refused']:.3f}; {figures['p50_ms']:.1f} ms")
     shelves = _shelves(corpora, model)
     vectors = asked(shelves, model)
-    pairs = [(one, shelf) for one in shelves if one.name == one.of for shelf in shelves]
-    all_pairs = sum((refusals(one, shelf, vectors, options) for one, shelf in pairs), Refusals())
+    pairs = [(asking, shelf) for asking in shelves if asking.name == asking.of for shelf in shelves]
+    all_pairs = sum((refusals(asking, shelf, vectors, options) for asking, shelf in pairs), Refusals())
     yield Figure("strangers, all sets put to all; right ones (gold in the first five)", str(all_pairs))
 
 
@@ -201,7 +211,7 @@ def main(names: list[str]) -> int:
             continue
         corpora.append(build(folder, model))
     vectors = asked(corpora, model)
-    spoken = model.languages if model else None
+    languages = model.languages if model else None
     print(
         "| set | look-up | recall@5 | recall@10 | recall@4k | mrr | chars@5 | refused | p50 ms | p95 ms "
         "| lexical s | embed CPU s |"
@@ -209,23 +219,27 @@ def main(names: list[str]) -> int:
     print("|" + "---|" * 12)
     for corpus in corpora:
         for lookup in (True, False):
-            made = measured(corpus, vectors, Options(model_languages=spoken, lookup=lookup))
-            cells = [f"{value:.3f}" if value <= 1 else f"{value:.1f}" for value in list(made.values())[:-1]]
+            figures = measured(corpus, vectors, Options(model_languages=languages, lookup=lookup))
+            cells = [
+                f"{value:.3f}" if value <= 1 else f"{value:.1f}" for value in list(figures.values())[:-1]
+            ]
             extra = f"{corpus.lexical_s:.2f} | {corpus.embedding_cpu_s:.0f}"
             print(
                 f"| {corpus.name} | {'yes' if lookup else 'no'} | {' | '.join(cells)} | {extra} |", flush=True
             )
-    across(_shelves(corpora, model), vectors, Options(model_languages=spoken))
+    across(_shelves(corpora, model), vectors, Options(model_languages=languages))
     return 0
 
 
 def _shelves(corpora: list[Corpus], model: KeptVectors | None) -> list[Corpus]:
     """The corpora that strangers are put to: with CFI's Portuguese questions, and half of Hotpot's articles."""
     shelves = list(corpora)
-    if (folder := data(ABROAD)) is not None and all(one.name != ABROAD for one in corpora):
+    if (folder := data(ABROAD)) is not None and all(corpus.name != ABROAD for corpus in corpora):
         shelves.append(build(folder, None))  # words alone cross languages
-    if (folder := data(HALVED)) is not None and any(one.name == HALVED for one in corpora):
-        even = sorted(one.name for one in (folder / "corpus").iterdir() if int(one.name[:4]) // 10 % 2 == 0)
+    if (folder := data(HALVED)) is not None and any(corpus.name == HALVED for corpus in corpora):
+        even = sorted(
+            file.name for file in (folder / "corpus").iterdir() if int(file.name[:4]) // 10 % 2 == 0
+        )
         shelves.append(build(folder, model, files=even))
     return shelves
 
@@ -240,32 +254,32 @@ class Refusals:
     right: int = 0
     refused: int = 0
 
-    def __add__(self, other: Refusals) -> Refusals:
-        mine, theirs = astuple(self), astuple(other)
-        return Refusals(*(one + another for one, another in zip(mine, theirs, strict=True)))
+    def __add__(self, added: Refusals) -> Refusals:
+        own, others = astuple(self), astuple(added)
+        return Refusals(*(count + another for count, another in zip(own, others, strict=True)))
 
     def __str__(self) -> str:
-        said = [f"{self.answered / self.strange:.3f} of {self.strange} answered"] if self.strange else []
-        said += [f"{self.refused / self.right:.3f} of {self.right} refused"] if self.right else []
-        return "; ".join(said) or "–"
+        shares = [f"{self.answered / self.strange:.3f} of {self.strange} answered"] if self.strange else []
+        shares += [f"{self.refused / self.right:.3f} of {self.right} refused"] if self.right else []
+        return "; ".join(shares) or "–"
 
 
 def refusals(
     asking: Corpus, corpus: Corpus, vectors: dict[str, NDArray[np.float32]], options: Options
 ) -> Refusals:
     """How one set's questions fare at a corpus; golds of another that are truly there are left out."""
-    whole = bare(" ".join(corpus.texts.values()))
-    made = Refusals()
+    whole_text = bare(" ".join(corpus.texts.values()))
+    total = Refusals()
     for question in asking.questions:
-        here = [gold for gold in question.gold if corpus.of == asking.of and gold.source in corpus.cuts]
-        if not here and any(bare(gold.quote) in whole for gold in question.gold):
+        golds = [gold for gold in question.gold if corpus.of == asking.of and gold.source in corpus.cuts]
+        if not golds and any(bare(gold.quote) in whole_text for gold in question.gold):
             continue
         ranked, _ = ask(corpus, question.query, vectors.get(question.query), options)
-        if not here:
-            made += Refusals(strange=1, answered=ranked.confident)
-        elif score(here, passages(corpus, ranked)).recall_5:
-            made += Refusals(right=1, refused=not ranked.confident)
-    return made
+        if not golds:
+            total += Refusals(strange=1, answered=ranked.confident)
+        elif score(golds, passages(corpus, ranked)).recall_5:
+            total += Refusals(right=1, refused=not ranked.confident)
+    return total
 
 
 def across(corpora: list[Corpus], vectors: dict[str, NDArray[np.float32]], options: Options) -> None:
@@ -273,7 +287,7 @@ def across(corpora: list[Corpus], vectors: dict[str, NDArray[np.float32]], optio
     print("\n| questions of | " + " | ".join(f"asked of {corpus.name}" for corpus in corpora) + " |")
     print("|---|" + "---|" * len(corpora))
     pooled = Refusals()
-    for asking in (one for one in corpora if one.name == one.of):
+    for asking in (asking_corpus for asking_corpus in corpora if asking_corpus.name == asking_corpus.of):
         cells = [refusals(asking, corpus, vectors, options) for corpus in corpora]
         pooled = sum(cells, pooled)
         print(f"| {asking.name} | {' | '.join(map(str, cells))} |", flush=True)

@@ -91,8 +91,8 @@ def made(scenes: int, seed: int = 1) -> str:
         place = f"{draw.choice(WORDS)} {n % 70}".upper()
         parts.append(f"{draw.choice(('INT.', 'EXT.'))} {place} - {draw.choice(('DAY', 'NIGHT'))}")
         for _ in range(draw.randint(2, 6)):
-            said = " ".join(draw.choices(WORDS, k=14))
-            parts += [" ".join(draw.choices(WORDS, k=25)) + ".", f"{draw.choice(NAMES)}\n{said}?"]
+            speech = " ".join(draw.choices(WORDS, k=14))
+            parts += [" ".join(draw.choices(WORDS, k=25)) + ".", f"{draw.choice(NAMES)}\n{speech}?"]
     return "\n\n".join(parts) + "\n"
 
 
@@ -108,14 +108,14 @@ def figures() -> Iterator[Figure]:
     yield from parsing(text)
     long = script(fountain(text))
     yield from tools(long)
-    for what in (
+    for label in (
         "the first report, which loads what draws",
         f"a report of {SCENES:,} scenes, with its pictures",
     ):
         began = time.process_time()
         reported(long, "", words("en"))
         spent = time.process_time() - began
-        yield Figure(f"{what}, processor", f"{spent:.1f} s", "≤ 3 s", "", spent <= 3)
+        yield Figure(f"{label}, processor", f"{spent:.1f} s", "≤ 3 s", "", spent <= 3)
     yield draft()
     yield from recall(long)
 
@@ -141,27 +141,35 @@ def recall(long: Script) -> Iterator[Figure]:
     else:
         yield skipped("scenes found by words and meaning")
     for by, cosines in like.items():
-        for kind, told in (("words", "in the script's words"), ("meaning", "in other words")):
-            asked = [one for one in questions if one["kind"] == kind]
-            found = [search.ranked(one["question"], FIRST, cosines=cosines(one["question"])) for one in asked]
+        for kind, how_worded in (("words", "in the script's words"), ("meaning", "in other words")):
+            asked_questions = [question for question in questions if question["kind"] == kind]
+            rankings = [
+                search.ranked(question["question"], FIRST, cosines=cosines(question["question"]))
+                for question in asked_questions
+            ]
             hits = sum(
-                any(scene.number in one["scenes"] for _, scene in ranked)
-                for one, ranked in zip(asked, found, strict=True)
+                any(scene.number in question["scenes"] for _, scene in ranked)
+                for question, ranked in zip(asked_questions, rankings, strict=True)
             )
             yield Figure(
-                f"questions {told}, by {by}: scene among the first {FIRST}", f"{hits} of {len(asked)}", ""
+                f"questions {how_worded}, by {by}: scene among the first {FIRST}",
+                f"{hits} of {len(asked_questions)}",
+                "",
             )
 
 
 def searched(long: Script, embedder: embed.Embedder) -> Figure:
     draw = np.random.default_rng(1)
-    kept = {}
+    vectors_by_content = {}
     for scene in long.scenes:
         rows = draw.normal(size=(len(likeness.pieces(scene)), embedder.dimensions))
-        kept[scene.content] = (
+        vectors_by_content[scene.content] = (
             (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16).tobytes()
         )
-    vectors, search = likeness.SceneVectors(long.scenes, kept, embedder.dimensions), SceneSearch(long)
+    vectors, search = (
+        likeness.SceneVectors(long.scenes, vectors_by_content, embedder.dimensions),
+        SceneSearch(long),
+    )
     spent = []
     for n in range(CALLS):
         query = " ".join(long.scenes[n * SCENES // CALLS].text.split()[10:16])
@@ -169,30 +177,30 @@ def searched(long: Script, embedder: embed.Embedder) -> Figure:
         search.ranked(query, FIRST, cosines=vectors.cosines(embedder.query(query)))
         spent.append(time.process_time() - began)
     took = p95(spent)
-    what = f"by words and meaning, the query's vector made anew, processor, p95 of {CALLS}"
-    return Figure(what, ms(took), "≤ 50 ms", "", took <= 0.05)
+    label = f"by words and meaning, the query's vector made anew, processor, p95 of {CALLS}"
+    return Figure(label, ms(took), "≤ 50 ms", "", took <= 0.05)
 
 
 def counts() -> Iterator[Figure]:
     if (folder := data("screenplay")) is None:
         yield skipped("the reference counts")
         return
-    for name, wanted in REFERENCE.items():
+    for name, expected in REFERENCE.items():
         read_now = script(read(folder / name))
-        cues = sum(one.kind == "cue" for scene in read_now.scenes for one in scene.elements)
-        cues += sum(one.kind == "cue" for one in read_now.opening)
-        dual = sum(one.kind == "cue" and one.dual == 1 for one in read_now.opening)
+        cues = sum(element.kind == "cue" for scene in read_now.scenes for element in scene.elements)
+        cues += sum(element.kind == "cue" for element in read_now.opening)
+        dual = sum(element.kind == "cue" and element.dual == 1 for element in read_now.opening)
         dual += sum(scene.dual for scene in read_now.scenes)
         eighths = sum(scene.eighths for scene in read_now.scenes)
-        found = (len(read_now.scenes), eighths, cues, dual)
-        told = tuple(have for have, want in zip(found, wanted, strict=True) if want is not None)
-        reach = tuple(want for want in wanted if want is not None)
+        figures = (len(read_now.scenes), eighths, cues, dual)
+        compared = tuple(have for have, want in zip(figures, expected, strict=True) if want is not None)
+        reach = tuple(want for want in expected if want is not None)
         yield Figure(
             f"{Path(name).name}: scenes, eighths, cues, dual",
-            " / ".join(map(str, told)),
+            " / ".join(map(str, compared)),
             " / ".join(map(str, reach)),
             "",
-            told == reach,
+            compared == reach,
         )
     drafts = [script(read(file)) for file in sorted(folder.rglob("*.fdx"))]
     texts = [file.read_text(encoding="utf-8-sig") for file in sorted(folder.rglob("*.fountain"))]
@@ -207,7 +215,7 @@ def counts() -> Iterator[Figure]:
 
 def _same(before: Script) -> bool:
     after = script(fountain(written(before)))
-    return [one.content for one in after.scenes] == [one.content for one in before.scenes]
+    return [scene.content for scene in after.scenes] == [scene.content for scene in before.scenes]
 
 
 def parsing(text: str) -> Iterator[Figure]:
@@ -239,18 +247,18 @@ def tools(long: Script) -> Iterator[Figure]:
         )
 
 
-async def _called(found: ScriptTools) -> dict[str, list[float]]:
+async def _called(tools: ScriptTools) -> dict[str, list[float]]:
     draw = random.Random(2)
     spent: dict[str, list[float]] = {}
     for _ in range(CALLS):
         number = draw.randint(1, SCENES)
         calls = {
-            "get_scenes_context": found.get_scenes_context([number, number // 2 + 1], 2),
-            "get_character_scenes": found.get_character_scenes(draw.choice(NAMES)),
-            "search_script": found.search_script(" ".join(draw.choices(WORDS, k=5)), {"setting": "INT"}),
-            "analyze_pacing": found.analyze_pacing(),
-            "get_plot_threads": found.get_plot_threads(),
-            "get_scene_relationships": found.get_scene_relationships(number),
+            "get_scenes_context": tools.get_scenes_context([number, number // 2 + 1], 2),
+            "get_character_scenes": tools.get_character_scenes(draw.choice(NAMES)),
+            "search_script": tools.search_script(" ".join(draw.choices(WORDS, k=5)), {"setting": "INT"}),
+            "analyze_pacing": tools.analyze_pacing(),
+            "get_plot_threads": tools.get_plot_threads(),
+            "get_scene_relationships": tools.get_scene_relationships(number),
         }
         for name, call in calls.items():
             began = time.process_time()

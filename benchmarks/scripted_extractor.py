@@ -51,27 +51,40 @@ def events(turns: Sequence[Turn]) -> dict[str, list[str]]:
     A short answer stands with the question that it answers.
     """
     names = list(dict.fromkeys(turn.act.name for turn in turns))
-    told: dict[str, list[str]] = {}
-    asked = ""
+    events_by_turn: dict[str, list[str]] = {}
+    open_question = ""
     for turn in turns:
         me = turn.act.name
-        other = next((name for name in names if name != me), "")
-        sentences = [one.strip() for one in _SENTENCE.split(turn.act.text) if one.strip()]
-        statements = [one for one in sentences if not one.endswith("?") and len(one.split()) >= WORDS]
-        statements.sort(key=lambda one: -_weight(one, names))
-        found = [_resolved(_by_name(one, me, other), turn.act.when) for one in statements[:EVENTS]]
-        if asked and sentences:
-            found = [f"{asked} {one}" for one in found[:1] or [_by_name(sentences[0], me, other)]] + found[1:]
-        told[turn.id] = found
-        questions = [one for one in sentences if one.endswith("?") and len(one.split()) >= WORDS - 1]
-        asked = _by_name(questions[-1], me, other) if questions else ""
-    return told
+        other_name = next((name for name in names if name != me), "")
+        sentences = [sentence.strip() for sentence in _SENTENCE.split(turn.act.text) if sentence.strip()]
+        statements = [
+            sentence
+            for sentence in sentences
+            if not sentence.endswith("?") and len(sentence.split()) >= WORDS
+        ]
+        statements.sort(key=lambda sentence: -_weight(sentence, names))
+        texts = [
+            _resolved(_by_name(sentence, me, other_name), turn.act.when) for sentence in statements[:EVENTS]
+        ]
+        if open_question and sentences:
+            texts = [
+                f"{open_question} {sentence}"
+                for sentence in texts[:1] or [_by_name(sentences[0], me, other_name)]
+            ] + texts[1:]
+        events_by_turn[turn.id] = texts
+        questions = [
+            sentence
+            for sentence in sentences
+            if sentence.endswith("?") and len(sentence.split()) >= WORDS - 1
+        ]
+        open_question = _by_name(questions[-1], me, other_name) if questions else ""
+    return events_by_turn
 
 
 def tells(text: str, names: Sequence[str]) -> list[str]:
     """The sentences of a scene of prose that tell most."""
-    sentences = [one.strip() for one in _SENTENCE.split(text) if len(one.split()) >= WORDS]
-    return sorted(sentences, key=lambda one: -_weight(one, names))[:SCENE_EVENTS]
+    sentences = [sentence.strip() for sentence in _SENTENCE.split(text) if len(sentence.split()) >= WORDS]
+    return sorted(sentences, key=lambda sentence: -_weight(sentence, names))[:SCENE_EVENTS]
 
 
 def parts(query: str, most: int = 6) -> tuple[str, ...]:
@@ -93,22 +106,24 @@ def looked_into(story: Story, nodes: Sequence[NodeRow]) -> Story:
     scenes: dict[str, list[Turn]] = {}
     for turn in story.told:
         scenes.setdefault(turn.act.group or turn.id, []).append(turn)
-    found = {turn: texts for scene in scenes.values() for turn, texts in events(scene).items() if texts}
-    return folded([Part(nodes[0].branch_id)], [*nodes, *_noted(nodes, found)])
+    texts_by_turn = {
+        turn: texts for scene in scenes.values() for turn, texts in events(scene).items() if texts
+    }
+    return folded([Part(nodes[0].branch_id)], [*nodes, *_noted(nodes, texts_by_turn)])
 
 
-def _noted(nodes: Sequence[NodeRow], found: dict[str, list[str]]) -> Iterator[Node]:
+def _noted(nodes: Sequence[NodeRow], texts_by_turn: dict[str, list[str]]) -> Iterator[Node]:
     last = nodes[-1].seq
     for number, node in enumerate(nodes, 1):
-        if node.kind == "act" and node.turn in found:
-            body = json.dumps({"scene": node.id, "events": found[node.turn]})
+        if node.kind == "act" and node.turn in texts_by_turn:
+            body = json.dumps({"scene": node.id, "events": texts_by_turn[node.turn]})
             yield replace(node, seq=last + number, id=f"{node.id}/found", kind="extracted", body=body)
 
 
-def _by_name(sentence: str, me: str, other: str) -> str:
+def _by_name(sentence: str, me: str, other_name: str) -> str:
     """With the names of who speaks and who is spoken to in place of "I" and "you"."""
     for pattern, name in _SAID_BY:
-        sentence = re.sub(pattern, name.format(me=me, other=other or "you"), sentence, flags=re.I)
+        sentence = re.sub(pattern, name.format(me=me, other=other_name or "you"), sentence, flags=re.I)
     return sentence if me in sentence else f"{me}: {sentence}"
 
 
@@ -126,31 +141,33 @@ def _resolved(sentence: str, when: str) -> str:
     day = _DAY.search(when)
     if day is None:
         return sentence
-    told = date(int(day[3]), _MONTHS.index(day[2].casefold()) + 1, int(day[1]))
-    return _RELATIVE.sub(lambda found: f"{found[0]} ({_meant(found[0].casefold(), told)})", sentence)
+    today = date(int(day[3]), _MONTHS.index(day[2].casefold()) + 1, int(day[1]))
+    return _RELATIVE.sub(lambda match: f"{match[0]} ({_meant(match[0].casefold(), today)})", sentence)
 
 
-def _meant(words: str, told: date) -> str:
+def _meant(words: str, today: date) -> str:
     if words in ("today", "tonight", "this morning"):
-        return _day(told)
+        return _day(today)
     if words in ("yesterday", "last night"):
-        return _day(told - timedelta(1))
+        return _day(today - timedelta(1))
     if words == "tomorrow":
-        return _day(told + timedelta(1))
+        return _day(today + timedelta(1))
     if weekday := next((number for number, name in enumerate(_DAYS) if words.endswith(name)), None):
         forth = words.startswith(("next", "this"))
-        apart = (weekday - told.weekday()) % 7 or 7 if forth else -((told.weekday() - weekday) % 7 or 7)
-        return _day(told + timedelta(apart))
+        days_apart = (
+            (weekday - today.weekday()) % 7 or 7 if forth else -((today.weekday() - weekday) % 7 or 7)
+        )
+        return _day(today + timedelta(days_apart))
     if ago := re.fullmatch(r"(.+?) (day|week|month|year)s? ago", words):
         days = {"day": 1, "week": 7, "month": 30, "year": 365}[ago[2]]
         count = int(ago[1]) if ago[1].isdigit() else _NUMBERS[ago[1]]
-        return _day(told - timedelta(min(days * count, 36_500)), exact=ago[2] in ("day", "week"))
+        return _day(today - timedelta(min(days * count, 36_500)), exact=ago[2] in ("day", "week"))
     step = {"last": -1, "next": 1}.get(words.split()[0], 0)
     if words.endswith("year"):
-        return str(told.year + step)
+        return str(today.year + step)
     if words.endswith("month"):
-        return _day(told.replace(day=15) + timedelta(30 * step), exact=False)
-    return _day(told + timedelta(7 * step), exact=False)
+        return _day(today.replace(day=15) + timedelta(30 * step), exact=False)
+    return _day(today + timedelta(7 * step), exact=False)
 
 
 def _day(day: date, *, exact: bool = True) -> str:

@@ -68,7 +68,7 @@ def figures() -> Iterator[Figure]:
         if why := _without():
             yield Figure(f"{name}: ours beside the seed designs", why)
             continue
-        for row in [one for design in reversed(DESIGNS) for one in rows([name], [design])]:
+        for row in [row for design in reversed(DESIGNS) for row in rows([name], [design])]:
             recall = row.made["recall@5"]
             ours = row.design == OURS
             shown = ", ".join(f"{row.made[key]:.3f}" for key in ("recall@5", "recall@10", "recall@4k", "mrr"))
@@ -100,15 +100,15 @@ def theirs(design: str, folder: Path) -> dict[str, float]:
     models = os.environ["SUTRADHAR_MODELS"]
     command = [PYTHON, "-m", "benchmarks.seeds_langchain", design, str(folder), models]
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE)
-    made: dict[str, float] = json.loads(done.stdout)
-    return made
+    figures: dict[str, float] = json.loads(done.stdout)
+    return figures
 
 
 def ours(folder: Path) -> dict[str, float]:
     """Indexing includes the program's own start."""
-    with tempfile.TemporaryDirectory() as kept:
-        place = Path(kept)
-        command = [sys.executable, "-m", "bot", "--data", kept, "library", "add", str(folder / "corpus")]
+    with tempfile.TemporaryDirectory() as data:
+        place = Path(data)
+        command = [sys.executable, "-m", "bot", "--data", data, "library", "add", str(folder / "corpus")]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         samples: list[tuple[float, float]] = []
         mb = sum(file.stat().st_size for file in (folder / "corpus").iterdir()) / 1e6
@@ -125,8 +125,8 @@ def ours(folder: Path) -> dict[str, float]:
             raise RuntimeError(f"library add ended with {bot.returncode}")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        made = asyncio.run(_asked(place, read_questions(folder / "questions.jsonl")))
-    return made | {"index_cpu_s": busy, "slope": _slope(samples), "mb": mb}
+        figures = asyncio.run(_asked(place, read_questions(folder / "questions.jsonl")))
+    return figures | {"index_cpu_s": busy, "slope": _slope(samples), "mb": mb}
 
 
 async def _asked(place: Path, questions: Sequence[Question]) -> dict[str, float]:
@@ -136,10 +136,10 @@ async def _asked(place: Path, questions: Sequence[Question]) -> dict[str, float]
         await house.library.search("local", "set", "warm up the model and the index")
         for question in questions:
             began = time.perf_counter()
-            found = await house.library.search("local", "set", question.query)
+            results = await house.library.search("local", "set", question.query)
             spent = time.perf_counter() - began
-            passages = [Passage(one.source, one.text) for one in found.passages]
-            scored.append(score(question.gold, passages, spent, confident=found.confident))
+            passages = [Passage(passage.source, passage.text) for passage in results.passages]
+            scored.append(score(question.gold, passages, spent, confident=results.confident))
     finally:
         await house.close()
     return summary(scored)

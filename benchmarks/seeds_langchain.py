@@ -43,10 +43,10 @@ class Same(Embeddings):
         self._model = model
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [[float(one) for one in row] for row in self._model.passages(texts)]
+        return [[float(number) for number in row] for row in self._model.passages(texts)]
 
     def embed_query(self, text: str) -> list[float]:
-        return [float(one) for one in self._model.query(text)]
+        return [float(number) for number in self._model.query(text)]
 
 
 def parent_child(
@@ -109,15 +109,15 @@ def measured(design: str, folder: Path, models: Path) -> dict[str, float]:
         for first in range(0, len(pieces), BATCH):
             batch = pieces[first : first + BATCH]
             add(batch)
-            done += sum(len(one.page_content.encode()) for one in batch) / 1e6
+            done += sum(len(piece.page_content.encode()) for piece in batch) / 1e6
             samples.append((done, process.memory_info().rss / 1e6))
         busy = time.process_time() - cpu
         rows = []
         for question in read_questions(folder / "questions.jsonl"):
-            asked = time.perf_counter()
-            found = search(question.query)
-            took = time.perf_counter() - asked
-            passages = [Passage(str(one.metadata["source"]), one.page_content) for one in found]
+            begun = time.perf_counter()
+            results = search(question.query)
+            took = time.perf_counter() - begun
+            passages = [Passage(str(piece.metadata["source"]), piece.page_content) for piece in results]
             rows.append(score(question.gold, passages, took))
     return summary(rows) | {
         "index_cpu_s": busy,

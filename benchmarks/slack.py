@@ -39,7 +39,7 @@ def figures() -> Iterator[Figure]:
 
 async def _measured() -> list[Figure]:
     async with opened() as bench:
-        found: list[Figure] = []
+        figures: list[Figure] = []
         for at_once, rounds in SESSIONS.items():
             calls, limited = len(bench.slack.calls), len(bench.slack.limited)
             answers: list[Answered] = []
@@ -47,41 +47,41 @@ async def _measured() -> list[Figure]:
                 if at_once > 1 or n == 0:
                     await asyncio.sleep(REFILL_S)
                 answers += await bench.answers(at_once)
-            made = len(bench.slack.calls) - calls
-            found += _of_answers(at_once, answers, made, bench.slack.limited[limited:])
+            call_count = len(bench.slack.calls) - calls
+            figures += _of_answers(at_once, answers, call_count, bench.slack.limited[limited:])
         await asyncio.sleep(REFILL_S)
         stopped = await bench.stop()
-        found.append(
+        figures.append(
             Figure("stopped by Slack's own button, and said so", ms(stopped), "≤ 2000 ms", good=stopped <= 2)
         )
-        return found + await _of_acks(bench)
+        return figures + await _of_acks(bench)
 
 
 async def words() -> list[Figure]:
     """Of one who asks alone, and whom the bot does not know before: nothing has to be waited for."""
     async with opened(acquainted=False) as bench:
         calls, limited = len(bench.slack.calls), len(bench.slack.limited)
-        answers = [one for _ in range(ALONE) for one in await bench.answers(1)]
+        answers = [answer for _ in range(ALONE) for answer in await bench.answers(1)]
         return _of_answers(1, answers, len(bench.slack.calls) - calls, bench.slack.limited[limited:])
 
 
 def _of_answers(at_once: int, answers: list[Answered], calls: int, limited: list[Limited]) -> list[Figure]:
-    who = f"{at_once} at once" if at_once > 1 else "one alone"
-    acks, firsts, lasts = ([getattr(one, name) for one in answers] for name in ("ack", "first", "last"))
-    pace = f"calls for {TOKENS} tokens at {TOKENS_A_SECOND} a second, {who}"
+    label = f"{at_once} at once" if at_once > 1 else "one alone"
+    acks, firsts, lasts = ([getattr(answer, name) for answer in answers] for name in ("ack", "first", "last"))
+    pace = f"calls for {TOKENS} tokens at {TOKENS_A_SECOND} a second, {label}"
     alone = at_once == 1
-    refused = " ".join([str(len(limited)), *sorted({one.method for one in limited})])
+    refused = " ".join([str(len(limited)), *sorted({call.method for call in limited})])
     return [
-        Figure(f"acknowledged, {who}", spread(acks)),
+        Figure(f"acknowledged, {label}", spread(acks)),
         Figure(
-            f"first words after the model's first token, {who}",
+            f"first words after the model's first token, {label}",
             spread(firsts),
             f"p95 < {ms(FIRST_S)}" if alone else "",
             good=p95(firsts) < FIRST_S if alone else None,
         ),
-        Figure(f"last words after the model's last token, {who}", spread(lasts)),
+        Figure(f"last words after the model's last token, {label}", spread(lasts)),
         Figure(pace, f"{calls / len(answers):.1f}"),
-        Figure(f"429s, {who}", refused, "0", good=not limited),
+        Figure(f"429s, {label}", refused, "0", good=not limited),
     ]
 
 
@@ -93,29 +93,29 @@ async def _of_acks(bench: Bench) -> list[Figure]:
     unending = await bench.acks(EVENTS, busy=True, pause_s=None)
     strangers = await bench.strangers()
     reached, ratio = p99(busy), p99(busy) / p99(idle)
-    who = f"acknowledged, {AT_ONCE} people at once"
+    label = f"acknowledged, {AT_ONCE} people at once"
     return [
-        Figure(f"{who}, idle", percentiles(idle)),
+        Figure(f"{label}, idle", percentiles(idle)),
         Figure(
-            f"{who}, beside a busy core",
+            f"{label}, beside a busy core",
             f"{percentiles(busy)}; p99 {ratio:.1f} × idle",
             "p99 < 300 ms",
             good=reached < 0.3,
         ),
         Figure(
-            f"{who}, beside a busy core, the next {AT_ONCE} before these have their answers",
+            f"{label}, beside a busy core, the next {AT_ONCE} before these have their answers",
             percentiles(unending),
         ),
-        Figure(f"{who}, idle, none of whom it knows", percentiles(strangers)),
+        Figure(f"{label}, idle, none of whom it knows", percentiles(strangers)),
     ]
 
 
 def percentiles(values: list[float]) -> str:
-    said = (
+    text = (
         f"p50 {ms(statistics.median(values))}, p95 {ms(p95(values))}, p99 {ms(p99(values))}, n {len(values)}"
     )
-    late = sum(one >= LATE_S for one in values)
-    return f"{said}, of which {late} not within {LATE_S:.0f} s" if late else said
+    late = sum(value >= LATE_S for value in values)
+    return f"{text}, of which {late} not within {LATE_S:.0f} s" if late else text
 
 
 if __name__ == "__main__":

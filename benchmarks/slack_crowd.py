@@ -52,12 +52,18 @@ class Answer:
     def look(self, now: float) -> bool:
         """Note what is there by now; whether it is all there."""
         if not self.last:
-            self.root = self.root or next((one for one in self.channel.messages if self._is_root(one)), None)
-            said = [one for one in self.root.thread if one.user.bot] if self.root else []
-            words = "".join(one.shown for one in said)
+            self.root = self.root or next(
+                (message for message in self.channel.messages if self._is_root(message)), None
+            )
+            replies = [message for message in self.root.thread if message.user.bot] if self.root else []
+            words = "".join(message.shown for message in replies)
             if not self.first and FIRST_WORD in words:
                 self.first = now
-            if self.first and LAST_WORD in words and not any(one.streaming or stoppable(one) for one in said):
+            if (
+                self.first
+                and LAST_WORD in words
+                and not any(message.streaming or stoppable(message) for message in replies)
+            ):
                 self.last = now
         return bool(self.last)
 
@@ -75,7 +81,7 @@ class Crowd:
 
     @property
     def answered(self) -> bool:
-        heard = (any(reply.user.bot for reply in one.thread) for one in self.mentions)
+        heard = (any(reply.user.bot for reply in mention.thread) for mention in self.mentions)
         return answered(self.commands) and all(heard)
 
 
@@ -100,21 +106,23 @@ class Bench:
         noted = self._stage.noted()
         return [
             Answered(
-                acked(one.sent), one.first - noted[one.number]["first"], one.last - noted[one.number]["last"]
+                acked(answer.sent),
+                answer.first - noted[answer.number]["first"],
+                answer.last - noted[answer.number]["last"],
             )
-            for one in pending
+            for answer in pending
         ]
 
     async def _ask(self, n: int) -> Answer:
         self._asked += 1
-        number, who = self._asked, self.people[n]
+        number, person = self._asked, self.people[n]
         question = f"How many hours of walking does a candle burn, question {number}?"
         if n % 10 in ALONE:
-            dm = self.team.dm(who)
-            message = await self.slack.say(who, dm, question)
+            dm = self.team.dm(person)
+            message = await self.slack.say(person, dm, question)
             return Answer(number, dm, message.sent[0], message)
         channel = self.channels[n // IN_CHANNEL]
-        return Answer(number, channel, await self.slack.command(who, channel, "/rules", f"ask {question}"))
+        return Answer(number, channel, await self.slack.command(person, channel, "/rules", f"ask {question}"))
 
     async def acks(self, number: int, *, busy: bool, pause_s: float | None) -> list[float]:
         """Seconds until each of `number` events was acknowledged, AT_ONCE people doing something at once.
@@ -126,7 +134,7 @@ class Bench:
         with busy_core() if busy else contextlib.nullcontext():
             while len(took) < number:
                 crowds.append(await self._crowd())
-                took += [acked(one) for one in crowds[-1].sent]
+                took += [acked(command) for command in crowds[-1].sent]
                 if pause_s is not None:
                     await self._answered(crowds[-1:])
                     await asyncio.sleep(pause_s)
@@ -134,7 +142,9 @@ class Bench:
         return took
 
     async def _answered(self, crowds: list[Crowd]) -> None:
-        await self._until(lambda: all(one.answered for one in crowds), lambda: "not everybody has an answer")
+        await self._until(
+            lambda: all(crowd.answered for crowd in crowds), lambda: "not everybody has an answer"
+        )
 
     async def _until(self, true: Callable[[], bool], lacking: Callable[[], str]) -> None:
         """Without the story of all that there is, which a fake of this size would tell otherwise."""
@@ -152,8 +162,8 @@ class Bench:
         )
         return crowd
 
-    async def _act(self, crowd: Crowd, kind: str, who: int, n: int) -> None:
-        person, channel = self.people[who], self.channels[n % CHANNELS]
+    async def _act(self, crowd: Crowd, kind: str, index: int, n: int) -> None:
+        person, channel = self.people[index], self.channels[n % CHANNELS]
         if kind == "command":
             sent = await self.slack.command(person, channel, "/rules", "roll 1d1 --private")
             crowd.commands.append(sent)
@@ -169,14 +179,16 @@ class Bench:
         """Everybody does something, so that the bot knows who they are: it may ask for fifty in half a minute."""
         half = AT_ONCE // 2
         for people in (self.people[:half], self.people[half:]):
-            given = await asyncio.gather(*(self._roll(one) for one in people))
-            await self._until(functools.partial(answered, given), lambda: "not everybody has an answer")
+            commands = await asyncio.gather(*(self._roll(person) for person in people))
+            await self._until(functools.partial(answered, commands), lambda: "not everybody has an answer")
             await asyncio.sleep(NAMES_S)
 
     async def strangers(self) -> list[float]:
         """Seconds until people whom the bot has not met are acknowledged."""
         people = [self.team.user(f"Stranger {n}") for n in range(AT_ONCE)]
-        return [acked(one) for one in await asyncio.gather(*(self._roll(one) for one in people))]
+        return [
+            acked(command) for command in await asyncio.gather(*(self._roll(person) for person in people))
+        ]
 
     async def stop(self) -> float:
         """Seconds from Slack's stop button in the middle of an answer until the bot has said that it stopped."""
@@ -187,21 +199,22 @@ class Bench:
         began = time.monotonic()
         await self.slack.stop_session(self.people[0], root)
         await self._until(
-            lambda: any(STOPPED in one.shown for one in root.thread), lambda: "nobody says that it stopped"
+            lambda: any(STOPPED in message.shown for message in root.thread),
+            lambda: "nobody says that it stopped",
         )
         return time.monotonic() - began
 
-    async def _roll(self, who: User) -> Sent:
-        return await self.slack.command(who, self.channels[0], "/rules", "roll 1d1 --private")
+    async def _roll(self, person: User) -> Sent:
+        return await self.slack.command(person, self.channels[0], "/rules", "roll 1d1 --private")
 
 
 def look(pending: list[Answer]) -> list[bool]:
     now = time.monotonic()
-    return [one.look(now) for one in pending]
+    return [answer.look(now) for answer in pending]
 
 
 def answered(commands: list[Sent]) -> bool:
-    return all(one.responses for one in commands if one.acked is not None)
+    return all(command.responses for command in commands if command.acked is not None)
 
 
 def acked(sent: Sent) -> float:

@@ -24,7 +24,7 @@ def figures() -> Iterator[Figure]:
     yield _ratio("prompt ready, ratio to `python -c pass`", _prompt_s, reach=40, aim=20)
 
 
-def _ratio(what: str, timed: object, *, reach: float, aim: float) -> Figure:
+def _ratio(label: str, timed: object, *, reach: float, aim: float) -> Figure:
     assert callable(timed)
     timed()
     ratios, seconds = [], []
@@ -34,7 +34,7 @@ def _ratio(what: str, timed: object, *, reach: float, aim: float) -> Figure:
         ratios.append(seconds[-1] / empty)
     ratio = statistics.median(ratios)
     shown = f"{ratio:.1f} ({statistics.median(seconds) * 1000:.0f} ms)"
-    return Figure(what, shown, f"≤ {reach:g}", f"{aim:g}", ratio <= reach)
+    return Figure(label, shown, f"≤ {reach:g}", f"{aim:g}", ratio <= reach)
 
 
 def _spent(command: list[str]) -> float:

@@ -91,7 +91,7 @@ def figures() -> Iterator[Figure]:
 
 
 async def _prompts() -> list[Figure]:
-    found, early = [], list[list[str]]()
+    figures, early = [], list[list[str]]()
     for wire, name in WIRE_NAMES.items():
         writer = Writer(wire)
         with tempfile.TemporaryDirectory() as folder:
@@ -102,9 +102,9 @@ async def _prompts() -> list[Figure]:
                 if wire == "chat":
                     await play(talk, TURNS + 1, EARLY - 1)
                     early = writer.scenes[EARLY - 1 :]
-        what = f"share of input tokens read before, {TURNS} turns, {name}"
-        found.append(Figure(what, f"{share:.1%}", "≥ 85 %", "92 %", share >= 0.85))
-    return [*found, _growth(early, await _late())]
+        label = f"share of input tokens read before, {TURNS} turns, {name}"
+        figures.append(Figure(label, f"{share:.1%}", "≥ 85 %", "92 %", share >= 0.85))
+    return [*figures, _growth(early, await _late())]
 
 
 def read_share(service: ModelService) -> float:
@@ -113,20 +113,20 @@ def read_share(service: ModelService) -> float:
     return read / (service.input_tokens + read + service.cache_write_tokens)
 
 
-def repeated_share(asked: list[list[str]]) -> float:
+def repeated_share(prompts: list[list[str]]) -> float:
     """The same of a service that keeps what it was sent last: words that a prompt begins with as the one before did.
 
     `asked` are the texts of each prompt, in order.
     """
-    repeated = whole = 0
+    repeated = total = 0
     before: list[str] = []
-    for texts in asked:
+    for texts in prompts:
         # Where a message ends is part of what the model reads.
         words = [word for text in texts for word in (*text.split(), "\n")]
         repeated += sum(takewhile(bool, map(eq, before, words)))
-        whole += len(words)
+        total += len(words)
         before = words
-    return repeated / whole
+    return repeated / total
 
 
 async def _late() -> list[list[str]]:
@@ -142,15 +142,17 @@ async def _late() -> list[list[str]]:
 
 
 def _growth(early: list[list[str]], late: list[list[str]]) -> Figure:
-    first, last = ([sum(map(text_tokens, texts)) for texts in asked] for asked in (early, late))
+    first, last = (
+        [sum(map(text_tokens, texts)) for texts in texts_of_scenes] for texts_of_scenes in (early, late)
+    )
     assert len(first) == len(last) == TURNS
     before, after = statistics.mean(first), statistics.mean(last)
     shown = (
         f"{after / before - 1:+.1%} ({before:,.0f} → {after:,.0f}; these two scenes {first[0]:,} and {last[0]:,}; "
         f"at most {max(first):,} and {max(last):,})"
     )
-    what = f"tokens of a scene's prompt, scene {EARLY} → {LATE}, mean of {TURNS} turns from there"
-    return Figure(what, shown, "+ ≤ 5 %", "0", after <= 1.05 * before)
+    label = f"tokens of a scene's prompt, scene {EARLY} → {LATE}, mean of {TURNS} turns from there"
+    return Figure(label, shown, "+ ≤ 5 %", "0", after <= 1.05 * before)
 
 
 async def kept(config: Config, scenes: int) -> None:
@@ -167,8 +169,8 @@ async def kept(config: Config, scenes: int) -> None:
             nodes = []
             for number in range(first, min(first + 100, scenes + 1)):
                 run, turn = f"run-{number}", f"run-{number}/act"
-                said = line(number).removeprefix("/story act ")
-                act = {"mode": "act" if number > 1 else "open", "text": said, "name": "Ana"}
+                words = line(number).removeprefix("/story act ")
+                act = {"mode": "act" if number > 1 else "open", "text": words, "name": "Ana"}
                 scene = {"text": prose(number, SCENE_WORDS), "at": at + 1}
                 choices = {"scene": f"{run}/scene", "choices": CHOICES.replace("- ", "").splitlines()}
                 nodes += [
@@ -183,14 +185,14 @@ async def kept(config: Config, scenes: int) -> None:
 
 async def _own_time() -> list[Figure]:
     """The processor time of a bot in a process of its own, from a typed line to when the model has its request."""
-    asked: asyncio.Queue[float] = asyncio.Queue()
+    turn_begun: asyncio.Queue[float] = asyncio.Queue()
     numbers = count(LONG + 1)
     pid = 0
 
     def reply(body: Body) -> Reply:
         if CHOICES_ASKED in service.last(body):
             return Reply(pieces=[CHOICES])
-        asked.put_nowait(processor_s(pid))
+        turn_begun.put_nowait(processor_s(pid))
         return Reply(pieces=[prose(next(numbers), SCENE_WORDS)])
 
     service = ChatService(reply)
@@ -213,17 +215,17 @@ async def _own_time() -> list[Figure]:
                 await _rest(pid)
                 began = processor_s(pid)
                 chat.stdin.write(line(number).encode() + b"\n")
-                took.append(await asked.get() - began)
-                async for told in chat.stdout:
-                    if json.loads(told)["event"] == "done":
+                took.append(await turn_begun.get() - began)
+                async for line_of_json in chat.stdout:
+                    if json.loads(line_of_json)["event"] == "done":
                         break
             chat.stdin.close()
             await chat.wait()
     cold, *warm = took
-    what = f"own processor time from a turn to the model call, {LONG:,} scenes"
+    label = f"own processor time from a turn to the model call, {LONG:,} scenes"
     return [
-        Figure(what, spread(warm), "p95 ≤ 60 ms", "25 ms", p95(warm) <= 0.060),
-        Figure(f"{what}, the first one of a process", ms(cold)),
+        Figure(label, spread(warm), "p95 ≤ 60 ms", "25 ms", p95(warm) <= 0.060),
+        Figure(f"{label}, the first one of a process", ms(cold)),
     ]
 
 
@@ -243,27 +245,30 @@ async def _rest(pid: int) -> None:
 async def _first_words() -> Figure:
     async with opened() as bench:
         tables = bench.channels[:TABLES]
-        begun = await asyncio.gather(
+        stories_begun = await asyncio.gather(
             *(
-                bench.discord.slash(who, table, "story start", premise="A keeper of candles")
-                for who, table in zip(next(bench.crowds), tables, strict=False)
+                bench.discord.slash(player, table, "story start", premise="A keeper of candles")
+                for player, table in zip(next(bench.crowds), tables, strict=False)
             )
         )
-        talks = [bench.driver.talk(asked, table) for asked, table in zip(begun, tables, strict=True)]
+        talks = [
+            bench.driver.talk(interaction, table)
+            for interaction, table in zip(stories_begun, tables, strict=True)
+        ]
         await bench.discord.until(lambda: all(map(whole, talks)), seconds=PATIENCE_S)
         threads = [table.threads[-1] for table in tables]
         answers = [
             answer for _ in range(ROUNDS) for answer in await bench.answered("story act", "what", threads)
         ]
         firsts = [answer.first for answer in answers]
-    what = f"first words on Discord after the model's first token, {TABLES} tables at once"
-    return Figure(what, spread(firsts), "p95 ≤ 150 ms", "60 ms", p95(firsts) <= 0.150)
+    label = f"first words on Discord after the model's first token, {TABLES} tables at once"
+    return Figure(label, spread(firsts), "p95 ≤ 150 ms", "60 ms", p95(firsts) <= 0.150)
 
 
 async def _forks() -> list[Figure]:
     """A fork by itself, and with all that the bot does around a verb."""
     writer = Writer("chat", LONG)
-    alone, whole = [], []
+    alone, seconds = [], []
     with tempfile.TemporaryDirectory() as folder:
         async with writer.service as service:
             config = settings(Path(folder) / "data", service)
@@ -275,7 +280,7 @@ async def _forks() -> list[Figure]:
                     if number % 2:
                         began = time.perf_counter()
                         await talk.say(f"/story fork take {number} --scene {FORKED_AT}")
-                        whole.append(time.perf_counter() - began)
+                        seconds.append(time.perf_counter() - began)
                     else:
                         run = MemoryRun()
                         forked = replace(
@@ -294,8 +299,8 @@ async def _forks() -> list[Figure]:
                                 pass
                         alone.append(time.perf_counter() - began)
                     await talk.say("/story switch main")
-    what = f"fork at scene {FORKED_AT} of {LONG:,}"
+    label = f"fork at scene {FORKED_AT} of {LONG:,}"
     return [
-        Figure(what, spread(alone), "≤ 20 ms", "", p95(alone) <= 0.020),
-        Figure(f"{what}, from the typed line to the end of the answer", spread(whole)),
+        Figure(label, spread(alone), "≤ 20 ms", "", p95(alone) <= 0.020),
+        Figure(f"{label}, from the typed line to the end of the answer", spread(seconds)),
     ]

@@ -60,18 +60,20 @@ Script = Callable[[str, str], dict[str, Any]]
 class Corpora:
     """A corpus searched as a library would: what strategies ask."""
 
-    def __init__(self, corpus: Corpus, model: Embedder | None, kept: dict[str, NDArray[np.float32]]) -> None:
+    def __init__(
+        self, corpus: Corpus, model: Embedder | None, cached: dict[str, NDArray[np.float32]]
+    ) -> None:
         self._corpus = corpus
         self._model = model
-        self._vectors = kept
+        self._vectors = cached
         self.searches = 0
 
     async def search(self, space: str, shelf: str, question: str, *, k: int | None = None) -> SearchResult:
         self.searches += 1
         if self._model is not None and question not in self._vectors:
             self._vectors[question] = self._model.query(question)
-        spoken = self._model.languages if self._model else None
-        options = Options(k=k or 12, model_languages=spoken)
+        languages = self._model.languages if self._model else None
+        options = Options(k=k or 12, model_languages=languages)
         ranked, _ = ask(self._corpus, question, self._vectors.get(question), options)
         passages = [
             Passage(
@@ -91,42 +93,44 @@ class Corpora:
 
 def content(text: str) -> set[str]:
     return {
-        one for one in map(str.lower, _WORD.findall(text)) if one not in FUNCTION_WORDS["en"] and len(one) > 1
+        word
+        for word in map(str.lower, _WORD.findall(text))
+        if word not in FUNCTION_WORDS["en"] and len(word) > 1
     }
 
 
 def fenced(prompt: str, tag: str) -> str:
-    found = re.findall(rf"<{tag}>\n(.*?)\n</{tag}>", prompt, re.DOTALL)
-    return found[-1] if found else ""
+    parts = re.findall(rf"<{tag}>\n(.*?)\n</{tag}>", prompt, re.DOTALL)
+    return parts[-1] if parts else ""
 
 
 def honest(system: str, prompt: str) -> dict[str, Any]:
     """Parts: the names in the question, each with what is asked. Next searches: names in the passages' sentences
     that share most with the question, unless a passage about them is there already."""
     question = fenced(prompt, "question")
-    wanted = content(question)
+    question_words = content(question)
     if "`questions`" in system:
-        return {"questions": _names(question.split(" ", 1)[-1])[:4] or [" ".join(sorted(wanted))]}
+        return {"questions": _names(question.split(" ", 1)[-1])[:4] or [" ".join(sorted(question_words))]}
     searched = fenced(prompt, "searched").lower()
-    found = [(name.split(" › ")[0], text) for name, text in _PASSAGE.findall(prompt)]
-    known = {" ".join(sorted(content(title))) for title, _ in found}
+    passages = [(name.split(" › ")[0], text) for name, text in _PASSAGE.findall(prompt)]
+    title_words = {" ".join(sorted(content(title))) for title, _ in passages}
     weighed: dict[str, float] = {}
-    for rank, (_, text) in enumerate(found[:6]):
+    for rank, (_, text) in enumerate(passages[:6]):
         for sentence in re.split(r"(?<=[.!?])\s+", text):
-            shared = len(wanted & content(sentence))
+            shared = len(question_words & content(sentence))
             for name in _names(sentence):
                 words = content(name)
                 # What the question names was searched for already; what it lacks is what leads on.
                 if (
                     not words
-                    or words <= wanted
-                    or " ".join(sorted(words)) in known
+                    or words <= question_words
+                    or " ".join(sorted(words)) in title_words
                     or name.lower() in searched
                 ):
                     continue
                 weighed[name] = max(weighed.get(name, 0.0), shared / (1 + rank / 3))
     best = sorted(weighed, key=lambda name: -weighed[name])[:3]
-    return {"sufficient": False, "searches": [one for one in best if weighed[one] >= 1]}
+    return {"sufficient": False, "searches": [name for name in best if weighed[name] >= 1]}
 
 
 def oracle(titles: Iterable[str]) -> Script:
@@ -136,19 +140,19 @@ def oracle(titles: Iterable[str]) -> Script:
     def judge(system: str, prompt: str) -> dict[str, Any]:
         question = fenced(prompt, "question")
         if "`questions`" in system:
-            return {"questions": [one for one in golds if content(one) <= content(question)]}
+            return {"questions": [gold for gold in golds if content(gold) <= content(question)]}
         shown = {name.split(" › ")[0] for name, _ in _PASSAGE.findall(prompt)}
         words = content(" ".join(text for _, text in _PASSAGE.findall(prompt)) + " " + question)
-        missing = [one for one in golds if one not in shown]
-        named = [one for one in missing if content(one) <= words]
+        missing = [gold for gold in golds if gold not in shown]
+        named = [gold for gold in missing if content(gold) <= words]
         return {"sufficient": not missing, "searches": named}
 
     return judge
 
 
 def _names(text: str) -> list[str]:
-    found = (one.rstrip(".'’-") for one in _NAME.findall(text))
-    return list(dict.fromkeys(one for one in found if content(one)))
+    names = (name.rstrip(".'’-") for name in _NAME.findall(text))
+    return list(dict.fromkeys(name for name in names if content(name)))
 
 
 class Bench:
@@ -172,35 +176,35 @@ class Bench:
             languages=("en",),
             prompts=self._prompts,
         )
-        found: SearchResult | None = None
-        async for told in self.strategies[name].search(MemoryRun(), inquiry):
-            found = told if isinstance(told, SearchResult) else found
-        assert found is not None
+        result: SearchResult | None = None
+        async for event in self.strategies[name].search(MemoryRun(), inquiry):
+            result = event if isinstance(event, SearchResult) else result
+        assert result is not None
         return score(
             question.gold,
-            [Judgeable(one.source, one.text) for one in found.passages],
-            confident=found.confident,
+            [Judgeable(passage.source, passage.text) for passage in result.passages],
+            confident=result.confident,
         )
 
 
-def bootstrap(one: list[float], other: list[float]) -> tuple[float, float, float]:
+def bootstrap(before: list[float], after: list[float]) -> tuple[float, float, float]:
     """Mean gain of `other` over `one`, and its 95 % interval by paired bootstrap."""
-    gains = np.array(other) - np.array(one)
+    gains = np.array(after) - np.array(before)
     chance = np.random.default_rng(0)
     means = gains[chance.integers(0, len(gains), (_SAMPLES, len(gains)))].mean(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
     return float(gains.mean()), float(low), float(high)
 
 
-async def measured(folder: Path, kept: KeptVectors | None, model: Embedder | None) -> None:
-    corpus = build(folder, kept)
-    queries = [one.query for one in corpus.questions]
-    vectors = dict(zip(queries, kept.queries(queries), strict=True)) if kept else {}
+async def measured(folder: Path, cached: KeptVectors | None, model: Embedder | None) -> None:
+    corpus = build(folder, cached)
+    queries = [question.query for question in corpus.questions]
+    vectors = dict(zip(queries, cached.queries(queries), strict=True)) if cached else {}
     library = Corpora(corpus, model, vectors)
     script: Script = honest
 
     def answered(body: dict[str, Any]) -> Reply:
-        system, user = (one["content"] for one in body["messages"])
+        system, user = (message["content"] for message in body["messages"])
         return Reply(pieces=[json.dumps(script(system, user))])
 
     with tempfile.TemporaryDirectory() as temporary:
@@ -238,14 +242,14 @@ def _row(corpus: Corpus, label: str, rows: dict[str, list[Scores]], spent: tuple
     count = len(corpus.questions)
     cells = []
     for figure in FIGURES:
-        mine = [float(getattr(one, figure)) for one in rows[label]]
-        base = [float(getattr(one, figure)) for one in rows["single"]]
-        gain, low, high = bootstrap(base, mine)
+        values = [float(getattr(row, figure)) for row in rows[label]]
+        base = [float(getattr(row, figure)) for row in rows["single"]]
+        gain, low, high = bootstrap(base, values)
         cells.append(
-            f"{np.mean(mine):.3f}"
+            f"{np.mean(values):.3f}"
             + (f" ({gain:+.3f}: {low:+.3f} to {high:+.3f})" if label != "single" else "")
         )
-    refused = np.mean([not one.confident for one in rows[label]])
+    refused = np.mean([not row.confident for row in rows[label]])
     each = f"{spent[0] / count:.1f} | {spent[1] / count:.1f}"
     print(f"| {corpus.name} | {label} | {' | '.join(cells)} | {refused:.3f} | {each} |", flush=True)
 
@@ -253,15 +257,15 @@ def _row(corpus: Corpus, label: str, rows: dict[str, list[Scores]], spent: tuple
 def main(names: list[str]) -> int:
     root = Path(os.environ.get("SUTRADHAR_BENCH_DATA", ""))
     models, cache = os.environ.get("SUTRADHAR_MODELS"), os.environ.get("SUTRADHAR_BENCH_CACHE")
-    made = embedder("bge-small", Path(models)) if models else None
-    kept = KeptVectors(made, Path(cache) if cache else None) if made else None
+    local = embedder("bge-small", Path(models)) if models else None
+    cached = KeptVectors(local, Path(cache) if cache else None) if local else None
     print("| set | strategy | recall@5 | recall@10 | recall@4k | refused | calls | searches |")
     print("|" + "---|" * 8)
     for name in names or SETS:
         if not os.environ.get("SUTRADHAR_BENCH_DATA") or not (root / name / "questions.jsonl").is_file():
             print(f"{name}: skipped (no such set in SUTRADHAR_BENCH_DATA)")
             continue
-        asyncio.run(measured(root / name, kept, made))
+        asyncio.run(measured(root / name, cached, local))
     return 0
 
 

@@ -62,8 +62,8 @@ def reranked(corpus: Corpus, model: KeptScores, top: int, weight: float | None) 
             if hit.by != "bridge"
             and may_vote(model.languages, ranked.language, corpus.shelf.language_of(hit.document_id) or "")
         ]
-        made = model.scores(question, [corpus.headed[pool[at].chunk_id] for at in read]) if read else []
-        looked = second_look(pool, dict(zip(read, made, strict=True)), name=ranked.nameless, weight=weight)
+        scores = model.scores(question, [corpus.headed[pool[at].chunk_id] for at in read]) if read else []
+        looked = second_look(pool, dict(zip(read, scores, strict=True)), name=ranked.nameless, weight=weight)
         return [*front, *(pool[at] for at in looked), *rest[len(pool) :]]
 
     return order
@@ -79,23 +79,30 @@ def various(corpus: Corpus, trade: float) -> Order:
 def measured(corpus: Corpus, ranked: Sequence[Ranked], order: Order, parent_chars: int = 0) -> Floats:
     """(questions, 4): recall@5, recall@10, recall@4k, reciprocal rank."""
     rows = []
-    for question, one in zip(corpus.questions, ranked, strict=True):
-        width = max(parent_chars, NAME_CHARS if one.nameless else 0)
-        made = score(question.gold, handed(corpus, order(question.query, one)[:K], width))
-        rows.append((made.recall_5, made.recall_10, made.recall_4k, made.reciprocal_rank))
+    for question, ranking in zip(corpus.questions, ranked, strict=True):
+        width = max(parent_chars, NAME_CHARS if ranking.nameless else 0)
+        scored = score(question.gold, handed(corpus, order(question.query, ranking)[:K], width))
+        rows.append(
+            (
+                scored.recall_5,
+                scored.recall_10,
+                scored.recall_4k,
+                scored.reciprocal_rank,
+            )
+        )
     return np.array(rows)
 
 
-def line(what: str, corpus: str, made: Floats, base: Floats, cost: str = "") -> str:
+def line(label: str, corpus: str, values: Floats, base: Floats, cost: str = "") -> str:
     """A row of the table; an interval that leaves out 0 is bold."""
-    cells = [f"{value:.3f}" for value in made.mean(axis=0)]
-    chosen = np.random.default_rng(0).integers(0, len(made), (SAMPLES, len(made)))
+    cells = [f"{value:.3f}" for value in values.mean(axis=0)]
+    chosen = np.random.default_rng(0).integers(0, len(values), (SAMPLES, len(values)))
     for at in range(4):
-        gain = made[:, at] - base[:, at]
+        gain = values[:, at] - base[:, at]
         low, high = np.percentile(gain[chosen].mean(axis=1), [2.5, 97.5])
         text = f"{gain.mean():+.3f} ({low:+.3f} to {high:+.3f})"
-        cells.append("" if made is base else f"**{text}**" if low > 0 or high < 0 else text)
-    return f"| {corpus} | {what} | {' | '.join(cells)} | {cost} |"
+        cells.append("" if values is base else f"**{text}**" if low > 0 or high < 0 else text)
+    return f"| {corpus} | {label} | {' | '.join(cells)} | {cost} |"
 
 
 class Bench:
@@ -105,12 +112,12 @@ class Bench:
         models = Path(os.environ["SUTRADHAR_MODELS"])
         cache = os.environ.get("SUTRADHAR_BENCH_CACHE")
         folder = Path(cache) if cache else None
-        made = embedder("bge-small", models)
-        assert made is not None
-        self.vectors = KeptVectors(made, folder)
+        embedding_model = embedder("bge-small", models)
+        assert embedding_model is not None
+        self.vectors = KeptVectors(embedding_model, folder)
         self.rerankers = [
-            KeptScores(one, folder)
-            for one in (CrossEncoder(models / "cross-encoder"), KeptTokens(models / "colbert"))
+            KeptScores(reranker, folder)
+            for reranker in (CrossEncoder(models / "cross-encoder"), KeptTokens(models / "colbert"))
         ]
         root = Path(os.environ["SUTRADHAR_BENCH_DATA"])
         self.folders = [root / name for name in sets if (root / name / "questions.jsonl").is_file()]
@@ -119,9 +126,9 @@ class Bench:
         self, folder: Path, child_chars: int = 800, *, lookup: bool = True
     ) -> tuple[Corpus, list[Ranked]]:
         corpus = build(folder, self.vectors, child_chars)
-        asked = [question.query for question in corpus.questions]
+        queries = [question.query for question in corpus.questions]
         options = Options(k=POOL, lookup=lookup, model_languages=self.vectors.languages)
-        pairs = zip(asked, self.vectors.queries(asked), strict=True)
+        pairs = zip(queries, self.vectors.queries(queries), strict=True)
         return corpus, [ask(corpus, query, vector, options)[0] for query, vector in pairs]
 
     def rerank(self) -> Iterator[str]:
@@ -134,12 +141,12 @@ class Bench:
                 for model in self.rerankers:
                     for top, weight in WEIGHTS:
                         before, spent = model.made, model.seconds
-                        made = measured(corpus, ranked, reranked(corpus, model, top, weight))
+                        values = measured(corpus, ranked, reranked(corpus, model, top, weight))
                         fresh = model.made - before
                         cost = f"{1000 * (model.seconds - spent) / fresh:.0f} ms a pair" if fresh else ""
                         model.save()
                         how = "default weights" if weight is None else f"weight {weight:g}"
-                        yield line(f"{model.name}, {top} candidates, {how}", name, made, base, cost)
+                        yield line(f"{model.name}, {top} candidates, {how}", name, values, base, cost)
 
     def mmr(self) -> Iterator[str]:
         for folder in self.folders:
@@ -149,9 +156,9 @@ class Bench:
             for trade in (0.9, 0.7, 0.5):
                 began = time.perf_counter()
                 order = various(corpus, trade)
-                made = measured(corpus, ranked, order)
+                values = measured(corpus, ranked, order)
                 spent = 1000 * (time.perf_counter() - began) / len(ranked)
-                yield line(f"MMR, λ {trade}", folder.name, made, base, f"≤ {spent:.1f} ms")
+                yield line(f"MMR, λ {trade}", folder.name, values, base, f"≤ {spent:.1f} ms")
 
     def sizes(self) -> Iterator[str]:
         for folder in self.folders:
@@ -159,9 +166,9 @@ class Bench:
             base = measured(corpus, ranked, plain)
             for child, parent in SIZES:
                 corpus, ranked = self.ranked(folder, child)
-                made = measured(corpus, ranked, plain, parent)
+                values = measured(corpus, ranked, plain, parent)
                 chunks = f"{len(corpus.texts)} passages"
-                yield line(f"found {child}, handed on {parent}", folder.name, made, base, chunks)
+                yield line(f"found {child}, handed on {parent}", folder.name, values, base, chunks)
 
 
 def main(arguments: list[str]) -> int:

@@ -25,8 +25,8 @@ SHELF = ("local", "bench", "random")
 
 
 def drawn(random: np.random.Generator, n: int) -> NDArray[np.float32]:
-    made = random.standard_normal((n, DIMENSIONS)).astype(np.float32)
-    unit: NDArray[np.float32] = made / np.linalg.norm(made, axis=1, keepdims=True)
+    random_vectors = random.standard_normal((n, DIMENSIONS)).astype(np.float32)
+    unit: NDArray[np.float32] = random_vectors / np.linalg.norm(random_vectors, axis=1, keepdims=True)
     return unit
 
 

@@ -58,20 +58,21 @@ async def _figures() -> list[Figure]:
     first = [await _first_frame(speech, n) for n in range(RUNS)]
     before, seconds, heard = spent(), 0.0, list[Heard]()
     for n in range(RUNS):
-        made = await _said(speech, _tale(n), frames=True)
-        heard += made
-        seconds += sum(one.seconds + PAUSE_MS / 1000 for one in made)
+        sounds = await _said(speech, _tale(n), frames=True)
+        heard += sounds
+        seconds += sum(sound.seconds + PAUSE_MS / 1000 for sound in sounds)
     share = (spent() - before) / seconds
     memory = child.memory_info().rss / 1e6
-    leads = [_lead_s(one.pcm) for one in heard]
+    leads = [_lead_s(sound.pcm) for sound in heard]
     gaps = [
-        _tail_s(one.pcm) + PAUSE_MS / 1000 + _lead_s(other.pcm) for one, other in itertools.pairwise(heard)
+        _tail_s(sound.pcm) + PAUSE_MS / 1000 + _lead_s(next_sound.pcm)
+        for sound, next_sound in itertools.pairwise(heard)
     ]
     before, parts, minute = spent(), list[bytes](), 0.0
     for n in range(1_000):
-        for one in await _said(speech, _tale(1_000 + n)):
-            parts.append(one.pcm)
-            minute += one.seconds + PAUSE_MS / 1000
+        for sound in await _said(speech, _tale(1_000 + n)):
+            parts.append(sound.pcm)
+            minute += sound.seconds + PAUSE_MS / 1000
         if minute >= 60:
             break
     data = await asyncio.to_thread(clip.mp3, clip.joined(parts))
@@ -116,11 +117,11 @@ def _tale(n: int) -> str:
 
 async def _said(speech: Speech, text: str, *, frames: bool = False) -> list[Heard]:
     async with aclosing(speech.say(text, MANNER)) as sentences:
-        heard = [one async for one in sentences]
-    assert all(one.pcm for one in heard), "the voice reads English"
+        heard = [sound async for sound in sentences]
+    assert all(sound.pcm for sound in heard), "the voice reads English"
     if frames:
-        for one in heard:
-            sum(map(len, one.frames()))
+        for sound in heard:
+            sum(map(len, sound.frames()))
     return heard
 
 

@@ -29,18 +29,18 @@ def main(folder: Path, book: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     reader = MarkdownIt("commonmark", {"xhtmlOut": True}).enable("table")
     tokens = reader.parse(book.read_text(encoding="utf-8"))
-    made = list(blocks(tokens))
+    blocks_of_book = list(blocks(tokens))
     title = book.stem
     body = reader.renderer.render(tokens, reader.options, {})
     (folder / f"{title}.html").write_text(_page(title, body), encoding="utf-8")
     write_epub(folder / f"{title}.epub", title, body)
-    write_docx(folder / f"{title}.docx", title, made)
+    write_docx(folder / f"{title}.docx", title, blocks_of_book)
     for name, outline, columns in (
         (title, True, 1),
         (f"{title}-plain", False, 1),
         (f"{title}-columns", False, 2),
     ):
-        pages = write_pdf(folder / f"{name}.pdf", title, made, outline=outline, columns=columns)
+        pages = write_pdf(folder / f"{name}.pdf", title, blocks_of_book, outline=outline, columns=columns)
         (folder / f"{name}.pdf.pages.json").write_text(json.dumps(pages), encoding="utf-8")
 
 
@@ -55,7 +55,7 @@ def _page(title: str, body: str) -> str:
 def write_epub(file: Path, title: str, body: str) -> None:
     """EPUB 3 with a chapter for each heading of the first level, and a navigation document."""
     first, *rest = body.split("<h1>")
-    chapters = [one for one in (first, *(f"<h1>{chapter}" for chapter in rest)) if one.strip()]
+    chapters = [html for html in (first, *(f"<h1>{chapter}" for chapter in rest)) if html.strip()]
     names = [f"chapter{n}.xhtml" for n in range(len(chapters))]
     kind = 'media-type="application/xhtml+xml"'
     items = "".join(f'<item id="c{n}" href="{name}" {kind}/>' for n, name in enumerate(names))
@@ -84,40 +84,40 @@ def write_epub(file: Path, title: str, body: str) -> None:
             book.writestr(f"OEBPS/{name}", _page(title, chapter))
 
 
-def write_docx(file: Path, title: str, made: Sequence[Block]) -> None:
+def write_docx(file: Path, title: str, blocks_of_book: Sequence[Block]) -> None:
     """With Word's own styles for headings, lists and quotes, a running header, and real tables."""
     word = Document()
     word.core_properties.title = title
     word.sections[0].header.paragraphs[0].text = title
     styles = {style.name: style for style in word.styles}  # looked for by name, each costs a search
-    for one in made:
-        if one.kind == "table":
-            _word_table(word, one)
+    for block in blocks_of_book:
+        if block.kind == "table":
+            _word_table(word, block)
             continue
         name = {
-            "heading": f"Heading {one.level}",
-            "item": "List Bullet" if one.mark == "•" else "List Number",
+            "heading": f"Heading {block.level}",
+            "item": "List Bullet" if block.mark == "•" else "List Number",
             "quote": "Quote",
-        }.get(one.kind, "Normal")
-        if one.kind == "item" and one.level:
-            name = f"{name} {min(one.level + 1, 3)}"
+        }.get(block.kind, "Normal")
+        if block.kind == "item" and block.level:
+            name = f"{name} {min(block.level + 1, 3)}"
         paragraph = word.add_paragraph()
         paragraph.style = styles[name]
-        _said(paragraph, one.runs)
+        _said(paragraph, block.runs)
     word.save(str(file))
 
 
-def _word_table(word: Word, one: Block) -> None:
-    width = max(len(row) for row in one.rows)
-    table = word.add_table(len(one.rows), width)
+def _word_table(word: Word, block: Block) -> None:
+    width = max(len(row) for row in block.rows)
+    table = word.add_table(len(block.rows), width)
     table.style = "Table Grid"
-    for row, made in zip(one.rows, table.rows, strict=True):
-        for cell, empty in zip(row, made.cells, strict=False):
+    for row, word_row in zip(block.rows, table.rows, strict=True):
+        for cell, empty in zip(row, word_row.cells, strict=False):
             _said(empty.paragraphs[0], cell)
 
 
-def _said(paragraph: WordParagraph, said: Sequence[Run]) -> None:
-    for words, bold, italic in said:
+def _said(paragraph: WordParagraph, runs: Sequence[Run]) -> None:
+    for words, bold, italic in runs:
         run = paragraph.add_run(words)
         run.bold, run.italic = bold or None, italic or None
 

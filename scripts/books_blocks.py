@@ -51,16 +51,16 @@ def blocks(tokens: Sequence[Token]) -> Iterator[Block]:
         elif kind in ("fence", "code_block"):
             yield Block("code", ((token.content.rstrip("\n"), False, False),))
         elif kind == "inline" and before is not None:
-            said = tuple(runs(token.children or []))
+            block_runs = tuple(runs(token.children or []))
             if before.type in ("th_open", "td_open"):
-                rows[-1].append(said)
+                rows[-1].append(block_runs)
             elif before.type == "heading_open":
-                yield Block("heading", said, int(before.tag[1]))
+                yield Block("heading", block_runs, int(before.tag[1]))
             elif lists and mark:
-                yield Block("item", said, len(lists) - 1, mark)
+                yield Block("item", block_runs, len(lists) - 1, mark)
                 mark = ""
             else:
-                yield Block("quote" if quoted else "paragraph", said)
+                yield Block("quote" if quoted else "paragraph", block_runs)
 
 
 def runs(tokens: Sequence[Token]) -> Iterator[Run]:

@@ -76,7 +76,7 @@ class Template(BaseDocTemplate):
             key = f"h{self.seq.nextf('headings')}"
             self.canv.bookmarkPage(key)
             # An outline skips no level, as headings do at times.
-            self._above = [*(one for one in self._above if one < level), level]
+            self._above = [*(heading_level for heading_level in self._above if heading_level < level), level]
             self.canv.addOutlineEntry(words, key, len(self._above) - 1, closed=True)
 
     def running(self, canvas: Any, _template: Any) -> None:
@@ -89,19 +89,19 @@ class Template(BaseDocTemplate):
         canvas.drawCentredString(wide / 2, MARGIN - HEADER, f"Page {canvas.getPageNumber()}")
 
 
-def write_pdf(file: Path, title: str, made: Sequence[Block], *, outline: bool, columns: int) -> list[str]:
+def write_pdf(file: Path, title: str, blocks: Sequence[Block], *, outline: bool, columns: int) -> list[str]:
     """Returns each page's words as they are drawn, without the running header and footer."""
     page = B5 if columns == 1 else A4
     template = Template(str(file), pagesize=page, title=title, invariant=1)
     template.outlined = outline
-    whole, high = page[0] - 2 * MARGIN, page[1] - 2 * MARGIN
-    wide = (whole - (columns - 1) * GAP) / columns
+    page_width, high = page[0] - 2 * MARGIN, page[1] - 2 * MARGIN
+    wide = (page_width - (columns - 1) * GAP) / columns
     places = [Frame(MARGIN + n * (wide + GAP), MARGIN, wide, high, 0, 0, 0, 0) for n in range(columns)]
     template.addPageTemplates(
         [
             PageTemplate("columns", places, onPageEnd=template.running),
             PageTemplate(
-                "whole", [Frame(MARGIN, MARGIN, whole, high, 0, 0, 0, 0)], onPageEnd=template.running
+                "whole", [Frame(MARGIN, MARGIN, page_width, high, 0, 0, 0, 0)], onPageEnd=template.running
             ),
         ]
     )
@@ -110,54 +110,57 @@ def write_pdf(file: Path, title: str, made: Sequence[Block], *, outline: bool, c
         "body", fontName="Times-Roman", fontSize=size, leading=size * 1.2, spaceAfter=size / 2
     )
     flow: list[Any] = []
-    for one in made:
-        flow += _table(one, wide, whole, body) if one.kind == "table" else [_flowable(one, size, body)]
+    for block in blocks:
+        flow += (
+            _table(block, wide, page_width, body) if block.kind == "table" else [_flowable(block, size, body)]
+        )
     template.build(flow)
     return template.drawn
 
 
-def _flowable(one: Block, size: float, body: ParagraphStyle) -> Any:
-    if one.kind == "code":
+def _flowable(block: Block, size: float, body: ParagraphStyle) -> Any:
+    if block.kind == "code":
         style = ParagraphStyle("code", body, fontName="Courier", fontSize=size - 2)
-        return DrawnCode(one.words.translate(LETTERS), style)
-    if one.kind == "heading":
+        return DrawnCode(block.words.translate(LETTERS), style)
+    if block.kind == "heading":
         style = ParagraphStyle(
-            "heading", body, fontName="Helvetica-Bold", fontSize=size * (1.9 - 0.15 * one.level),
-            leading=size * 2.2 - one.level, spaceBefore=size, keepWithNext=1,
+            "heading", body, fontName="Helvetica-Bold", fontSize=size * (1.9 - 0.15 * block.level),
+            leading=size * 2.2 - block.level, spaceBefore=size, keepWithNext=1,
         )  # fmt: skip
-        heading = Drawn(_marked(one.runs), style)
-        heading.level = one.level
+        heading = Drawn(_marked(block.runs), style)
+        heading.level = block.level
         return heading
-    if one.kind == "item":
-        style = ParagraphStyle("item", body, leftIndent=12 * (one.level + 1), bulletIndent=12 * one.level)
-        return Drawn(_marked(one.runs), style, bulletText=one.mark)
-    inset = 10 if one.kind == "quote" else 0
+    if block.kind == "item":
+        style = ParagraphStyle("item", body, leftIndent=12 * (block.level + 1), bulletIndent=12 * block.level)
+        return Drawn(_marked(block.runs), style, bulletText=block.mark)
+    inset = 10 if block.kind == "quote" else 0
     return Drawn(
-        _marked(one.runs), ParagraphStyle("text", body, leftIndent=inset, rightIndent=inset, alignment=4)
+        _marked(block.runs), ParagraphStyle("text", body, leftIndent=inset, rightIndent=inset, alignment=4)
     )
 
 
-def _table(one: Block, wide: float, whole: float, body: ParagraphStyle) -> Iterator[Any]:
+def _table(block: Block, wide: float, page_width: float, body: ParagraphStyle) -> Iterator[Any]:
     """No word is broken: what is too wide for its column has a page of its own, as in people's books."""
     cell = ParagraphStyle("cell", body, spaceAfter=0, fontSize=body.fontSize - 1, leading=body.leading - 1)
-    count = max(len(row) for row in one.rows)
-    rows = [[_marked(said) for said in row] + [""] * (count - len(row)) for row in one.rows]
+    count = max(len(row) for row in block.rows)
+    rows = [[_marked(cell_runs) for cell_runs in row] + [""] * (count - len(row)) for row in block.rows]
     plain = [
-        ["".join(run[0] for run in row[n]) if n < len(row) else "" for row in one.rows] for n in range(count)
+        ["".join(run[0] for run in row[n]) if n < len(row) else "" for row in block.rows]
+        for n in range(count)
     ]
     least = [
-        4 + 1.1 * max(_width(word, cell) for said in column for word in [*said.split(), ""])
+        4 + 1.1 * max(_width(word, cell) for cell_runs in column for word in [*cell_runs.split(), ""])
         for column in plain
     ]
     alone = sum(least) > wide
-    room = (whole if alone else wide) - sum(least)
-    wish = [min(100.0, max(_width(said, cell) for said in column)) + 1 for column in plain]
-    widths = [low + max(0.0, room) * one / sum(wish) for low, one in zip(least, wish, strict=True)]
+    room = (page_width if alone else wide) - sum(least)
+    wish = [min(100.0, max(_width(cell_runs, cell) for cell_runs in column)) + 1 for column in plain]
+    widths = [low + max(0.0, room) * wished / sum(wish) for low, wished in zip(least, wish, strict=True)]
     style = [("GRID", (0, 0), (-1, -1), 0.25, "grey"), ("VALIGN", (0, 0), (-1, -1), "TOP")]
     style += [(f"{side}PADDING", (0, 0), (-1, -1), 2) for side in ("LEFT", "RIGHT", "TOP", "BOTTOM")]
-    drawn = [[Drawn(said, cell) for said in row] for row in rows]
+    drawn = [[Drawn(cell_runs, cell) for cell_runs in row] for row in rows]
     table = LongTable(drawn, widths, repeatRows=1, style=TableStyle(style), spaceAfter=6)
-    if alone and wide < whole:
+    if alone and wide < page_width:
         yield from (NextPageTemplate("whole"), PageBreak(), table, NextPageTemplate("columns"), PageBreak())
     else:
         yield table
@@ -167,11 +170,11 @@ def _width(words: str, style: ParagraphStyle) -> float:
     return float(stringWidth(words, "Times-Bold", style.fontSize))
 
 
-def _marked(said: Sequence[Run]) -> str:
+def _marked(runs: Sequence[Run]) -> str:
     """Runs in reportlab's markup."""
-    made = ""
-    for words, bold, italic in said:
+    markup = ""
+    for words, bold, italic in runs:
         text = html.escape(words.translate(LETTERS), quote=False).replace("\n", "<br/>")
         text = f"<b>{text}</b>" if bold else text
-        made += f"<i>{text}</i>" if italic else text
-    return made
+        markup += f"<i>{text}</i>" if italic else text
+    return markup

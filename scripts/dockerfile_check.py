@@ -50,8 +50,8 @@ def stop(message: str) -> NoReturn:
 
 def instructions(text: str) -> Iterator[tuple[str, str]]:
     """(name, arguments) of each instruction; continued lines joined, comments left out."""
-    kept = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
-    for line in kept.replace("\\\n", " ").splitlines():
+    uncommented = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    for line in uncommented.replace("\\\n", " ").splitlines():
         if line.strip():
             name, _, rest = line.strip().partition(" ")
             yield name.upper(), rest.strip()
@@ -62,7 +62,7 @@ def send(context: Path, place: Path) -> None:
     rules = [line.strip() for line in (context / ".dockerignore").read_text(encoding="utf-8").splitlines()]
     rules = [rule for rule in rules if rule and not rule.startswith("#")]
     for folder, folders, files in os.walk(context):
-        folders[:] = [one for one in folders if one not in (".git", ".venv")]
+        folders[:] = [folder for folder in folders if folder not in (".git", ".venv")]
         for file in files:
             path = (Path(folder) / file).relative_to(context)
             if _sent(path, rules):
@@ -75,11 +75,11 @@ def _sent(path: Path, rules: list[str]) -> bool:
     above = [path, *path.parents][:-1]
     sent = True
     for rule in rules:
-        back, pattern = rule.startswith("!"), rule.removeprefix("!")
+        readmitted, pattern = rule.startswith("!"), rule.removeprefix("!")
         anywhere = pattern.startswith("**/")
-        names = [one.name if anywhere else one.as_posix() for one in above]
+        names = [ancestor.name if anywhere else ancestor.as_posix() for ancestor in above]
         if any(fnmatch.fnmatchcase(name, pattern.removeprefix("**/")) for name in names):
-            sent = back
+            sent = readmitted
     return sent
 
 
@@ -97,8 +97,8 @@ class Builder:
     def build(self) -> Stage:
         """Carry out every instruction; returns the last stage."""
         # The Dockerfile's own absolute paths; programs of the base image (/usr, /bin) stay where they are.
-        found = re.findall(r"(?<![\w.:$])/(?:[\w.-]+/?)+", self.dockerfile)
-        self.paths = {path.rstrip("/") for path in found if not path.startswith(("/usr/", "/bin/"))}
+        paths = re.findall(r"(?<![\w.:$])/(?:[\w.-]+/?)+", self.dockerfile)
+        self.paths = {path.rstrip("/") for path in paths if not path.startswith(("/usr/", "/bin/"))}
         stage: Stage | None = None
         for name, rest in instructions(self.dockerfile):
             print(f"  {name} {rest[:100]}", flush=True)
@@ -157,13 +157,13 @@ class Builder:
         place = stage.at(target)
         origin = next((option.partition("=")[2] for option in options if option.startswith("--from=")), None)
         for source in sources:
-            found = self.stages[origin].at(source) if origin else self.context / source
-            if found.is_dir():
-                shutil.copytree(found, place, symlinks=True, dirs_exist_ok=True)
-            elif found.exists():
-                into = place / found.name if target.endswith("/") or len(sources) > 1 else place
+            origin_path = self.stages[origin].at(source) if origin else self.context / source
+            if origin_path.is_dir():
+                shutil.copytree(origin_path, place, symlinks=True, dirs_exist_ok=True)
+            elif origin_path.exists():
+                into = place / origin_path.name if target.endswith("/") or len(sources) > 1 else place
                 into.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(found, into)
+                shutil.copy2(origin_path, into)
             else:
                 stop(f"COPY {source}: there is no such file, or .dockerignore keeps it back")
 
@@ -199,7 +199,7 @@ class Builder:
             if key.startswith(("PIP_", "SSL_")) or key == "HOME"
         }
         moved = {
-            key: ":".join(self.move(stage, one) for one in value.split(":"))
+            key: ":".join(self.move(stage, path) for path in value.split(":"))
             for key, value in stage.env.items()
         }
         return passed | moved
@@ -267,9 +267,9 @@ def main() -> None:
         if "usage" not in start(builder, image, ["--help"], "").casefold():
             stop("--help shows no usage")
         print("  two lines piped in", flush=True)
-        said = start(builder, image, [], SMOKE)
-        if not TOTAL.search(said):
-            stop(f"the roll was not answered:\n{said}")
+        output = start(builder, image, [], SMOKE)
+        if not TOTAL.search(output):
+            stop(f"the roll was not answered:\n{output}")
     print("dockerfile_check: every instruction was carried out, and the bot answered")
 
 

@@ -83,14 +83,14 @@ def fault(command: str) -> str | None:
             None if file.is_file() and f"def {name}(" in file.read_text() else f"there is no {arguments[2]}"
         )
     try:
-        there = importlib.util.find_spec(arguments[1]) is not None
+        exists = importlib.util.find_spec(arguments[1]) is not None
     except ModuleNotFoundError:
-        there = False
-    return None if there else f"there is no module {arguments[1]}"
+        exists = False
+    return None if exists else f"there is no module {arguments[1]}"
 
 
 def _fault_of_line(line: str) -> str | None:
-    """By the table of verbs, with placeholders taken for words; the name of a verb, a work or a group may stand alone."""
+    """By the table of verbs, placeholders being words; the name of a verb, a work or a group may stand alone."""
     words_of_line = [_SAMPLE.get(word, word) for word in line.replace("[", " ").replace("]", " ").split()]
     first, *rest = words_of_line
     groups = {f"/{row.group or row.work}" for row in ROWS.values()}
@@ -111,17 +111,14 @@ def _fault_of_line(line: str) -> str | None:
 
 def _fault_of_arguments(arguments: list[str]) -> str | None:
     """By the parser of the command line; any verb stands for "…"."""
-    arguments = [
-        part
-        for word in arguments
-        if (part := word.strip("[]").replace("…", "list").replace("COMMAND", "doctor"))
-    ]
-    said = StringIO()
+    samples = (word.strip("[]").replace("…", "list").replace("COMMAND", "doctor") for word in arguments)
+    arguments = [sample for sample in samples if sample]
+    complaint = StringIO()
     try:
-        with redirect_stderr(said):
+        with redirect_stderr(complaint):
             cli.parser(words("en"), arguments).parse_args(arguments)
     except SystemExit as end:
-        return said.getvalue().strip().splitlines()[-1] if end.code else None
+        return complaint.getvalue().strip().splitlines()[-1] if end.code else None
     return None
 
 

@@ -57,14 +57,14 @@ def wrapped(words: str, like: Line, columns: int = COLUMNS) -> Iterator[Line]:
 
 def drawn(rows: Iterable[Line], looks: Looks) -> str:
     """The lines as SVG."""
-    given = list(rows)
-    height = len(given) * HIGH + 2 * MARGIN
+    drawn_rows = list(rows)
+    height = len(drawn_rows) * HIGH + 2 * MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}">',
         f'<rect width="100%" height="100%" rx="8" fill="{looks.back}"/>',
         '<g font-family="Helvetica, Arial, sans-serif" font-size="14" xml:space="preserve">',
     ]
-    for n, row in enumerate(given):
+    for n, row in enumerate(drawn_rows):
         parts.extend(_row(row, MARGIN + n * HIGH, looks))
     return "\n".join([*parts, "</g>", "</svg>", ""])
 
@@ -106,9 +106,9 @@ def _buttons(labels: tuple[str, ...], x: float, y: int, looks: Looks) -> Iterato
 
 
 def _spans(text: str) -> str:
-    made, at = "", 0
-    for one in INLINE.finditer(text):
-        style = one.lastgroup or "bold"
-        made += escape(text[at : one.start()]) + f"<tspan{STYLES[style]}>{escape(one[style])}</tspan>"
-        at = one.end()
-    return made + escape(text[at:])
+    svg, at = "", 0
+    for match in INLINE.finditer(text):
+        style = match.lastgroup or "bold"
+        svg += escape(text[at : match.start()]) + f"<tspan{STYLES[style]}>{escape(match[style])}</tspan>"
+        at = match.end()
+    return svg + escape(text[at:])

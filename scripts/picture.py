@@ -44,7 +44,7 @@ def screen() -> pyte.Screen:
     shown = pyte.Screen(COLUMNS, ROWS)
     stream = pyte.Stream(shown)
     with tempfile.TemporaryDirectory() as folder:
-        told = {
+        environ = {
             "LOGNAME": "keeper",
             "SUTRADHAR_LOCALE": "en",
             "TERM": "xterm-256color",
@@ -56,13 +56,16 @@ def screen() -> pyte.Screen:
         bot = ["-m", "bot", "--data", folder]
         book = ["library", "add", "examples/lanterns.md", "--shelf", "rules"]
         pexpect.run(
-            f"{sys.executable} {' '.join([*bot, *book])}", cwd=str(ROOT), env=os.environ | told, timeout=120
+            f"{sys.executable} {' '.join([*bot, *book])}",
+            cwd=str(ROOT),
+            env=os.environ | environ,
+            timeout=120,
         )
         child = pexpect.spawn(
             sys.executable,
             [*bot, "chat"],
             cwd=str(ROOT),
-            env=os.environ | told,
+            env=os.environ | environ,
             dimensions=(ROWS, COLUMNS),
             encoding="utf-8",
             timeout=60,

@@ -49,9 +49,9 @@ async def bot_at_a_table(settings: str) -> AsyncGenerator[tuple[FakeDiscord, Any
             config = Path(folder) / "config.toml"
             where = DISCORD.format(api=discord.api, gateway=discord.gateway_url)
             config.write_text(settings + where, encoding="utf-8")
-            told = os.environ | {"DISCORD_TOKEN": discord.token, "SUTRADHAR_LOCALE": "en"}
+            environ = os.environ | {"DISCORD_TOKEN": discord.token, "SUTRADHAR_LOCALE": "en"}
             command = ("-m", "bot", "run", "--config", str(config), "--data", f"{folder}/data")
-            bot = await asyncio.create_subprocess_exec(sys.executable, *command, cwd=ROOT, env=told)
+            bot = await asyncio.create_subprocess_exec(sys.executable, *command, cwd=ROOT, env=environ)
             try:
                 await discord.until(lambda: discord.gateway.live and discord.commands.everywhere, seconds=60)
                 yield discord, channel, ana
@@ -66,12 +66,12 @@ async def question() -> list[Message]:
         book = (ROOT / "examples" / "lanterns.md").read_bytes()
         added = await discord.slash(ana, channel, "library add", file=("lanterns.md", book), shelf="rules")
         await discord.until(lambda: "Added 1 file" in added.text, seconds=60)
-        asked = await discord.slash(ana, channel, "rules ask", question=QUESTION)
+        interaction = await discord.slash(ana, channel, "rules ask", question=QUESTION)
         await discord.until(
-            lambda: channel.threads and any(one.buttons for one in channel.threads[-1].messages)
+            lambda: channel.threads and any(message.buttons for message in channel.threads[-1].messages)
         )
-        assert asked.response is not None
-        return [asked.response, *channel.threads[-1].messages]
+        assert interaction.response is not None
+        return [interaction.response, *channel.threads[-1].messages]
 
 
 async def council() -> list[Message]:
@@ -80,13 +80,15 @@ async def council() -> list[Message]:
         council_model.CouncilService() as service,
         bot_at_a_table(council_model.settings(service.base_url)) as (discord, channel, ana),
     ):
-        asked = await discord.slash(ana, channel, "council ask", question=council_model.QUESTION)
+        interaction = await discord.slash(ana, channel, "council ask", question=council_model.QUESTION)
         await discord.until(
-            lambda: channel.threads and any(len(one.buttons) > 3 for one in channel.threads[-1].messages),
+            lambda: (
+                channel.threads and any(len(message.buttons) > 3 for message in channel.threads[-1].messages)
+            ),
             seconds=60,
         )
-        assert asked.response is not None
-        return [asked.response, *channel.threads[-1].messages]
+        assert interaction.response is not None
+        return [interaction.response, *channel.threads[-1].messages]
 
 
 def lines(message: Message) -> Iterator[Line]:
@@ -96,13 +98,15 @@ def lines(message: Message) -> Iterator[Line]:
 
 
 def _drawn(components: list[dict[str, Any]], message: Message, card: str) -> Iterator[Line]:
-    for one in components:
-        match one["type"]:
+    for component in components:
+        match component["type"]:
             case 17:
-                yield from _drawn(one["components"], message, f"#{one.get('accent_color') or 0:06x}")
+                yield from _drawn(
+                    component["components"], message, f"#{component.get('accent_color') or 0:06x}"
+                )
             case 10:
                 code = False
-                for line in one["content"].splitlines():
+                for line in component["content"].splitlines():
                     if line.startswith("```"):
                         code = not code
                     elif code:
@@ -113,7 +117,7 @@ def _drawn(components: list[dict[str, Any]], message: Message, card: str) -> Ite
                 yield Line(
                     buttons=tuple(
                         " ".join(filter(None, ((b.get("emoji") or {}).get("name"), b.get("label"))))
-                        for b in one["components"]
+                        for b in component["components"]
                     ),
                     card=card,
                 )
@@ -122,8 +126,8 @@ def _drawn(components: list[dict[str, Any]], message: Message, card: str) -> Ite
 def _named(line: str, message: Message) -> str:
     """Mentions as Discord shows them."""
     world = message.channel.world
-    line = re.sub(r"<@(\d+)>", lambda one: f"**@{world.users[int(one[1])].name}**", line)
-    return re.sub(r"<#(\d+)>", lambda one: f"**#{world.channels[int(one[1])].name}**", line)
+    line = re.sub(r"<@(\d+)>", lambda match: f"**@{world.users[int(match[1])].name}**", line)
+    return re.sub(r"<#(\d+)>", lambda match: f"**#{world.channels[int(match[1])].name}**", line)
 
 
 def _wrapped(line: str, card: str) -> Iterator[Line]:

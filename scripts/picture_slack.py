@@ -53,7 +53,7 @@ async def bot_at_a_table() -> AsyncGenerator[tuple[FakeSlack, Channel, User], No
             ana, channel = team.user("Ana", admin=True), team.channel("general")
             config = Path(folder) / "config.toml"
             config.write_text(SETTINGS.format(api=slack.api.rstrip("/")), encoding="utf-8")
-            told = os.environ | {
+            environ = os.environ | {
                 "SLACK_BOT_TOKEN": slack.bot_token,
                 "SLACK_APP_TOKEN": slack.app_token,
                 "SUTRADHAR_LOCALE": "en",
@@ -61,7 +61,7 @@ async def bot_at_a_table() -> AsyncGenerator[tuple[FakeSlack, Channel, User], No
                 **dict.fromkeys(("DISCORD_TOKEN", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"), ""),
             }
             command = ("-m", "bot", "run", "--config", str(config), "--data", f"{folder}/data")
-            bot = await asyncio.create_subprocess_exec(sys.executable, *command, cwd=ROOT, env=told)
+            bot = await asyncio.create_subprocess_exec(sys.executable, *command, cwd=ROOT, env=environ)
             try:
                 await slack.until(lambda: slack.sockets.live, seconds=60)
                 yield slack, channel, ana
@@ -75,18 +75,20 @@ async def question() -> list[Message]:
     async with bot_at_a_table() as (slack, channel, ana):
         book = ("lanterns.md", (ROOT / "examples" / "lanterns.md").read_bytes())
         added = await slack.say(ana, channel, "/library add --shelf rules", mention=True, files=[book])
-        await slack.until(lambda: any("Added 1 file" in one.shown for one in added.thread), seconds=60)
+        await slack.until(
+            lambda: any("Added 1 file" in message.shown for message in added.thread), seconds=60
+        )
         await slack.command(ana, channel, "/rules", f"ask {QUESTION}")
         await slack.until(
-            lambda: any(one.user.bot and one is not added and any(ended(two) for two in one.thread)
-                        for one in channel.messages)
+            lambda: any(message.user.bot and message is not added and any(ended(two) for two in message.thread)
+                        for message in channel.messages)
         )  # fmt: skip
-        (root,) = [one for one in channel.messages if one.user.bot and one.thread]
+        (root,) = [message for message in channel.messages if message.user.bot and message.thread]
         return [root, *root.thread]
 
 
 def ended(message: Message) -> bool:
-    return not message.streaming and "context_actions" in [one["type"] for one in message.blocks]
+    return not message.streaming and "context_actions" in [block["type"] for block in message.blocks]
 
 
 def lines(messages: Iterable[Message]) -> Iterator[Line]:
@@ -94,8 +96,8 @@ def lines(messages: Iterable[Message]) -> Iterator[Line]:
     yield from posted(root)
     yield Line(f"{len(thread)} repl{'y' if len(thread) == 1 else 'ies'}", LINK, bold=True)
     yield Line()
-    for one in thread:
-        yield from (replace(line, deep=1) for line in posted(one))
+    for message in thread:
+        yield from (replace(line, deep=1) for line in posted(message))
         yield Line()
 
 
@@ -112,10 +114,10 @@ def _block(block: dict[str, Any]) -> Iterator[Line]:
         case "section":
             yield from _markdown(_from_mrkdwn(block["text"]["text"]))
         case "context":
-            for one in block["elements"]:
-                yield from _markdown(_from_mrkdwn(one["text"]), LOOKS.faint)
+            for element in block["elements"]:
+                yield from _markdown(_from_mrkdwn(element["text"]), LOOKS.faint)
         case "actions":
-            yield Line(buttons=tuple(one["text"]["text"] for one in block["elements"]))
+            yield Line(buttons=tuple(element["text"]["text"] for element in block["elements"]))
         case "context_actions":
             yield Line(buttons=("👍", "👎"))
         case "plan":

@@ -99,15 +99,20 @@ async def made() -> dict[str, str]:
             model = f'[providers.written]\n{provider}[roles]\nwriter = "written:small"\n'
             with tempfile.TemporaryDirectory() as folder:
                 settings = model if lines is STORY else ""
-                said = [await asyncio.to_thread(_said, line, Path(folder), settings) for line in lines]
-        blocks = (f"```\n› {line}\n{told}\n```\n" for line, told in zip(lines, said, strict=True))
+                outputs = [await asyncio.to_thread(_said, line, Path(folder), settings) for line in lines]
+        blocks = (f"```\n› {line}\n{output}\n```\n" for line, output in zip(lines, outputs, strict=True))
         pages[name] = "\n".join([head, *blocks])
     return pages
 
 
 def _said(line: str, data: Path, toml: str) -> str:
     (data / "config.toml").write_text(toml)  # in place of the one that may stand in the repository
-    told = {"LOGNAME": "keeper", "SUTRADHAR_LOCALE": "en", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)} | NO_KEYS
+    environ = {
+        "LOGNAME": "keeper",
+        "SUTRADHAR_LOCALE": "en",
+        "NO_COLOR": "1",
+        "PYTHONPATH": str(ROOT),
+    } | NO_KEYS
     settings = ["--config", str(data / "config.toml"), "--data", str(data)]
     command = [sys.executable, "-m", "bot", *settings, "chat", "--thread", "demo"]
     done = subprocess.run(
@@ -116,12 +121,12 @@ def _said(line: str, data: Path, toml: str) -> str:
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env=os.environ | told,
+        env=os.environ | environ,
         check=False,
     )
     if "Traceback" in done.stderr:
         raise SystemExit(done.stderr)
-    return "\n".join(one.rstrip() for one in done.stdout.strip().replace(f"{data}/", "").splitlines())
+    return "\n".join(line.rstrip() for line in done.stdout.strip().replace(f"{data}/", "").splitlines())
 
 
 def main() -> int:
@@ -135,10 +140,10 @@ def main() -> int:
         if not check:
             file.write_text(page, encoding="utf-8")
             continue
-        kept = file.read_text(encoding="utf-8")
-        kept, page = CHANGING.sub("…", kept), CHANGING.sub("…", page)
+        written = file.read_text(encoding="utf-8")
+        written, page = CHANGING.sub("…", written), CHANGING.sub("…", page)
         difference = list(
-            difflib.unified_diff(kept.splitlines(), page.splitlines(), f"docs/{name}", "now", lineterm="")
+            difflib.unified_diff(written.splitlines(), page.splitlines(), f"docs/{name}", "now", lineterm="")
         )
         print("\n".join(difference) or f"docs/{name} is what the program says.")
         differs = differs or bool(difference)
