@@ -26,7 +26,7 @@ from bot.runs.execution import VIEW_S, Execution
 from bot.runs.live import LiveRuns
 from bot.runs.order import Order
 from bot.runs.past_requests import PastRequests
-from bot.runs.requests import WATCH, child_id, line_of, ordered, request_from_json
+from bot.runs.requests import PLAYED, WATCH, child_id, line_of, ordered, request_from_json
 from bot.waiting import wait_at_most
 from storage.faults import StorageFault
 from storage.inbox import Inbox
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from bot.accounts import Accounts
     from bot.config import Config
     from bot.house import House
+    from bot.kind import StandsFor
     from bot.prompts import Wording
     from bot.speech.clips import Clips, Post
     from bot.words import Words
@@ -264,14 +265,28 @@ class App:
             raise Sorry("commands.unknown_verb_only", name=verb.path)
         if verb.admin and not request.author.admin:
             raise Sorry("app.admins", verb=verb.path)
+        follows: Request | None = None
+        if (stands_for := commands.KINDS[verb.work].stands_for) is not None:
+            request, follows = await self._meant(request, stands_for)
         # A task of its own, because the caller may be cancelled: a run that is stored but never started would block
         # its line.
-        begun = asyncio.create_task(self._perform(request, acknowledge))
+        begun = asyncio.create_task(self._perform(request, acknowledge, follows))
         self._begun.add(begun)
         begun.add_done_callback(self._begun.discard)
         return await asyncio.shield(begun)
 
-    async def _perform(self, request: Request, acknowledge: Acknowledge | None) -> Ticket:
+    async def _meant(self, request: Request, stands_for: StandsFor) -> tuple[Request, Request | None]:
+        """What a request stands for. Raises Sorry, also where that was asked for before."""
+        with in_words():
+            meant, follows = await stands_for(self.house, self, request)
+            if meant is not request and await self._inbox.get(meant.id) is not None:
+                raise Sorry("edge.sent_before")
+        return meant, follows
+
+    async def _perform(
+        self, request: Request, acknowledge: Acknowledge | None, follows: Request | None = None
+    ) -> Ticket:
+        """`follows` is performed behind it, if it is begun now."""
         with in_words():
             await self._live.keep_owed()
             request = replace(request, locale=await self.house.settings.locale(request))
@@ -282,6 +297,8 @@ class App:
                     await wait_at_most(acknowledge(), ACKNOWLEDGE_S, late)
             if seq is not None:
                 await self._start_run(request, seq)
+        if seq is not None and follows is not None:
+            await self._perform(follows, None)
         return Ticket(request.id, seq is not None, self._live.ended)
 
     async def _start_run(self, request: Request, seq: int) -> None:
@@ -381,8 +398,9 @@ class App:
             await asyncio.wait({live.end}, timeout=2 * VIEW_S)
             await self._past.withdraw(request)
         await self._engine.forget(run)
-        for child in await self._inbox.children(space, run):  # its children hold words of it, too
-            await self._forgotten(space, child.id)
+        # Its children hold words of it, too, and so does what was played of it.
+        for child in (*(row.id for row in await self._inbox.children(space, run)), child_id(request, PLAYED)):
+            await self._forgotten(space, child)
         return True
 
     async def forget_steps(self, space: str, *runs: str) -> None:

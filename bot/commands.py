@@ -47,6 +47,7 @@ NAME_FILES: Final = frozenset(row.path for row in TABLE if row.argument is not N
 """The verbs whose argument is a list of files; a message's attached files can take its place."""
 WORKS: Final = tuple(name for name, kind in KINDS.items() if not any(verb.bare for verb in kind.verbs))
 HELP: Final = next(verb for verb in BARE if verb.at_once)
+HEAR: Final = next(verb for verb in TABLE if verb.hears)
 DEFAULT_WORK: Final = ALL[0]
 """The work of a session that nobody chose."""
 

@@ -139,13 +139,14 @@ class Choice:
 
     `asks` is a question that a press asks first: the answer becomes the text of the command, and no option or command
     is read from it. The command's verb has to take a text. With `form` a press opens the verb's whole form, where a
-    window can open.
+    window can open. `filled` is what stands in the window for the answer already.
     """
 
     label: str
     command: str
     asks: str = ""
     form: bool = False
+    filled: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +155,14 @@ class Choices:
 
     With `votes` a press is a vote: each person's last one counts, and the buttons show the counts. It is a request,
     too, only where the choice has a command. A terminal has no votes. Once one is `taken`, by its index, they stay
-    visible and cannot be pressed any more.
+    visible and cannot be pressed any more. `only` is the id of the person who may press them, "" for everybody.
     """
 
     prompt: str
     choices: tuple[Choice, ...]
     votes: bool = False
     taken: int | None = None
+    only: str = ""
 
 
 @dataclass(frozen=True, slots=True)

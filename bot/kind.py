@@ -49,6 +49,10 @@ class Runs(Protocol):
 
     async def perform(self, request: Request) -> object: ...
 
+    async def plain(self, place: Place, author: str, text: str) -> tuple[str, str]:
+        """The work and the verb of a person's plain text in this place."""
+        ...
+
     @property
     def platforms(self) -> Collection[str]:
         """The platforms whose runs this process shows."""
@@ -106,6 +110,10 @@ Examine: TypeAlias = "Callable[[Config, Words], Iterator[Check]]"
 """A work's checks for the doctor: (whether it is well, a sentence) each; None is neither good nor bad."""
 
 
+StandsFor: TypeAlias = "Callable[[House, Runs, Request], Awaitable[tuple[Request, Request | None]]]"
+"""What a request of the work stands for, itself or another, and what is begun behind it. Raises Sorry."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of work.
@@ -117,7 +125,7 @@ class Kind:
     of its runs: its text is the new words, and it `answers` that run. `sections` are its tables in config.toml, by
     their names, each a frozen dataclass: see `bot.config.settings`. `examine` checks them for the doctor. `service` is
     what it does beside its runs. `plain` gives the verb for a person's (by id) plain text in a place, "" for the verb
-    that is `plain`.
+    that is `plain`. `stands_for` puts another request in the place of one before it is stored.
     """
 
     name: str
@@ -135,3 +143,4 @@ class Kind:
     service: Callable[[House, Runs], Service] | None = None
     shapes: Callable[[Config], Mapping[str, Shape]] = lambda config: {}
     plain: Callable[[House, Place, str, str], Awaitable[str]] | None = None
+    stands_for: StandsFor | None = None

@@ -69,6 +69,7 @@ HOMES = {
         "bot.llm.openai_responses",
         "bot.retrieval.embed_openai",
         "bot.speech.engines.service",
+        "bot.speech.transcriber",
     ),
     "genai_prices": ("bot.llm.prices",),
     "dbos": ("bot.runs.engine",),

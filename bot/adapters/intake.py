@@ -22,7 +22,7 @@ from weakref import WeakValueDictionary
 from bot import commands
 from bot.adapters.markdown import clean, title
 from bot.command_line import Parsed, lacking_text, parse, value_of
-from bot.commands import FOLLOW_UP, NAME_FILES, ON_MESSAGE
+from bot.commands import FOLLOW_UP, HEAR, NAME_FILES, ON_MESSAGE
 from bot.events import Author, File, OptionValue, Place, Request, Sorry
 from bot.faults import in_words
 from bot.prompts import as_yaml
@@ -402,6 +402,11 @@ def parsed_of(line: str, files: Sequence[File]) -> Parsed:
         if not files or sorry.values["verb"] not in NAME_FILES:
             raise
     return parse(" ".join([line, *(_UNSAFE.sub("_", file.name) for file in files)]))
+
+
+def spoken(file: File, transcript: str = "", *, part: bool = False) -> Invocation:
+    """The invocation of a message that was spoken; with the platform's own `transcript`, or the first part of it."""
+    return Invocation(HEAR, transcript.strip(), {"part": True} if part else {}, (file,))
 
 
 def reads_files(line: str) -> bool:

@@ -88,6 +88,9 @@ async def choose(press: Press, run: str, n: str) -> None:
         await press.tell("buttons.stale")
         return
     chosen = stored_choices.from_json(stored)
+    if chosen.only not in ("", str(press.location.user)):
+        await press.tell("buttons.not_yours")
+        return
     if chosen.over:
         await press.tell("buttons.taken")
         return

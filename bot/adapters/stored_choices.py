@@ -33,9 +33,8 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StoredChoice:
-    """See `bot.events.Choice`. `over`: one of its group has been taken. `group` is the number of the group's first one.
-
-    `stage` is the key of its stage, "" for those of earlier releases.
+    """See `bot.events.Choice`; `only` is its group's. `over`: one of its group has been taken. `group` is the number of
+    the group's first one. `stage` is the key of its stage, "" for those of earlier releases.
     """
 
     label: str
@@ -46,6 +45,8 @@ class StoredChoice:
     group: int = 0
     stage: str = ""
     form: bool = False
+    filled: str = ""
+    only: str = ""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)
@@ -60,7 +61,18 @@ def of_group(group: Choices, first: int, stage: str) -> list[StoredChoice]:
     """The choices of a group to store; `first` is the number of the first one."""
     over = group.taken is not None
     return [
-        StoredChoice(choice.label, choice.command, choice.asks, over, group.votes, first, stage, choice.form)
+        StoredChoice(
+            choice.label,
+            choice.command,
+            choice.asks,
+            over,
+            group.votes,
+            first,
+            stage,
+            choice.form,
+            choice.filled,
+            group.only,
+        )
         for choice in group.choices
     ]
 

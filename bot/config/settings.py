@@ -155,7 +155,8 @@ class SpeechConfig:
     """What is heard where nobody says otherwise: by the first of `voices` that reads the text's language.
 
     Each is "ENGINE:VOICE" or an engine's name alone (see `bot.speech.voices`). `piper` is a folder of Piper's voices.
-    `cache_mb` of what was said last is kept in memory.
+    `cache_mb` of what was said last is kept in memory. Of what people say themselves at most `spoken_minutes` and
+    `spoken_mb` are listened to.
     """
 
     voices: tuple[str, ...] = like(
@@ -164,6 +165,8 @@ class SpeechConfig:
     speed: float = within(1.0, 0.5, 2.0)
     piper: Path | None = None
     cache_mb: int = within(32, 0, 4_096)
+    spoken_minutes: int = within(5, 1, 60)
+    spoken_mb: int = within(20, 1, 25)
 
 
 SNOWFLAKES: Final = (1, 2**63 - 1)

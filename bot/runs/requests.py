@@ -14,6 +14,9 @@ from storage.inbox import NewRequest
 WATCH = "watch"
 """The platform of the requests of watched folders, which no person makes."""
 
+PLAYED = "played"
+"""The key of the request that plays what another one was about, as if its author had typed it."""
+
 ONLY = "only"
 """Their option that names the files of the folder which are due."""
 

@@ -19,6 +19,7 @@ from bot.works.house.work import Desk
 from bot.works.privacy.work import Privacy
 from bot.works.sessions.work import SessionsWork
 from bot.works.settings.work import SettingsWork
+from bot.works.voice.work import VoiceWork
 from storage.db import Database
 from storage.outbox import Outbox
 from storage.schedules import ScheduleRow
@@ -100,6 +101,7 @@ async def open_scripted(
             ),
             "settings": SettingsWork(house),
             "privacy": Privacy(house.people, house.settings, runs),
+            "voice": VoiceWork(house, runs),
             "house": Desk(house.records.sessions, runs.stop, accounts),
         }
 

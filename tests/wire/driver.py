@@ -61,6 +61,10 @@ class Driver(Protocol):
         """Write in a conversation, to nobody in particular."""
         ...
 
+    async def speak(self, who: str, talk: Any, data: bytes, *, heard: str = "") -> None:
+        """Say something in a conversation, as a recording; the platform has `heard` it itself, where it can."""
+        ...
+
     async def direct(self, who: str, text: str) -> Talk:
         """Write to the bot alone."""
         ...

@@ -11,7 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from aiohttp import web
+
 from tests.fakes.chat_completions import ChatService, Reply
+from tests.fakes.ear import Ear
 
 ANSWER = (
     "A candle burns for four hours of walking or one hour of running [1]. "
@@ -36,6 +39,8 @@ class Answerer:
     """What is written where JSON is asked for."""
     written: Callable[[dict[str, Any]], Reply] | None = None
     """What answers where JSON is asked for, in place of `form`."""
+    ear: Ear = field(default_factory=Ear)
+    """What listens to recordings."""
     prompts: list[str] = field(default_factory=list)
     """What each answer was asked by, the passages and the exchanges before it included."""
 
@@ -61,14 +66,25 @@ class Answerer:
         return gate
 
 
+class Service(ChatService):
+    """It listens, too, with the ear of whoever answers at present."""
+
+    def routes(self) -> list[web.RouteDef]:
+        async def listen(request: web.Request) -> web.Response:
+            assert isinstance(self.script, Answerer)
+            return await self.script.ear.listen(request)
+
+        return [web.post("/v1/audio/transcriptions", listen)]
+
+
 def service(answerer: Answerer) -> ChatService:
-    return ChatService(answerer)
+    return Service(answerer)
 
 
 def settings(base_url: str, *, extract: bool = False) -> str:
     """The part of config.toml that has this service answer, books searched by their words, and no scene looked into."""
     return (
         f'[providers.local]\nkind = "openai-compatible"\nbase_url = "{base_url}"\n'
-        '[roles]\nanswerer = "local:small"\n[embedding]\nmodel = "none"\n'
+        '[roles]\nanswerer = "local:small"\ntranscriber = "local:whisper-1"\n[embedding]\nmodel = "none"\n'
         f"[story]\nextract = {str(extract).lower()}\n"
     )

@@ -172,6 +172,11 @@ class OnDiscord:
     async def say(self, who: str, talk: DiscordTalk, text: str) -> None:
         await self.discord.say(self.people[who], talk.home(), text)
 
+    async def speak(self, who: str, talk: DiscordTalk, data: bytes, *, heard: str = "") -> None:
+        """As a reply to what the bot has said: nobody can be named in a voice message."""
+        bots = [one for one in talk.messages() if one.author.bot]
+        await self.discord.speak(self.people[who], talk.home(), data, 2.0, reply_to=bots[-1])
+
     async def direct(self, who: str, text: str) -> DiscordTalk:
         dm = self.discord.dm(self.people[who])
         first = len(dm.messages)

@@ -128,6 +128,12 @@ class OnSlack:
         work, _, name = verb.partition(" ")
         return await self.slack.command(user, channel, f"/{work}", as_typed(f"{name} {text}", options))
 
+    async def speak(self, who: str, talk: SlackTalk, data: bytes, *, heard: str = "") -> None:
+        user = self.tables[self.teams.index(talk.channel.team)][who]
+        await self.slack.say(
+            user, talk.channel, "", thread=talk.root, files=[("audio_message.m4a", data)], spoken=(2.0, heard)
+        )
+
     async def mention(self, who: str, talk: SlackTalk, text: str) -> None:
         await self._say(who, talk, text, mention=True)
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.reply import Reply
+from tests.speech.recordings import ogg
 from tests.wire.driver import Driver
 
 QUESTION = "How many hours of walking does a candle burn?"
@@ -478,6 +479,81 @@ async def threads_of_branches_and_edits_between_kills(d: Driver) -> None:
     await d.rest(requests + 4)
     assert "I knock twice." in d.model.prompts[-2]
     assert "I knock once." not in d.model.prompts[-2]
+
+
+SPOKEN = ogg(1.0)
+
+
+@story
+async def a_turn_is_spoken(d: Driver) -> None:
+    d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
+    talk = await d.ask(ANA, PREMISE, verb="story start")
+    await d.rest(1)
+    d.model.ear.hears = "I open the door, slowly."
+    listened = len(d.model.ear.heard)
+    await d.speak(ANA, talk, SPOKEN)
+    await d.until(lambda: "Play it" in d.open_buttons(talk))
+    assert count(talk.said(), "I open the door, slowly.") == 1
+    assert [one["file"] for one in d.model.ear.heard[listened:]] == [SPOKEN]
+    d.model.queue += [Reply("The hinges give."), CHOICES]
+    told = await d.choose(BIA, talk, "Play it")
+    await d.until(lambda: bool(told.said()))
+    assert "whoever has spoken" in "".join(told.said())
+    await d.choose(ANA, talk, "Play it")
+    await d.until(lambda: count(talk.said(), "The hinges give.") == 1)
+    await d.until(lambda: "Play it" not in d.open_buttons(talk))
+    await d.rest(3)
+    assert "I open the door, slowly." in d.model.prompts[-2], "it is a turn as if it had been typed"
+    await d.redeliver()
+    shown = await d.command(BIA, "story show", talk=talk)
+    await d.rest(4)
+    assert count(shown.said(), "2 scenes") == 1
+    assert len(d.model.ear.heard) == listened + 1, "what comes again is not listened to again"
+
+
+@slow_story
+async def spoken_turns_between_kills(d: Driver) -> None:
+    """Killed while it is listened to, and in the middle of the scene; changed in the window; without a word; left."""
+    d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
+    talk = await d.ask(ANA, PREMISE, verb="story start")
+    await d.rest(1)
+    d.model.ear.answers, listened = [None], len(d.model.ear.heard)
+    d.model.ear.hears = "I open the daw."
+    await d.speak(ANA, talk, SPOKEN)
+    await d.until(lambda: len(d.model.ear.heard) == listened + 1)
+    await d.restart()
+    await d.until(lambda: "Change it…" in d.open_buttons(talk))
+    await d.restart()
+    opened = await d.choose(ANA, talk, "Change it…")
+    d.model.hold("The hinges give, and behind them there is nothing but the sea and the sound of it.", at=8)
+    await d.fill(ANA, talk, opened, "I open the door.")
+    await d.until(lambda: count(talk.said(), "The hinges give") == 1)
+    d.model.queue += [Reply("The hinges give. It is dark."), CHOICES]
+    await d.restart()
+    await d.until(lambda: count(talk.said(), "It is dark.") == 1 and "Change it…" not in d.open_buttons(talk))
+    assert count(talk.said(), "The hinges give") == 1
+    await d.rest(3)
+    assert "I open the door." in d.model.prompts[-2]
+    d.model.ear.hears = "Forget it."
+    await d.speak(ANA, talk, SPOKEN)
+    await d.until(lambda: "Leave it" in d.open_buttons(talk))
+    await d.choose(ANA, talk, "Leave it")
+    await d.until(lambda: "Leave it" not in d.open_buttons(talk))
+    shown = await d.command(BIA, "story show", talk=talk)
+    await d.until(lambda: count(shown.said(), "2 scenes") == 1)
+
+
+@slow_story
+async def a_clip_that_the_platform_has_heard(d: Driver) -> None:
+    d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
+    talk = await d.ask(ANA, PREMISE, verb="story start")
+    await d.rest(1)
+    listened, d.model.ear.hears = len(d.model.ear.heard), "I call out."
+    await d.speak(ANA, talk, SPOKEN, heard="I call out.")
+    await d.until(lambda: count(talk.said(), "I call out.") == 1)
+    transcribed = len(d.model.ear.heard) - listened
+    assert transcribed == (0 if "Slack" in type(d).__name__ else 1), "the platform's own transcript first"
+    await d.rest(2)
 
 
 ON_BOTH = ("a cited answer", "stop", "kill 9 mid stream", "a table plays a story")

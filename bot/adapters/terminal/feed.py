@@ -194,7 +194,7 @@ class Feed:
         if self._clips is not None:  # a pipe's reader finds it behind its text
             await self._clips.settled()
         self._failed |= status == "failed"
-        await self._output.done(line.run, status)
+        await self._output.done(ticket.run, status)
 
     async def _local(self, line: _Line, asked: LocalVerb) -> None:
         if asked.verb == "help":

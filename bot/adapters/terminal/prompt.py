@@ -222,15 +222,15 @@ class Prompt:
             return
         self._note(request)
         try:
-            await app.perform(request)
+            ticket = await app.perform(request)
         except Sorry:
             self._forget(run)
             raise
-        await self._end(run, app, request)
+        await ticket.wait()
+        self._forget(run)
 
     async def _end(self, run: str, app: Application, request: Request) -> None:
-        ticket = await app.perform(request)
-        await ticket.wait()
+        await (await app.perform(request)).wait()
         self._forget(run)
 
     def _note(self, request: Request) -> None:

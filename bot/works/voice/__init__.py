@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bot.config import Config
-    from bot.events import Work
+    from bot.events import Request, Work
     from bot.house import House
     from bot.words import Words
 
@@ -48,14 +48,37 @@ VERBS: tuple[Verb, ...] = (
         argument=Argument("speed", "verbs.arg_speed", required=False),
         options=(FOR, WORK),
     ),
+    Verb(
+        "voice",
+        "hear",
+        "verbs.voice_hear",
+        "/voice hear turn.ogg",
+        hears=True,
+        argument=Argument("paths", "verbs.arg_hear", many=True, completes="path"),
+    ),
     Verb("voice", "doctor", "verbs.voice_doctor", "/voice doctor"),
+    Verb(
+        "voice",
+        "play",
+        "verbs.voice_hear",
+        "/voice play",
+        ordered=True,
+        plain=True,
+        inner=True,
+        argument=Argument("text", "verbs.arg_hear", required=False),
+        options=(
+            Option("changed", "verbs.voice_hear", "flag"),
+            Option("leave", "verbs.voice_hear", "flag"),
+        ),
+    ),
+    Verb("voice", "taken", "verbs.voice_hear", "/voice taken", inner=True),
 )
 
 
 def make(house: House, runs: Runs) -> Work:
     from bot.works.voice.work import VoiceWork
 
-    return VoiceWork(house)
+    return VoiceWork(house, runs)
 
 
 def _voice(house: House, given: str) -> str:
@@ -82,6 +105,14 @@ def _examine(config: Config, say: Words) -> Iterator[Check]:
     return examined(config, say)
 
 
+async def _stands_for(house: House, runs: Runs, request: Request) -> tuple[Request, Request | None]:
+    if request.verb != "play":
+        return request, None
+    from bot.works.voice.hearing import spoken
+
+    return await spoken(house, runs, request)
+
+
 SETTINGS: tuple[Setting, ...] = (
     Setting(
         NARRATE,
@@ -106,4 +137,4 @@ SETTINGS: tuple[Setting, ...] = (
         default=lambda house: f"{house.config.speech.speed:g}",
     ),
 )
-KIND = Kind("voice", VERBS, make, settings=SETTINGS, examine=_examine)
+KIND = Kind("voice", VERBS, make, settings=SETTINGS, examine=_examine, stands_for=_stands_for)

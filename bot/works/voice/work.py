@@ -17,9 +17,11 @@ from bot.speech.manner import as_name, manner_of
 from bot.speech.voices import Voice
 from bot.words import Words, words
 from bot.works.voice import checks
+from bot.works.voice.hearing import Hearing
 
 if TYPE_CHECKING:
     from bot.house import House
+    from bot.kind import Runs
     from storage.settings import Scope
 
 SCOPES: Final[dict[str, Scope]] = {
@@ -34,12 +36,21 @@ TRIED: Final = "One, two, three."
 
 
 class VoiceWork:
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: House, runs: Runs) -> None:
         self._house = house
         self._settings = house.settings
+        self._hearing = Hearing(house, runs)
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        events = self._doctor(run) if run.request.verb == "doctor" else self._set(run)
+        match run.request.verb:
+            case "doctor":
+                events = self._doctor(run)
+            case "hear":
+                events = self._hearing.hear(run)
+            case "taken":
+                events = self._hearing.taken(run)
+            case _:
+                events = self._set(run)
         async with aclosing(events) as told:
             async for event in told:
                 yield event

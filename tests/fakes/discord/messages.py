@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tests.fakes.discord.channels import Channel, Thread
     from tests.fakes.discord.world import User
 
+VOICE = 1 << 13
 SUPPRESS_EMBEDS, HAS_THREAD, EPHEMERAL, LOADING, COMPONENTS_V2 = 1 << 2, 1 << 5, 1 << 6, 1 << 7, 1 << 15
 # Written by Discord itself: "Ana started a thread", and what stands at the head of one.
 THREAD_CREATED, REPLY, COMMAND, THREAD_STARTER, MENU_COMMAND = 18, 19, 20, 21, 23
@@ -31,6 +32,8 @@ class File:
     content_type: str
     url: str
     description: str | None = None
+    # Of a voice message; the waveform is left as the client sends it.
+    seconds: float | None = None
 
     @property
     def size(self) -> int:
@@ -46,6 +49,8 @@ class File:
             "content_type": self.content_type,
             "flags": 0,
         }
+        if self.seconds is not None:
+            payload |= {"duration_secs": self.seconds, "waveform": "AAAA"}
         return payload | ({"description": self.description} if self.description else {})
 
 

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tests.fakes.discord import modals, permissions, rules
@@ -13,7 +14,7 @@ from tests.fakes.discord.asked import AUTOCOMPLETE, COMMAND, COMPONENT, MODAL, S
 from tests.fakes.discord.channels import Channel, Thread
 from tests.fakes.discord.command_rules import MESSAGE, USER
 from tests.fakes.discord.commands import Keep, filled
-from tests.fakes.discord.messages import BUTTON, REPLY, SELECTS, Message, walk
+from tests.fakes.discord.messages import BUTTON, REPLY, SELECTS, VOICE, Message, walk
 from tests.fakes.discord.world import User
 
 if TYPE_CHECKING:
@@ -154,6 +155,27 @@ class People:
         self.discord.post.mention(
             message, {"allowed_mentions": {"parse": ["users", "roles"], "replied_user": ping}}
         )
+        return self.discord.post.put(message)
+
+    async def speak(
+        self, user: User, where: Channel, data: bytes, seconds: float, *, reply_to: Message | None = None
+    ) -> Message:
+        """Record a voice message: one file and no words (Discord's documentation, "Voice Messages")."""
+        self._present(user, where)
+        file = self.discord.files.keep(where.id, "voice-message.ogg", data, "audio/ogg")
+        file = replace(file, seconds=seconds)
+        self.discord.files.kept[file.id] = file
+        message = Message(
+            self.discord.world.ids.next(),
+            where,
+            user,
+            files=[file],
+            flags=VOICE,
+            created=time.time(),
+            type=REPLY if reply_to else 0,
+            reply_to=reply_to,
+        )
+        self.discord.post.mention(message, {"allowed_mentions": {"parse": ["users"], "replied_user": True}})
         return self.discord.post.put(message)
 
     async def edit(self, message: Message, text: str) -> None:

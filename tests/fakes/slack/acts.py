@@ -37,13 +37,18 @@ class Acts:
         thread: Message | None = None,
         mention: bool = False,
         files: Sequence[tuple[str, bytes]] = (),
+        spoken: tuple[float, str] | None = None,
         wait: bool = True,
     ) -> Message:
-        """`text` as it is typed; `mention` names the bot before it."""
+        """`text` as it is typed; `mention` names the bot before it. With `spoken` the file is a clip of so many
+        seconds, in which Slack has heard these words.
+        """
         self._in(user, place)
         words = texts.typed(f"{place.team.bot.mention} {text}" if mention else text)
         given = [self.slack.files.new(user, name, data, len(data)) for name, data in files]
         for file in given:
+            if spoken is not None:
+                file.seconds, file.heard = spoken
             file.shared.append(place)
         message = self.slack.post.put(
             place,

@@ -41,6 +41,9 @@ class File:
     length: int
     shared: list[Channel]
     deleted: bool = False
+    # Of a clip: how long it is, and what Slack has heard in it, "" for nothing.
+    seconds: float | None = None
+    heard: str = ""
 
     @property
     def type(self) -> str:
@@ -50,8 +53,20 @@ class File:
     def path(self) -> str:
         return f"/files-pri/{self.user.team.id}-{self.id}"
 
-    def payload(self) -> dict[str, Any]:
+    def _clip(self) -> dict[str, Any]:
+        """What a recording made in Slack has besides."""
+        if self.seconds is None:
+            return {}
+        preview = {"preview": {"content": self.heard, "has_more": False}, "locale": "en-US"}
         return {
+            "subtype": "slack_audio",
+            "media_display_type": "audio",
+            "duration_ms": int(self.seconds * 1000),
+            "transcription": {"status": "complete", **preview} if self.heard else {"status": "none"},
+        }
+
+    def payload(self) -> dict[str, Any]:
+        return self._clip() | {
             "id": self.id,
             "created": 1700000000,
             "timestamp": 1700000000,

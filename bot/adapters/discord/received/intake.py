@@ -102,7 +102,14 @@ class Intake(intake.Intake):
                 await self._take(interaction, intake.choice_invocation(chosen.command, run))
                 return
             asked = intake.choice_form(chosen.command, run)
-            await self.open(interaction, asked, title=chosen.label, label=chosen.asks, form=chosen.form)
+            await self.open(
+                interaction,
+                asked,
+                title=chosen.label,
+                label=chosen.asks,
+                filled=chosen.filled,
+                form=chosen.form,
+            )
 
     async def open(
         self,
@@ -203,7 +210,7 @@ class Intake(intake.Intake):
                 raise Sorry("edge.sent_before")
 
     async def message(self, message: discord.Message, text: str) -> None:
-        """Perform a message to the bot: `text` is its text without the bot's mention."""
+        """Perform a message to the bot: `text` is its text without the bot's mention, "" for a voice message."""
         say, location = self.words_of(message), placing.location_of_message(message)
 
         async def tell(error: Exception) -> None:
@@ -213,11 +220,14 @@ class Intake(intake.Intake):
 
         async with intake.reporting_faults(tell):
             files = files_of(message.attachments)
-            parsed = intake.parsed_of(as_in_table(text.strip()) or "/help", files)
             held = await self.thread_row(location)
             location = placing.within(location, held)
-            place = placing.place(location, event=message.id, goes="here", held=held)
-            asked = await self.interpreted(parsed, files, place, str(location.user))
+            if message.flags.voice and files:
+                asked = intake.spoken(files[0])
+            else:
+                parsed = intake.parsed_of(as_in_table(text.strip()) or "/help", files)
+                place = placing.place(location, event=message.id, goes="here", held=held)
+                asked = await self.interpreted(parsed, files, place, str(location.user))
             self.count(location, asked.row)
             request, _ = self._request_of(message, location, asked, held, say.locale)
             await self.app.perform(request)
@@ -257,7 +267,9 @@ class Intake(intake.Intake):
             elif not interaction.response.is_done():
                 await interaction.response.defer()
 
-        await self.app.perform(request, acknowledge)
+        ticket = await self.app.perform(request, acknowledge)
+        if ticket.run != request.id and not ticket.fresh:  # pressed twice at once
+            raise Sorry("edge.sent_before")
 
 
 def labelled(question: str, field: ui.TextInput[ui.Modal]) -> ui.Label[ui.Modal]:

@@ -136,7 +136,9 @@ class Listener:
             await self._explain(message)
         elif self._for_others(message) or not await self._free_chat(held):
             return
-        elif text_without_mention(message, self._me) or _books(message):  # and not, say, a sticker
+        elif (
+            text_without_mention(message, self._me) or _books(message) or message.flags.voice
+        ):  # and no sticker
             await self._answer(message)
 
     async def _free_chat(self, held: ThreadRow) -> bool:
@@ -160,14 +162,15 @@ class Listener:
         text, books = text_without_mention(message, self._me), _books(message)
         intake = self._client.intake
         say = intake.words_of(message)
-        hint = "books" if books and not reads_files(as_in_table(text)) else "" if text else "short"
+        spoken = message.flags.voice and message.attachments != []
+        hint = "books" if books and not reads_files(as_in_table(text)) else "" if text or spoken else "short"
         if hint and intake.too_many_hints(location_of_message(message)):
             hint = ""
         if hint == "books":
             await replies.reply(message, say("welcome.books", file=books[0]), "b")
         elif hint:
             await replies.reply(message, say("welcome.short", name=self._name(message)), "h")
-        if text:
+        if text or spoken:
             self._type(message)
             await intake.message(message, text)
 

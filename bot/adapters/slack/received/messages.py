@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters.intake import reads_files
+from bot.adapters.intake import Invocation, reads_files, spoken
 from bot.adapters.slack.placing import PLATFORM, Body, Location, event_of, location_of_event, place, text_of
 from bot.adapters.slack.received import setup
 from bot.adapters.slack.received.line import (
@@ -44,6 +44,8 @@ SPOKEN: Final = (None, "file_share", "thread_broadcast", "me_message")
 
 TWIN_S: Final = 1.0
 """How much earlier a mention may come than the message event, which alone is sure to list the files."""
+CLIP: Final = "slack_audio"
+"""The subtype of a file that was recorded in Slack."""
 GONE: Final = re.compile(r"\A(channel|group)_(deleted|archive|left)\Z")
 """Events after which the bot cannot read a channel any more."""
 WAIT_S: Final = 1.0
@@ -116,12 +118,27 @@ class Listener:
         readable_files = [file.name for file in files if readable(file.name)]
         if readable_files and not reads_files(command_of(text) or text):
             await intake.hint(location, id, "slack.books", file=readable_files[0], name=me.name)
+        elif not text and (clip := _clip(event)) is not None:
+            await intake.perform(location, id, clip, ack)
         elif not text and (location.direct or mentions(raw, me.user)):
             await intake.hint(location, id, "slack.short", name=me.name)
         if text.strip("/").lower() == SETUP:
             await intake.aside(location, id, SETUP, lambda: setup.tell_checklist(self._intake, location))
         elif text:
             await intake.line(location, id, text, ack, files=files)
+
+
+def _clip(event: Body) -> Invocation | None:
+    """What somebody has said in a clip of Slack's (its documentation, "File object"); None where there is none."""
+    files = event.get("files")
+    for file in files if isinstance(files, list) else []:
+        if isinstance(file, dict) and file.get("subtype") == CLIP:
+            transcript = file.get("transcription")
+            known = transcript.get("preview") if isinstance(transcript, dict) else None
+            words = text_of(known, "content") if isinstance(known, dict) else ""
+            more = isinstance(known, dict) and bool(known.get("has_more"))
+            return spoken(files_of({"files": [file]})[0], words, part=more)
+    return None
 
 
 def files_of(event: Body) -> tuple[File, ...]:

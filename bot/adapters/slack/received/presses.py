@@ -119,6 +119,7 @@ class Press:
             asked,
             title=chosen.label,
             label=chosen.asks,
+            filled=chosen.filled,
             form=chosen.form,
         )
         await self.acknowledge()

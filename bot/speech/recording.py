@@ -1,0 +1,179 @@
+"""What somebody has recorded: of which format it is, and how long, by its own frames and not by what it says of itself.
+
+Pure, and decodes nothing: what a model service reads is only counted here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Why = Literal["empty", "video", "unread"]
+
+SUFFIXES: Final = (".ogg", ".oga", ".opus", ".m4a", ".mp4", ".mp3", ".wav")
+"""Of the formats that are read here: what telephones record, and what Discord and Slack make of it."""
+_OPUS_MS: Final = (*(10, 20, 40, 60) * 3, *(10, 20) * 2, *(2.5, 5, 10, 20) * 4)
+"""A frame's length by its configuration (RFC 6716, table 2)."""
+_MOST_PACKETS: Final = 1_500_000
+"""An hour of the shortest ones."""
+_MPEG_RATES: Final = (44_100, 48_000, 32_000)
+_LAYER_3: Final = (
+    (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),  # MPEG 2 and 2.5
+    (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),  # MPEG 1
+)
+"""Kilobits a second, from index 1 on (ISO 11172-3 and 13818-3)."""
+_PATHS: Final = (b"moov", b"trak", b"mdia", b"minf", b"stbl")
+"""Boxes of an MP4 that hold boxes."""
+
+
+class NoRecording(ValueError):
+    """What is no recording that can be listened to."""
+
+    def __init__(self, why: Why) -> None:
+        super().__init__(why)
+        self.why: Why = why
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """`name` has the suffix of what it is, whatever it was called."""
+
+    name: str
+    seconds: float
+
+
+def recording_of(data: bytes) -> Recording:
+    """Raises NoRecording."""
+    if not data:
+        raise NoRecording("empty")
+    try:
+        if data.startswith(b"OggS"):
+            return Recording("spoken.ogg", _ogg(data))
+        if data[4:8] == b"ftyp":
+            return Recording("spoken.m4a", _mp4(data))
+        if data.startswith(b"RIFF") and data[8:12] == b"WAVE":
+            return Recording("spoken.wav", _wav(data))
+        return Recording("spoken.mp3", _mp3(data))
+    except (IndexError, ZeroDivisionError, RecursionError):  # it ends in the middle
+        raise NoRecording("unread") from None
+
+
+def _ogg(data: bytes) -> float:
+    """Of one stream of Opus: the lengths of its packets (RFC 7845, RFC 6716 section 3)."""
+    milliseconds, packet, packets = 0.0, b"", 0
+    for begins, body, sizes in _pages(data):
+        if begins:
+            if body[:7] in (b"\x80theora", b"fishead") or body[:5] == b"\x01vide":
+                raise NoRecording("video")
+            if body[:8] != b"OpusHead" or packets:
+                raise NoRecording("unread")
+        at = 0
+        for size in sizes:
+            packet += body[at : min(at + size, at + 2)] if len(packet) < 2 else b""
+            at += size
+            if size < 255:  # the packet's last segment
+                packets += 1
+                if packets > _MOST_PACKETS:
+                    raise NoRecording("unread")
+                if packets > 2 and packet:  # the first two are headers
+                    frames = (1, 2, 2)[packet[0] & 3] if packet[0] & 3 < 3 else packet[1] & 63
+                    milliseconds += _OPUS_MS[packet[0] >> 3] * frames
+                packet = b""
+    if not milliseconds:
+        raise NoRecording("empty" if packets else "unread")
+    return milliseconds / 1000
+
+
+def _pages(data: bytes) -> Iterator[tuple[bool, bytes, bytes]]:
+    """Whether a stream begins there, the page's body, and the sizes of its segments."""
+    at = 0
+    while data[at : at + 4] == b"OggS":
+        sizes = data[at + 27 : at + 27 + data[at + 26]]
+        start = at + 27 + len(sizes)
+        yield bool(data[at + 5] & 2), data[start : start + sum(sizes)], sizes
+        at = start + sum(sizes)
+
+
+def _mp4(data: bytes) -> float:
+    """The longest of its tracks of sound, by their samples (ISO 14496-12: hdlr, mdhd, stts)."""
+    seconds, scale, sound = 0.0, 0, False
+    for kind, start, end in _boxes(data, 0, len(data)):
+        if kind == b"mdhd":
+            at = start + (20 if data[start] else 12)
+            scale, sound = int.from_bytes(data[at : at + 4], "big"), False
+        elif kind == b"hdlr":
+            if data[start + 8 : start + 12] == b"vide":
+                raise NoRecording("video")
+            sound = data[start + 8 : start + 12] == b"soun"
+        elif kind == b"stts" and sound:
+            entries = data[
+                start + 8 : min(end, start + 8 + 8 * int.from_bytes(data[start + 4 : start + 8], "big"))
+            ]
+            units = sum(
+                int.from_bytes(entries[at : at + 4], "big") * int.from_bytes(entries[at + 4 : at + 8], "big")
+                for at in range(0, len(entries), 8)
+            )
+            seconds = max(seconds, units / scale)
+    if not seconds:  # also where its samples are in fragments
+        raise NoRecording("unread")
+    return seconds
+
+
+def _boxes(data: bytes, start: int, end: int) -> Iterator[tuple[bytes, int, int]]:
+    """The boxes in this range and in those that hold boxes: their type, and the range of their contents."""
+    while start + 8 <= end:
+        size, header = int.from_bytes(data[start : start + 4], "big"), 8
+        kind = data[start + 4 : start + 8]
+        if size == 1:
+            size, header = int.from_bytes(data[start + 8 : start + 16], "big"), 16
+        size = size or end - start
+        if size < header:
+            raise NoRecording("unread")
+        inner, stop = start + header, min(start + size, end)
+        if kind in _PATHS:
+            yield from _boxes(data, inner, stop)
+        else:
+            yield kind, inner, stop
+        start += size
+
+
+def _wav(data: bytes) -> float:
+    """By the size of its samples and the bytes of a second."""
+    at, rate = 12, 0
+    while at + 8 <= len(data):
+        kind, size = data[at : at + 4], int.from_bytes(data[at + 4 : at + 8], "little")
+        if kind == b"fmt ":
+            rate = int.from_bytes(data[at + 16 : at + 20], "little")
+        elif kind == b"data":
+            # What is written as it comes has a size of nothing, or of all that there may be.
+            held = min(size, len(data) - at - 8) if size else len(data) - at - 8
+            if not held:
+                raise NoRecording("empty")
+            return held / rate
+        at += 8 + size + size % 2
+    raise NoRecording("unread")
+
+
+def _mp3(data: bytes) -> float:
+    """By its frames (ISO 11172-3, section 2.4.1.3), behind its tag."""
+    at = 0
+    if data.startswith(b"ID3"):
+        size = data[6:10]
+        at = 10 + (size[0] << 21 | size[1] << 14 | size[2] << 7 | size[3])
+    seconds, frames = 0.0, 0
+    while at + 4 <= len(data):
+        header = int.from_bytes(data[at : at + 4], "big")
+        version, layer = header >> 19 & 3, header >> 17 & 3
+        bits, rate = header >> 12 & 15, header >> 10 & 3
+        if header >> 21 != 0x7FF or version == 1 or layer != 1 or bits in (0, 15) or rate == 3:
+            break  # a tag at the end, or no MP3
+        first = version == 3
+        hertz = _MPEG_RATES[rate] >> (0 if first else 1 if version == 2 else 2)
+        samples = 1_152 if first else 576
+        at += samples // 8 * _LAYER_3[first][bits - 1] * 1_000 // hertz + (header >> 9 & 1)
+        seconds += samples / hertz
+        frames += 1
+    if frames < 2:  # two bytes that look like a frame's begin many a file
+        raise NoRecording("unread")
+    return seconds

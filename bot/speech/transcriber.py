@@ -1,0 +1,137 @@
+"""What somebody has said, as text: by the role `transcriber`, a model of OpenAI's or one that is asked the same way.
+
+Each call is in the ledger, by the seconds that are listened to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from bot.config import model_spec
+from bot.events import Request, Sorry, Usage
+from bot.llm.base import ModelError, ModelFault
+from bot.llm.faults import error_report
+
+if TYPE_CHECKING:
+    from bot.budget import Budget
+    from bot.config import Config, ProviderConfig
+    from bot.speech.recording import Recording
+
+ROLE: Final = "transcriber"
+_ADDRESS: Final = "https://api.openai.com/v1"
+PATIENCE_S: Final = 120.0
+TOKENS_A_SECOND: Final = 10
+"""What OpenAI counts for a second that is listened to; what the ledger shows for it."""
+_DOLLARS_A_MINUTE: Final = {
+    "whisper-1": "0.006",
+    "gpt-4o-transcribe": "0.006",
+    "gpt-4o-transcribe-diarize": "0.006",
+    "gpt-4o-mini-transcribe": "0.003",
+}
+"""OpenAI's prices (its pricing page, "Transcription"); the table of prices has them by token, and not all."""
+
+_log = logging.getLogger(__name__)
+
+
+class Transcriber:
+    def __init__(self, config: Config, budget: Budget, *, patience_s: float = PATIENCE_S) -> None:
+        self._config = config
+        self._budget = budget
+        self._patience_s = patience_s
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Those of the role, in the order in which they are asked."""
+        return self._config.roles.transcriber
+
+    async def text(self, request: Request, recording: Recording, data: bytes) -> str:
+        """What is said in it, "" for nothing. Raises Sorry: the first model's where all fail, or a cap on spending."""
+        failed: list[Sorry] = []
+        for named in self.models:
+            try:
+                return await self._asked(request, named, recording, data)
+            except Sorry as sorry:
+                if not sorry.key.startswith(("model.", "config.")):
+                    raise
+                _log.warning("run %s was not heard by %s: %s", request.id, named, sorry)
+                failed.append(sorry)
+        raise failed[0] if failed else Sorry("config.role_empty", role=ROLE)
+
+    async def _asked(self, request: Request, named: str, recording: Recording, data: bytes) -> str:
+        spec = model_spec.parse(named)
+        provider, _, model = spec.model.partition(":")
+        settings = self._config.providers.get(provider)
+        if settings is None or settings.kind not in ("openai", "openai-compatible"):
+            known = ", ".join(
+                sorted(
+                    name
+                    for name, one in self._config.providers.items()
+                    if one.kind in ("openai", "openai-compatible")
+                )
+            )
+            raise Sorry("config.role_provider", role=ROLE, provider=provider, known=known)
+        key = self._config.secret(settings.api_key_env) if settings.api_key_env else None
+        if settings.api_key_env and key is None:
+            raise Sorry("model.key_missing", provider=provider, variable=settings.api_key_env)
+        usage = _usage(settings, model, recording.seconds)
+        async with self._budget.spending(request, ROLE, spec.model, usage, _price) as meter:
+            text = await self._transcribed(settings, key, model, recording, data)
+            meter.usage = usage
+        return text
+
+    async def _transcribed(
+        self, settings: ProviderConfig, key: str | None, model: str, recording: Recording, data: bytes
+    ) -> str:
+        fault: ModelFault
+        sdk, client, headers = await asyncio.to_thread(self._connected, settings, key)
+        try:
+            async with asyncio.timeout(self._patience_s):
+                answer = await client.audio.transcriptions.create(
+                    model=model, file=(recording.name, data), response_format="json", extra_headers=headers
+                )
+            if isinstance(text := getattr(answer, "text", None), str):
+                return text.strip()
+            fault, detail = "format", "no text"
+        except TimeoutError:
+            fault, detail = "timeout", "no answer in time"
+        except sdk.APIStatusError as error:
+            report = error_report(error.status_code, error.body, error.response.headers)
+            fault, detail = report.fault, f"HTTP {error.status_code} {report.code}".strip()
+        except sdk.APIConnectionError as error:
+            fault = "timeout" if isinstance(error, sdk.APITimeoutError) else "connection"
+            detail = fault
+        except (sdk.OpenAIError, ValueError) as error:
+            fault, detail = "format", type(error).__name__
+        finally:
+            await client.close()
+        # Outside of the handlers: the SDK's exceptions hold the request, and it the key.
+        raise ModelError(fault, f"{settings.name}:{model}", detail)
+
+    def _connected(self, settings: ProviderConfig, key: str | None) -> tuple[Any, Any, dict[str, Any]]:
+        import openai
+
+        from bot.llm.openai_client import client_of
+
+        # What is asked goes to the address in the config, and to no other that this one may name.
+        http = openai.DefaultAsyncHttpxClient(
+            timeout=openai.Timeout(self._patience_s), follow_redirects=False
+        )
+        client, headers = client_of(openai, http, settings.base_url or _ADDRESS, key)
+        _ = client.audio.transcriptions  # imported on first use, so: here in the thread
+        return openai, client, headers
+
+
+def _usage(settings: ProviderConfig, model: str, seconds: float) -> Usage:
+    """Of so many seconds; what they cost is known of OpenAI's own models at its own address."""
+    tokens = math.ceil(seconds * TOKENS_A_SECOND)
+    a_minute = _DOLLARS_A_MINUTE.get(model) if settings.kind == "openai" else None
+    cost = float(a_minute) * seconds / 60 if a_minute is not None else None
+    return Usage(input_tokens=tokens, estimated=True, cost_usd=cost)
+
+
+async def _price(usage: Usage) -> Decimal | None:
+    return None if usage.cost_usd is None else Decimal(str(usage.cost_usd))

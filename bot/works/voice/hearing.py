@@ -1,0 +1,161 @@
+"""A spoken turn: a recording becomes text, is shown to whoever spoke, and is played once they say so.
+
+Playing it is a request of its own, as if it had been typed: see `spoken`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Final
+
+from bot.budget import Budget
+from bot.commands import FOLLOW_UP
+from bot.events import Changed, Choice, Choices, Event, File, Notice, Request, Run, Sorry, Stage, Status, Text
+from bot.runs.requests import PLAYED, child_id
+from bot.speech.recording import SUFFIXES, NoRecording, recording_of
+from bot.speech.transcriber import Transcriber
+from bot.words import Words, words
+from bot.works.library.intake_job import named_paths
+
+if TYPE_CHECKING:
+    from bot.house import House
+    from bot.kind import Runs
+
+HEARD: Final = "heard"
+"""The stage that shows the words, and the kind of the storage's offers by which they are kept."""
+MOST_CHARS: Final = 3_900
+"""Of words that can be changed in a window: Discord's and the storage's room for a field is 4,000."""
+PLAY, CHANGE, LEAVE = range(3)
+"""The ways, by their numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    text: str
+    seconds: float = 0.0
+
+
+class Hearing:
+    def __init__(self, house: House, runs: Runs) -> None:
+        self._house = house
+        self._runs = runs
+        self._transcriber = Transcriber(house.config, Budget(house.ledger, house.config.budget))
+
+    async def hear(self, run: Run) -> AsyncGenerator[Event, None]:
+        """The words of a recording, and what may be done with them. The request's text is what the platform heard."""
+        request, say = run.request, words(run.request.locale)
+        text, part = request.text.strip(), bool(request.options.get("part"))
+        # All of the words are better than the first of them.
+        if not text or (part and self._transcriber.models):
+            part = False
+            if not self._transcriber.models:
+                raise Sorry("voice.no_transcriber")
+            files = [*request.files, *(File(PurePath(path).name, path, 0) for path in named_paths(request))]
+            if len(files) != 1:
+                raise Sorry("voice.one_recording", suffixes=", ".join(SUFFIXES))
+            yield Status(say("voice.listening"))
+            most = self._house.config.speech.spoken_mb * 1_000_000
+            brought, refused = await self._house.incoming.bring(run, SUFFIXES, most, files=files, copied=True)
+            for refusal in refused:
+                raise Sorry(refusal.key, **refusal.values)
+            path = Path(brought[0].path)
+            text = (await run.step("heard", lambda: self._heard(request, path), Heard)).text
+        if not any(map(str.isalnum, text)):
+            raise Sorry("voice.nothing_heard")
+
+        async def keep() -> bool:
+            await self._house.records.offers.keep(
+                request.place.space, run.id, HEARD, [text], author_id=request.author.id
+            )
+            return True
+
+        await run.step("keep", keep, bool)
+        yield Stage(HEARD, say("voice.heard", name=request.author.name))
+        yield Text(quoted(text))
+        if part:
+            yield Notice(say("voice.heard_part"))
+        yield ways(text, request.author.id, say)
+
+    async def _heard(self, request: Request, path: Path) -> Heard:
+        """Raises Sorry."""
+        data = await asyncio.to_thread(path.read_bytes)
+        try:
+            recording = await asyncio.to_thread(recording_of, data)
+        except NoRecording as fault:
+            raise Sorry(f"voice.recording_{fault.why}", suffixes=", ".join(SUFFIXES)) from None
+        limit = self._house.config.speech.spoken_minutes
+        if recording.seconds > 60 * limit:
+            raise Sorry("voice.recording_long", minutes=round(recording.seconds / 60), limit=limit)
+        return Heard(await self._transcriber.text(request, recording, data), recording.seconds)
+
+    async def taken(self, run: Run) -> AsyncGenerator[Event, None]:
+        """The message of the words once one of the ways was taken."""
+        request, say = run.request, words(run.request.locale)
+        await self._runs.ended(request.answers)  # one that a crash cut off would show its buttons again
+        way, offered = request.options.get("way"), ways(request.text, request.author.id, say)
+        way = min(way, len(offered.choices) - 1) if isinstance(way, int) else PLAY
+        contents = (Text(quoted(request.text)), replace(offered, taken=way))
+        title = say("voice.heard", name=request.author.name)
+        yield Changed(request.answers, HEARD, title, contents, in_place=True)
+
+
+def ways(text: str, speaker: str, say: Words) -> Choices:
+    """What can be done with the words, by whoever has spoken them."""
+    ways = [Choice(say("voice.play"), "/voice play")]
+    if len(text) <= MOST_CHARS:
+        ways.append(
+            Choice(say("voice.change"), "/voice play --changed", say("voice.change_asks"), filled=text)
+        )
+    return Choices("", (*ways, Choice(say("voice.leave_it"), "/voice play --leave")), only=speaker)
+
+
+def quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+
+
+def played_id(heard: Request) -> str:
+    """The id of the request that plays these words: the same however often, and by which way, it is asked for."""
+    return child_id(heard, PLAYED)
+
+
+async def spoken(house: House, runs: Runs, request: Request) -> tuple[Request, Request | None]:
+    """What `voice play` stands for: the spoken words as if they had been typed, and the message that shows it.
+
+    Raises Sorry where the words are another person's, or withdrawn.
+    """
+    space = request.place.space
+    heard = await runs.request_of(space, request.answers)
+    kept = await house.records.offers.get(space, request.answers, HEARD, 0)
+    if heard is None or kept is None or heard.verb != "hear":
+        raise Sorry("edge.gone")
+    if heard.author.id != request.author.id:
+        raise Sorry("voice.not_yours", name=heard.author.name)
+    changed = bool(request.options.get("changed"))
+    text = request.text.strip() if changed else kept
+    way = LEAVE if request.options.get("leave") else CHANGE if changed else PLAY
+    taken = replace(
+        heard,
+        id=child_id(heard, "taken"),
+        verb="taken",
+        text=text,
+        options={"way": way},
+        files=(),
+        parent=heard.id,
+        answers=heard.id,
+    )
+    if way == LEAVE:
+        return replace(taken, id=played_id(heard)), None
+    work, verb = await runs.plain(request.place, request.author.id, text)
+    played = replace(
+        request,
+        id=played_id(heard),
+        work=work,
+        verb=verb,
+        text=text,
+        options={FOLLOW_UP: True},
+        answers="",
+    )
+    return played, taken

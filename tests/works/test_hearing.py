@@ -1,0 +1,170 @@
+"""A recording becomes words, which whoever has spoken plays, changes or leaves: through the real application."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from bot.config import Config, ProviderConfig
+from bot.events import Choices, Event, File, Run, Sorry, Text
+from bot.runs.requests import child_id
+from tests.fakes.ear import Ear
+from tests.fakes.house import Recorder, asked, config, open_scripted
+from tests.fakes.wires import WIRES
+from tests.promises.talk import settings, talking
+from tests.speech.recordings import archive, long_ogg, mp4, ogg
+from tests.works.story.test_playing import START, Writer, choices, texts
+
+
+def listening(made: Config, ear: Ear | None, *models: str, kind: str = "openai-compatible") -> Config:
+    """The config with these models as transcribers."""
+    if ear is None:
+        return made
+    provider = ProviderConfig("ear", kind, ear.base_url)
+    chain = tuple(f"ear:{model}" for model in models or ("whisper-1",))
+    return replace(
+        made,
+        providers={**made.providers, "ear": provider},
+        roles=replace(made.roles, transcriber=chain),
+    )
+
+
+@pytest.fixture
+async def ear() -> AsyncIterator[Ear]:
+    async with Ear() as service:
+        yield service
+
+
+def kept(folder: Path, data: bytes, name: str = "turn.ogg") -> str:
+    (folder / name).write_bytes(data)
+    return f'/voice hear "{folder / name}"'
+
+
+async def heard(tmp_path: Path, made: Config, line: str) -> list[dict[str, object]]:
+    async with talking(made) as talk:
+        return await talk.say(line)
+
+
+async def test_a_spoken_turn_is_played_as_if_it_had_been_typed(tmp_path: Path, ear: Ear) -> None:
+    writer = Writer()
+    async with WIRES["chat"].service(writer) as service:
+        made = listening(settings(tmp_path / "data", service), ear)
+        async with talking(made) as talk:
+            await talk.say(START)
+            told = await talk.say(kept(tmp_path, ogg(2.0)))
+            assert texts(told) == "> I open the door."
+            assert [one["label"] for one in choices(told)] == ["Play it", "Change it…", "Leave it"]
+            assert [one["filled"] for one in choices(told)] == ["", "I open the door.", ""]
+            assert ear.heard[0]["model"] == "whisper-1"
+            played = await talk.say("/voice play")
+            assert "number 2" in texts(played)
+            assert "I open the door." in str(writer.scenes[-1]["messages"][-1]["content"])
+            (changed,) = (one for one in talk.events if one["event"] == "changed" and one["stage"] == "heard")
+            assert [one.get("taken") for one in changed["contents"]] == [None, 0]
+            again = await talk.say("/voice play")
+            assert again[-1]["status"] == "failed", "what was played is played once"
+            assert len(writer.scenes) == 2
+            await talk.say(kept(tmp_path, ogg(2.0)))
+            question = await talk.say("/voice play --changed")
+            assert "What you meant to say" in str(question)
+            assert "number 3" in texts(await talk.say("I shut the door."))
+            assert "I shut the door." in str(writer.scenes[-1]["messages"][-1]["content"])
+            await talk.say(kept(tmp_path, ogg(2.0)))
+            left = await talk.say("/voice play --leave")
+            assert left[-1]["status"] == "done"
+            assert len(writer.scenes) == 3
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "sentence"),
+    [
+        (b"", "turn.ogg", "is empty"),
+        (long_ogg(0), "turn.ogg", "nothing on that recording"),
+        (long_ogg(7_200), "turn.ogg", "120 minutes, and I listen to 5 at most"),
+        (mp4(3.0, b"vide", b"soun"), "turn.mp4", "That is a video"),
+        (archive(), "turn.ogg", "no recording that I can read"),
+        (archive(), "turn.zip", "ogg"),
+        (b"OggS" + bytes(21_000_000), "turn.ogg", "20"),
+    ],
+    ids=["0 bytes", "nothing", "2 hours", "video", "renamed zip", "zip", "large"],
+)
+async def test_what_cannot_be_heard_is_said_in_a_sentence(
+    tmp_path: Path, ear: Ear, data: bytes, name: str, sentence: str
+) -> None:
+    told = await heard(tmp_path, listening(settings(tmp_path / "data"), ear), kept(tmp_path, data, name))
+    (failed,) = (one for one in told if one["event"] == "failed")
+    assert sentence in str(failed["text"])
+    assert ear.heard == []
+
+
+async def test_without_a_transcriber_one_sentence_says_what_to_configure(tmp_path: Path) -> None:
+    told = await heard(tmp_path, settings(tmp_path / "data"), kept(tmp_path, ogg(1.0)))
+    (failed,) = (one for one in told if one["event"] == "failed")
+    assert "transcriber" in str(failed["text"])
+
+
+async def test_a_recording_without_a_word_is_no_turn(tmp_path: Path, ear: Ear) -> None:
+    ear.hears = " … "
+    told = await heard(tmp_path, listening(settings(tmp_path / "data"), ear), kept(tmp_path, ogg(1.0)))
+    assert "could not make out a word" in str([one for one in told if one["event"] == "failed"])
+
+
+async def test_the_next_model_listens_where_one_fails_and_each_second_is_in_the_ledger(
+    tmp_path: Path, ear: Ear
+) -> None:
+    ear.answers = [web.json_response({"error": {"message": "busy", "code": "rate_limit"}}, status=429)]
+    chain = ("gpt-4o-transcribe", "gpt-4o-mini-transcribe")
+    made = listening(settings(tmp_path / "data"), ear, *chain, kind="openai")
+    async with talking(made) as talk:
+        told = await talk.say(kept(tmp_path, ogg(20.0)))
+        assert texts(told) == "> I open the door."
+        assert talk.app is not None
+        calls = {call.model: call for call in await talk.app.house.ledger.entries("local", told[0]["run"])}
+    assert calls["ear:gpt-4o-transcribe"].state == "failed"
+    assert calls["ear:gpt-4o-mini-transcribe"].state == "settled"
+    assert float(calls["ear:gpt-4o-mini-transcribe"].cost_usd or 0) == pytest.approx(0.001, rel=0.05)
+
+
+async def test_what_would_cost_more_than_a_cap_is_not_listened_to(tmp_path: Path, ear: Ear) -> None:
+    made = listening(settings(tmp_path / "data"), ear, kind="openai")
+    made = replace(made, budget=replace(made.budget, run_usd=0.001))
+    told = await heard(tmp_path, made, kept(tmp_path, ogg(60.0)))
+    assert told[-1]["status"] == "failed"
+    assert ear.heard == []
+
+
+async def test_only_whoever_has_spoken_plays_their_words_and_takes_them_back_whole(tmp_path: Path) -> None:
+    async def answer(run: Run) -> AsyncGenerator[Event, None]:
+        yield Text("It opens.")
+
+    recorder = Recorder()
+    app = await open_scripted(tmp_path, {"I open the door.": answer}, recorder, config(tmp_path))
+    await app.start()
+    try:
+        spoken = replace(
+            asked("one", "I open the door.", work="voice", verb="hear"), files=(File("a", "", 1, "x"),)
+        )
+        await (await app.perform(spoken)).wait()
+        (offered,) = (one for one in recorder.events["one"] if isinstance(one, Choices))
+        assert offered.only == spoken.author.id
+        press = replace(asked("press", "", work="voice", verb="play"), answers="one")
+        stranger = replace(press, author=replace(press.author, id="somebody", name="Bia"))
+        with pytest.raises(Sorry, match="not_yours"):
+            await app.perform(stranger)
+        ticket = await app.perform(press)
+        assert await ticket.wait() == "done"
+        played = await app.request_of("local", child_id(spoken, "played"))
+        assert played is not None
+        assert (played.text, played.verb, played.answers) == ("I open the door.", "ask", "")
+        await app.forget("local", "one")
+        played = await app.request_of("local", child_id(spoken, "played"))
+        assert played is not None
+        assert played.text == "", "with the voice message goes what was played of it"
+        with pytest.raises(Sorry, match="gone"):
+            await app.perform(replace(press, id="later"))
+    finally:
+        await app.close()
