@@ -34,6 +34,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "when": "text?",
         "group": "text?",
         "label": "text?",
+        "source": "text?",
     },
     "scene": {
         "text": "text",
@@ -43,6 +44,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "edited": "flag?",
         "lore": "keys?",
         "acts_for": "texts?",
+        "source": "text?",
     },
     "choices": {"scene": "scene", "choices": "texts"},
     "flip": {"scene": "scene?", "act": "act?"},
@@ -60,6 +62,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "passed": "passed?",
         "plot_check_mode": "check?",
         "deadline": "whole number?",
+        "source": "text?",
     },
     "cast": {"name": "text", "sheet": "sheet", "scene": "scene?"},
     "lore": {"id": "key", "entry": "entry"},

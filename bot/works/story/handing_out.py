@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -54,7 +54,6 @@ class HandingOut:
         self._forms: dict[str, Callable[[_Meant, Request, Words], tuple[str, str, bytes]]] = {
             "markdown": _markdown,
             "epub": _epub,
-            "chat": _chat,
             "card-json": _card_json,
             "lorebook": _lorebook,
         }
@@ -67,6 +66,9 @@ class HandingOut:
         title = harmless(meant.row.title or say("story.untitled"))
         if form == "json":
             name, media, data = await self._whole(meant, request)
+        elif form == "chat":
+            whole = await self._logs.stories.whole(request.place.space, meant.row.id)
+            name, media, data = await asyncio.to_thread(_chat, meant, whole[2] if whole else [], request, say)
         elif form == "card":
             name, media, data = await self._card(meant, request)
         else:
@@ -130,12 +132,18 @@ def _epub(meant: _Meant, request: Request, say: Words) -> tuple[str, str, bytes]
     return _named(meant, "epub"), "application/epub+zip", epub(book, language, say)
 
 
-def _chat(meant: _Meant, request: Request, say: Words) -> tuple[str, str, bytes]:
+def _chat(meant: _Meant, nodes: Sequence[NodeRow], request: Request, say: Words) -> tuple[str, str, bytes]:
     speakers = {turn.act.speaker for turn in meant.story.told}
     # A chat's own character is the one whose words no speaker has: so one that came in goes out as it came.
     narrators = [name for name in cast.free(meant.story) if name not in speakers]
     narrator = narrators[0] if len(narrators) == 1 else say("story.narrator")
-    text = sillytavern(meant.story, request.author.name, narrator)
+    bodies = [
+        (row, json.loads(row.body)) for row in nodes if row.kind in ("act", "scene", "set") and row.body
+    ]
+    sources = {
+        "" if row.kind == "set" else row.id: body["source"] for row, body in bodies if "source" in body
+    }
+    text = sillytavern(meant.story, request.author.name, narrator, sources)
     return _named(meant, "jsonl"), "application/jsonl", text.encode("utf-8", "replace")
 
 

@@ -11,6 +11,7 @@ import json
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any, Final
@@ -70,9 +71,12 @@ class Rows:
         )
         return id
 
-    def versions(self, turn: str, texts: Sequence[str], shown: int, at: datetime | None = None) -> None:
-        """Scenes of the turn, of which that one counts."""
-        ids = [self.add("scene", {"text": text}, turn, at=at) for text in texts]
+    def versions(
+        self, turn: str, texts: Sequence[str], shown: int, at: datetime | None = None, source: str = ""
+    ) -> None:
+        """Scenes of the turn, of which that one counts; the first has the `source` of all."""
+        more = [{"source": source} if source and not n else {} for n in range(len(texts))]
+        ids = [self.add("scene", {"text": text, **more[n]}, turn, at=at) for n, text in enumerate(texts)]
         if 0 <= shown < len(ids) - 1:
             self.add("flip", {"scene": ids[shown]}, turn, at=at)
 
@@ -95,17 +99,23 @@ def read_sillytavern(data: bytes, file: str, space: str, id: str) -> Imported:
         raise Sorry("story.import_header", file=file)
     character = _name(header.get("character_name"))
     rows, bad, cast = Rows(id or story_id(space, data), space, _title(file)), list[BadLine](), set[str]()
-    turn = ""
+    turn, told = "", [_Told(header)]
     for number, line in enumerate(_lines(data, file), 1):
         if number == 1 or not line.strip():
             continue
         message, key = _message(line)
         if message is None:
             bad.append(BadLine(number, key))
-            continue
+        elif message.get("is_system") is True:
+            told[-1].hidden.append(message)
+        else:
+            told.append(_Told(message))
+    rows.add("set", {"source": told[0].source})
+    for one in told[1:]:
+        message, source = one.message, one.source
         name, at, text = _name(message["name"]), _moment(message.get("send_date")), str(message["mes"])
         if message.get("is_user") is True:
-            turn = rows.add("act", {"mode": "act", "text": text, "name": name}, at=at)
+            turn = rows.add("act", {"mode": "act", "text": text, "name": name, "source": source}, at=at)
             continue
         if name and name not in cast and len(cast) < CAST:
             cast.add(name)
@@ -114,7 +124,7 @@ def read_sillytavern(data: bytes, file: str, space: str, id: str) -> Imported:
             speaker = {"speaker": name} if name and name != character else {}
             mode = "continue" if rows.turns else "open"
             turn = rows.add("act", {"mode": mode, "text": "", "name": "", **speaker}, at=at)
-        rows.versions(turn, *_swipes(message, text), at)
+        rows.versions(turn, *_swipes(message, text), at, source)
         turn = ""
     if not rows.turns:
         raise Sorry("story.import_no_messages", file=file)
@@ -145,55 +155,77 @@ def read_plain(data: bytes, file: str, space: str, id: str) -> Imported:
     return rows.imported(bad=sorted(bad, key=lambda one: one.number))
 
 
-def sillytavern(story: Story, player: str, character: str) -> str:
-    """A story as it is told, as SillyTavern's chat; `character` is who tells what no character says."""
+def sillytavern(story: Story, player: str, character: str, sources: Mapping[str, str]) -> str:
+    """A story as it is told, as SillyTavern's chat; `character` is who tells what no character says.
+
+    What came from such a chat goes out with all fields that it had: `sources` are those of acts and scenes by id, and
+    of the chat under "".
+    """
     told = story.told
     begun = told[0].made if told else datetime.now(UTC)
     player = next((turn.act.name for turn in told if turn.act.name and turn.act.text), player)
-    lines: list[dict[str, Any]] = [
-        {
-            "user_name": player,
-            "character_name": character,
-            "create_date": begun.isoformat(),
-            "chat_metadata": {},
-        }
-    ]
+    made: dict[str, Any] = {"user_name": player, "character_name": character}
+    chat = _source(sources.get("", "")) or _Told(
+        made | {"create_date": begun.isoformat(), "chat_metadata": {}}
+    )
+    lines = [chat.message, *chat.hidden]
     for turn in told:
-        act, date = turn.act, turn.made.isoformat()
+        act, plain = turn.act, {"is_system": False, "send_date": turn.made.isoformat()}
+        came = _source(sources.get(turn.id, ""))
         if act.text and not act.withdrawn:
-            lines.append(
-                {
-                    "name": act.name or player,
-                    "is_user": True,
-                    "is_system": False,
-                    "send_date": date,
-                    "mes": act.text,
-                }
-            )
+            said = came.message if came else {"name": act.name or player, "is_user": True, **plain}
+            lines.append(said | {"mes": act.text})
+        lines += came.hidden if came else []
+        versions = turn.versions
+        came = next((_source(sources[one.id]) for one in versions if one.id in sources), None)
         if turn.scene is not None:
-            swipes = [scene.text for scene in turn.versions]
-            lines.append(
-                {
-                    "name": act.speaker or character,
-                    "is_user": False,
-                    "is_system": False,
-                    "send_date": date,
-                    "mes": turn.scene.text,
-                    "swipe_id": turn.versions.index(turn.scene),
-                    "swipes": swipes,
-                }
-            )
+            texts = [scene.text for scene in versions]
+            said = came.message if came else {"name": act.speaker or character, "is_user": False, **plain}
+            lines.append(_swiped(said, texts, versions.index(turn.scene)))
+        lines += came.hidden if came else []
     return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+
+
+def _swiped(message: Mapping[str, Any], texts: Sequence[str], shown: int) -> dict[str, Any]:
+    """The message with these versions, of which that one shows; as it came where nothing has changed."""
+    text, given = texts[shown], message.get("swipes")
+    if "mes" in message and _swipes(message, message["mes"])[0] == texts:
+        if text == message["mes"] or not isinstance(given, list) or text not in given:
+            return {**message, "mes": text}
+        return {**message, "mes": text, "swipe_id": given.index(text)}
+    swiped = {**message, "mes": text, "swipe_id": shown, "swipes": texts}
+    info = message.get("swipe_info")
+    if isinstance(given, list) and isinstance(info, list):
+        swiped["swipe_info"] = [info[given.index(one)] if one in given[: len(info)] else {} for one in texts]
+    return swiped
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A message of SillyTavern's, or the header, as it came, and the hidden ones behind it, which nobody is told."""
+
+    message: dict[str, Any]
+    hidden: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def source(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+def _source(text: str) -> _Told | None:
+    """What stands in the source of a node, which may come from a stranger's file."""
+    given = json_object(text) if text else None
+    message, hidden = (given or {}).get("message"), (given or {}).get("hidden")
+    if not isinstance(message, dict) or not isinstance(hidden, list):
+        return None
+    return _Told(message, [one for one in hidden if isinstance(one, dict)])
 
 
 def _header(data: bytes) -> dict[str, Any] | None:
     first = data[:BEGINNING].removeprefix(BOM_UTF8).partition(b"\n")[0]
-    try:
-        given = json.loads(decoded(first))
-    except (ValueError, RecursionError):
-        return None
-    known = isinstance(given, dict) and sum(name in given for name in _HEADER) > 1
-    return given if known and "mes" not in given else None
+    given = json_object(decoded(first))
+    known = given is not None and "mes" not in given and sum(name in given for name in _HEADER) > 1
+    return given if known else None
 
 
 def _lines(data: bytes, file: str) -> Iterator[str]:
@@ -209,13 +241,13 @@ def _message(line: str) -> tuple[dict[str, Any] | None, str]:
         return None, "story.import_line_long"
     if (given := json_object(line)) is None:
         return None, "story.import_line_unreadable"
+    if given.get("is_system") is True:
+        return given, ""
     mes, name = given.get("mes"), given.get("name")
     if not isinstance(mes, str) or not mes.strip() or not isinstance(name, str):
         return None, "story.import_message_lacking"
     if len(mes) > LINE_CHARS:
         return None, "story.import_line_long"
-    if given.get("is_system") is True:
-        return None, "story.import_message_hidden"
     return given, ""
 
 

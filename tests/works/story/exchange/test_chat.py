@@ -11,7 +11,7 @@ from bot.events import Sorry
 from bot.works.story.exchange.chat import sillytavern
 from bot.works.story.exchange.reading import Whose, found_in
 from bot.works.story.importing import Imported
-from bot.works.story.log import Part, Story, folded
+from bot.works.story.log import Part, Scene, Story, folded
 
 WHOSE = Whose("local", "story", "Ana")
 HEADER = {
@@ -47,6 +47,12 @@ def story_in(data: bytes, file: str) -> tuple[Story, Imported]:
     return folded([Part("story")], found.nodes), found
 
 
+def went_out(story: Story, found: Imported, character: str = "Mira") -> str:
+    bodies = {row.id if row.kind != "set" else "": json.loads(row.body) for row in found.nodes}
+    sources = {id: body["source"] for id, body in bodies.items() if "source" in body}
+    return sillytavern(story, "?", character, sources)
+
+
 def told(story: Story) -> list[tuple[str, str, str, list[str]]]:
     return [
         (
@@ -80,16 +86,60 @@ def test_swipes_become_versions_and_the_shown_one_counts() -> None:
 
 def test_a_chat_that_went_out_comes_in_as_the_same_story() -> None:
     story, _ = story_in(lines(*CHAT), "storm.jsonl")
-    out = sillytavern(story, "?", "Mira")
+    out = sillytavern(story, "?", "Mira", {})
     again, found = story_in(out.encode(), "storm.jsonl")
     assert told(again) == told(story)
     assert not found.left_out
-    assert sillytavern(again, "?", "Mira") == out
+    assert sillytavern(again, "?", "Mira", {}) == out
     given, written = CHAT[1:], [json.loads(line) for line in out.splitlines()][1:]
     for one, other in zip(given, written, strict=True):
         assert (one["name"], one["is_user"], one["mes"]) == (other["name"], other["is_user"], other["mes"])
         assert [text for text in one.get("swipes", [one["mes"]]) if text] == other.get("swipes", [one["mes"]])
         assert one.get("swipe_id", 0) == other.get("swipe_id", 0)
+
+
+FULL: list[dict[str, Any]] = [
+    {**HEADER, "chat_metadata": {"note": "x", "variables": {"a": [1, None]}}, "unknown": "ü"},
+    {"name": "System", "is_user": False, "is_system": True, "mes": "Before all.", "extra": {"type": "help"}},
+    {
+        "name": "Mira", "is_user": False, "is_system": False, "send_date": "March 4, 2026 5:06am",
+        "mes": "You are late.", "swipe_id": 1, "swipes": ["You are early.", "You are late.", ""], "force_avatar": "/mira.png",
+        "swipe_info": [{"extra": {"token_count": n}, "gen_started": f"2026-03-0{n}"} for n in range(3)],
+        "extra": {"api": "openai", "model": "gpt", "reasoning": "She waits.", "bias": None},
+    },
+    {"name": "Ana", "is_user": True, "is_system": True, "mes": "Hidden by Ana.", "send_date": 1_772_600_880_000},
+    {"name": "Ana the Tall", "is_user": True, "mes": "The storm.", "extra": {"file": {"name": "a.txt"}}},
+    {"name": "Mira", "is_user": False, "mes": "It has a name.", "extra": {}, "gen_finished": "2026"},
+    {"name": "Bo", "is_user": False, "mes": "Soup?", "swipes": ["Bread?"], "swipe_id": 7, "avatar": "bo.png"},
+    {"is_system": True, "mes": ""},
+]  # fmt: skip
+
+
+def test_a_chat_goes_out_with_every_field_that_it_came_with() -> None:
+    story, found = story_in(lines(*FULL), "storm.jsonl")
+    assert not found.left_out
+    assert "Hidden by Ana" not in str(told(story))
+    assert [json.loads(line) for line in went_out(story, found).splitlines()] == FULL
+    again, found = story_in(went_out(story, found).encode(), "storm.jsonl")
+    assert [json.loads(line) for line in went_out(again, found).splitlines()] == FULL
+
+
+def test_what_was_told_another_way_here_goes_out_so_and_the_rest_as_it_came() -> None:
+    story, found = story_in(lines(*FULL), "storm.jsonl")
+    mira, storm = story.told[0], story.told[1]
+    mira.scene_shown = mira.scenes[0].id
+    storm.scenes.append(Scene("new", "It has none.", ""))
+    storm.scene_shown = "new"
+    out = [json.loads(line) for line in went_out(story, found).splitlines()]
+    assert out[2] == FULL[2] | {"mes": "You are early.", "swipe_id": 0}
+    assert out[5] == FULL[5] | {
+        "mes": "It has none.", "swipes": ["It has a name.", "It has none."], "swipe_id": 1
+    }  # fmt: skip
+    assert [*out[:2], *out[3:5], *out[6:]] == [*FULL[:2], *FULL[3:5], *FULL[6:]]
+    mira.scenes.append(Scene("newer", "You are here.", ""))
+    out = [json.loads(line) for line in went_out(story, found).splitlines()]
+    assert out[2]["swipes"] == ["You are early.", "You are late.", "You are here."]
+    assert out[2]["swipe_info"] == [*FULL[2]["swipe_info"][:2], {}]
 
 
 def test_each_bad_line_is_named_and_the_others_come_in() -> None:
@@ -105,7 +155,6 @@ def test_each_bad_line_is_named_and_the_others_come_in() -> None:
     assert [(bad.number, bad.key.rpartition("import_")[2]) for bad in found.left_out] == [
         (3, "message_lacking"),
         (4, "message_lacking"),
-        (5, "message_hidden"),
         (6, "line_unreadable"),
         (7, "line_unreadable"),
         (8, "line_unreadable"),
