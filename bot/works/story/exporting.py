@@ -170,7 +170,10 @@ class _Writer:
             return set(), set()
         branches = {row.id: row for row in self._branches}
         stories = [folded(lineage(branches, row.id), self._nodes) for row in self._branches]
-        return set().union(*(one.carded for one in stories)), set().union(*(one.unpinned for one in stories))
+        unpinned = set[str]().union(*(one.unpinned for one in stories))
+        # What somebody wanted to do may still wait for a turn on another branch.
+        unpinned = unpinned.difference(*(one.intents for one in stories))
+        return set[str]().union(*(one.carded for one in stories)), unpinned
 
     def text(self) -> str:
         head = {
