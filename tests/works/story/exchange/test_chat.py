@@ -103,7 +103,7 @@ FULL: list[dict[str, Any]] = [
     {"name": "System", "is_user": False, "is_system": True, "mes": "Before all.", "extra": {"type": "help"}},
     {
         "name": "Mira", "is_user": False, "is_system": False, "send_date": "March 4, 2026 5:06am",
-        "mes": "You are late.", "swipe_id": 1, "swipes": ["You are early.", "You are late.", ""], "force_avatar": "/mira.png",
+        "mes": "You are late.", "swipe_id": 1, "swipes": ["You are early.", "You are late.", ""], "force": "x",
         "swipe_info": [{"extra": {"token_count": n}, "gen_started": f"2026-03-0{n}"} for n in range(3)],
         "extra": {"api": "openai", "model": "gpt", "reasoning": "She waits.", "bias": None},
     },
