@@ -18,7 +18,6 @@ import psutil
 
 from benchmarks.figures import Figure, data, skipped
 
-SAMPLE_S = 0.25
 MEGABYTE = 1_000_000
 
 

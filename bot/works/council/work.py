@@ -83,7 +83,7 @@ class Council:
         self._display = display
         self._stats = stats
 
-    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+    def run(self, run: Run) -> AsyncGenerator[Event, None]:
         works: dict[str, Work] = {
             "ask": self._asking,
             "members": self._settings,
@@ -93,9 +93,7 @@ class Council:
             "export": self._display,
             "stats": self._stats,
         }
-        async with aclosing(works[run.request.verb].run(run)) as events:
-            async for event in events:
-                yield event
+        return works[run.request.verb].run(run)
 
 
 class Asking:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Attachment, Event, Run, Stage, Text
@@ -45,7 +44,7 @@ class Courses:
         self._names = names
         self._intake = intake
 
-    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+    def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
             "add": self._intake.events,
             "replace": self._intake.events,
@@ -59,9 +58,7 @@ class Courses:
             "finish": self._quiz_answers.finish,
             "score": self._quiz_answers.score,
         }
-        async with aclosing(verbs[run.request.verb](run)) as events:
-            async for event in events:
-                yield event
+        return verbs[run.request.verb](run)
 
     async def _remove(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)

@@ -47,7 +47,7 @@ class LibraryWork:
         self._max_bytes = max_bytes
         self._board = JobBoard(jobs, stop)
 
-    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+    def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
             "add": self._add,
             "list": self._list,
@@ -56,9 +56,7 @@ class LibraryWork:
             "jobs": self._board.show,
             "cancel": self._board.cancel,
         }
-        async with aclosing(verbs[run.request.verb](run)) as events:
-            async for event in events:
-                yield event
+        return verbs[run.request.verb](run)
 
     async def _add(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,11 +34,9 @@ class PromptsWork:
         self._incoming = incoming
         self._zone = zone
 
-    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+    def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {"list": self._list, "show": self._show, "edit": self._edit, "reset": self._reset}
-        async with aclosing(verbs[run.request.verb](run)) as events:
-            async for event in events:
-                yield event
+        return verbs[run.request.verb](run)
 
     async def _list(self, run: Run) -> AsyncGenerator[Event, None]:
         say = words(run.request.locale)

@@ -44,7 +44,7 @@ class Rules:
         self._library = library
         self._sessions = sessions
 
-    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+    def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
             "ask": self._asking.run,
             "lookup": self._lookup,
@@ -52,9 +52,7 @@ class Rules:
             "books": self._books,
             "see": self._see,
         }
-        async with aclosing(verbs[run.request.verb](run)) as events:
-            async for event in events:
-                yield event
+        return verbs[run.request.verb](run)
 
     async def _lookup(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -50,7 +49,7 @@ class Scheduling:
         self._zone = zone
         self._now = now
 
-    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+    def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
             "list": self._list,
             "remove": self._remove,
@@ -58,9 +57,7 @@ class Scheduling:
             "unfollow": self._follow,
             "remind": self._remind,
         }
-        async with aclosing(verbs.get(run.request.verb, self._add)(run)) as events:
-            async for event in events:
-                yield event
+        return verbs.get(run.request.verb, self._add)(run)
 
     async def _add(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say, space = run.request, words(run.request.locale), run.request.place.space

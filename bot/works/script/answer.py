@@ -66,7 +66,6 @@ BRAINSTORM: Final = "brainstorm"
 """The verb whose answer is made of ideas, which are kept."""
 QUESTION_CHARS: Final = 4_000
 """Of the longest question, in characters."""
-TIERS: Final = ("quick", "standard", "deep")
 CHARS_PER_TOKEN: Final = 4
 """By which the tier's tokens become the characters that all tools of one answer may give."""
 LINKED: Final = 5

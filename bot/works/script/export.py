@@ -17,7 +17,6 @@ from bot.readers.screenplay.fountain import is_cue, is_heading, is_transition
 from bot.works.script.length import page_of
 from bot.works.script.model import Script
 
-FORMATS: Final = ("markdown", "fountain", "csv")
 _TITLE_KEY: Final = re.compile(r"[^\s:：][^:：\n]{0,60}")
 _NOTE: Final = re.compile(r"\[(?=\[)")
 _SPECIAL: Final = "!@#=~>."

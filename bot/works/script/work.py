@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Run, Sorry, Stage, Text
@@ -48,7 +47,7 @@ class Scripts:
         self._catalogue = catalogue
         self._intake = intake
 
-    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+    def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
             "add": self._intake.events,
             "replace": self._intake.events,
@@ -66,9 +65,7 @@ class Scripts:
             "report": self._report,
             "export": self._export,
         }
-        async with aclosing(verbs[run.request.verb](run)) as events:
-            async for event in events:
-                yield event
+        return verbs[run.request.verb](run)
 
     async def _meant(self, request: Request, name: str) -> tuple[ScriptRow, Script]:
         asker = reader(request)

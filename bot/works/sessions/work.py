@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from datetime import tzinfo
 from typing import TYPE_CHECKING
@@ -78,7 +77,7 @@ class SessionsWork:
         self._reword = reword
         self._zone = zone
 
-    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+    def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
             "list": self._list,
             "resume": self._resume,
@@ -86,9 +85,7 @@ class SessionsWork:
             "archive": self._archive,
             "delete": self._delete,
         }
-        async with aclosing(verbs[run.request.verb](run)) as events:
-            async for event in events:
-                yield event
+        return verbs[run.request.verb](run)
 
     async def _list(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Final
@@ -63,11 +62,9 @@ class SettingsWork:
         self._house = house
         self._settings = house.settings
 
-    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+    def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {"show": self._show, "set": self._set, "reset": self._reset}
-        async with aclosing(verbs[run.request.verb](run)) as events:
-            async for event in events:
-                yield event
+        return verbs[run.request.verb](run)
 
     async def _show(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
