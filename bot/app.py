@@ -176,6 +176,8 @@ class App:
             self.house.thread_history.attach(platform.name, platform.read_thread)
         if platform.read_whole_thread is not None:
             self.house.whole_threads[platform.name] = platform.read_whole_thread
+        if platform.reader is not None:
+            self.house.readers[platform.name] = platform.reader
 
     @property
     def platforms(self) -> Collection[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bot.events import Sorry
 from bot.incoming import Incoming
 from bot.llm.registry import Models
-from bot.platforms import ReadWholeThread
+from bot.platforms import Reader, ReadWholeThread, VoiceChannels
 from bot.prompts import PromptFile, Prompts
 from bot.retrieval.cleanup import DamagedVectors
 from bot.retrieval.embedding import Embedding
@@ -78,6 +78,7 @@ class House:
     incoming: Incoming
     thread_history: ThreadHistory
     whole_threads: dict[str, ReadWholeThread]
+    readers: dict[str, Reader | VoiceChannels]
     tracing: Tracing
     speech: Speech
 
@@ -141,6 +142,7 @@ class House:
             incoming=Incoming(config.data_dir / "incoming"),
             thread_history=ThreadHistory(),
             whole_threads={},
+            readers={},
             tracing=Tracing(config),
             speech=Speech(config),
         )

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from bot.events import (
     Changed,
@@ -28,6 +28,7 @@ from bot.events import (
 )
 
 if TYPE_CHECKING:
+    from bot.words import Words
     from storage.outbox import Outbox
 
 _log = logging.getLogger(__name__)
@@ -68,6 +69,47 @@ ReadWholeThread: TypeAlias = Callable[[Request], Awaitable[WholeThread | None]]
 """The thread that the request comes from, up to it; None where it comes from none. It and its pages raise Sorry."""
 
 
+class Reader(Protocol):
+    """What is read aloud, and waits for it, where a request comes from. Both raise Sorry."""
+
+    async def stop(self, request: Request) -> int:
+        """Leave out all of it; how many stages that were."""
+        ...
+
+    async def skip(self, request: Request) -> bool:
+        """Go on with the next stage; whether there was one to skip."""
+        ...
+
+
+@runtime_checkable
+class VoiceChannels(Reader, Protocol):
+    """The voice channels of a platform's spaces; the bot is in one of each at most. All raise Sorry."""
+
+    async def join(self, request: Request, name: str) -> str:
+        """Enter the channel of this name, or with "" that of whoever asks. What to say of it."""
+        ...
+
+    async def leave(self, request: Request) -> str:
+        """The name of the channel that the bot has left."""
+        ...
+
+    def pause(self, request: Request) -> bool:
+        """Whether something was going on."""
+        ...
+
+    def resume(self, request: Request) -> bool:
+        """Whether it was paused."""
+        ...
+
+    def where(self, request: Request) -> str | None:
+        """The name of the channel in which the bot is, "" for none; None where there can be none."""
+        ...
+
+    def state(self, request: Request, say: Words) -> list[str]:
+        """How it is with voice, for the doctor, a line each."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Platform:
     """`name` is that of its places.
@@ -82,6 +124,7 @@ class Platform:
     also where it breaks off. After a crash it is called again, with the text from its beginning, and has to leave out
     what was heard; `speak` is not called for the same key. `hush` ends what is being said, and takes back what was
     said, of a run whose request is given: of one stage by its key, "" for all of them. It may be called again.
+    `reader` stops and skips what is said.
     """
 
     name: str
@@ -95,6 +138,7 @@ class Platform:
     hush: Callable[[Request, str], Awaitable[None]] | None = None
     narrates: Callable[[Request], Awaitable[bool]] | None = None
     read_whole_thread: ReadWholeThread | None = None
+    reader: Reader | VoiceChannels | None = None
 
 
 class LogView:

@@ -94,7 +94,9 @@ class Settings:
         return settings[0].value == ON if settings else True
 
     async def narrated(self, request: Request) -> bool:
-        """Whether what is to be spoken is said aloud where the request comes from."""
+        """Whether what is to be spoken is said aloud where the request comes from, or was asked for by itself."""
+        if (request.work, request.verb) == ("voice", "say"):
+            return True
         settings = await self.nearest(request.place, request.author.id, NARRATE)
         return bool(settings) and settings[0].value == ON
 

@@ -180,7 +180,7 @@ class DiscordConfig:
     `token_env` names an environment variable. `api_base` and `gateway_url` may be a proxy's. With
     `shard_ids` this process runs only these of `shard_count` shards. `free_chat` reads every message in
     the bot's threads, which needs the Message Content intent. Commands go to `sync_guilds` alone if there
-    are any.
+    are any. A voice channel without listeners is left after `leave_empty_after_s`.
     """
 
     token_env: str = "DISCORD_TOKEN"
@@ -192,6 +192,7 @@ class DiscordConfig:
     free_chat: bool = False
     threads: bool = True
     sync_guilds: tuple[int, ...] = within((), *SNOWFLAKES)
+    leave_empty_after_s: int = within(300, 5, 86_400)
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ class Clips:
         self._post = post
         self._stands = stands
         self._suffix = suffix
-        self._going: set[asyncio.Task[None]] = set()
+        self._going: dict[asyncio.Task[None], Place] = {}
         self._turns: WeakValueDictionary[Place, asyncio.Lock] = WeakValueDictionary()
 
     async def wanted(self, request: Request) -> bool:
@@ -93,7 +93,7 @@ class Clips:
             )
             return
         going = asyncio.create_task(self._one(request, words_aloud))
-        self._going.add(going)
+        self._going[going] = request.place
         going.add_done_callback(self._gone)
 
     @property
@@ -105,6 +105,18 @@ class Clips:
         while self._going:
             await asyncio.wait(self._going)
 
+    async def stop(self, request: Request) -> int:
+        """Post none of those that wait where the request comes from; how many."""
+        waiting = [going for going, place in self._going.items() if place == request.place]
+        for going in waiting:
+            going.cancel()
+        return len(waiting)
+
+    async def skip(self, request: Request) -> bool:
+        """Leave out the next one where the request comes from, if there is one."""
+        going = next((going for going, place in self._going.items() if place == request.place), None)
+        return going is not None and going.cancel()
+
     async def close(self) -> None:
         for going in self._going:
             going.cancel()
@@ -112,7 +124,7 @@ class Clips:
             await asyncio.wait(self._going)
 
     def _gone(self, going: asyncio.Task[None]) -> None:
-        self._going.discard(going)
+        self._going.pop(going, None)
         if not going.cancelled() and (fault := going.exception()) is not None:
             _log.error("a clip was not posted", exc_info=fault)
 

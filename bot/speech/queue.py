@@ -162,6 +162,7 @@ class Queue:
         self._stuck_since: float | None = None
         self._told_stuck = self._told_full = False
         self._told_fault = ""
+        self._closed = False
         self.paused = False
         self.last_fault = ""
         """Of the player, the name of a sentence, for the doctor."""
@@ -198,17 +199,23 @@ class Queue:
             speaker=speaker,
             language=language,
         )
-        if row.heard == HEARD or any(reading.row.seq == row.seq for reading in self._open):
+        if row.heard == HEARD:
             return
+        earlier = next((reading for reading in self._open if reading.row.seq == row.seq), None)
         if isinstance(text, str):
-            self.take(request, row)
+            if earlier is None:
+                self.take(request, row)
             return
+        if earlier is not None:  # the process has ended in mid-text, and took what there was for the whole
+            self._forget(earlier)
         written = Written()
         self._do(self._collect(row.seq, written, text))
         self.take(request, row, written)
 
     def take(self, request: Request, row: ReadingRow, written: Written | None = None) -> None:
         """Put a stage that is kept at the end."""
+        if self._closed:
+            return
         reading = Reading(request, row, written, row.heard.split())
         self._open.append(reading)
         self._unmade.append(reading)
@@ -226,7 +233,8 @@ class Queue:
         self._player.stop()
         if self._making is not None:
             self._making.cancel()
-        await self._leave_out(stopped)
+        self._open.clear()
+        await self._close_rows(stopped)
         return len(stopped)
 
     async def skip(self) -> bool:
@@ -271,13 +279,14 @@ class Queue:
             waiting[-1].cancel()
 
     async def close(self) -> None:
-        """Say no more; what waits is said after the next start."""
+        """Say no more; what waits, and what is still put here, is said after the next start."""
+        self._closed = True
         if self._retry is not None:
             self._retry.cancel()
         self._frames.awaited = False
         self._frames.drop()
         self._player.stop()
-        ending = [*self._tasks, *filter(None, (self._making, self._serving))]
+        ending = list(filter(None, (self._making, self._serving)))
         for task in ending:
             task.cancel()
         if ending:
@@ -402,19 +411,18 @@ class Queue:
             self._do(self._close_rows([reading]))
 
     async def _drop(self, reading: Reading) -> None:
+        self._forget(reading)
+        await self._close_rows([reading])
+
+    def _forget(self, reading: Reading) -> None:
         self._frames.drop(reading)
         self._room.set()
         if self._unmade and self._unmade[0] is reading and self._making is not None:
             self._making.cancel()
         elif reading in self._unmade:
             self._unmade.remove(reading)
-        await self._leave_out([reading])
-
-    async def _leave_out(self, dropped: list[Reading]) -> None:
-        for reading in dropped:
-            if reading in self._open:
-                self._open.remove(reading)
-        await self._close_rows(dropped)
+        if reading in self._open:
+            self._open.remove(reading)
 
     async def _close_rows(self, readings: list[Reading]) -> None:
         for reading in readings:

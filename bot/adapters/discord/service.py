@@ -18,7 +18,9 @@ from bot.adapters.discord.received.intake import Intake
 from bot.adapters.discord.received.messages import Listener
 from bot.adapters.discord.received.placing import PLATFORM, new_thread, origin_at
 from bot.adapters.discord.received.whole_thread import whole_thread
+from bot.adapters.discord.shown import narration
 from bot.adapters.discord.shown.home import view_of
+from bot.adapters.discord.voice.channels import VoiceChannels
 from bot.adapters.download import Downloads
 from bot.events import File, Request, Sorry
 from bot.platforms import Platform
@@ -37,9 +39,14 @@ _UNREACHABLE: Final = "discord_run.file_unreachable"
 class Sutradhar(Client):
     """The client with all its commands and listeners."""
 
+    voice: VoiceChannels | None = None
+
     async def setup_hook(self) -> None:
         """Called after the login, before the gateway connects: set up everything that handles events."""
         fetch = Attachments(self.settings).fetch
+        post = partial(narration.post, self)
+        voice = self.voice = VoiceChannels(self, self.app.clips(post), post)
+        await voice.open()
         self.app.attach(
             Platform(
                 PLATFORM,
@@ -48,6 +55,11 @@ class Sutradhar(Client):
                 origin=origin_at,
                 new_thread=new_thread,
                 read_whole_thread=partial(whole_thread, self),
+                speak=voice.speak,
+                speak_along=voice.speak_along,
+                hush=voice.hush,
+                narrates=voice.wanted,
+                reader=voice,
             )
         )
         await self.furnish()
@@ -87,6 +99,8 @@ class Discord:
     async def stop_receiving(self) -> None:
         """Receive nothing more; messages can still be sent."""
         if self._begun:
+            if self._client.voice is not None:  # over the gateway, too, a voice channel is left
+                await self._client.voice.close()
             await self._client.stop_receiving()
 
     async def close(self) -> None:

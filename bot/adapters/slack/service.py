@@ -112,6 +112,7 @@ class Slack:
                 read_whole_thread=reader.whole,
                 speak=clips.speak,
                 narrates=clips.wanted,
+                reader=clips,
             )
         )
 

@@ -121,6 +121,7 @@ class Feed:
                             new_thread=new_thread,
                             speak=speak,
                             narrates=narrates,
+                            reader=self._clips,
                         )
                     )
                 resumed = await self._app.start()

@@ -143,6 +143,7 @@ class Prompt:
                         new_thread=new_thread,
                         speak=clips.speak,
                         narrates=clips.wanted,
+                        reader=clips,
                     )
                 )
             for request in await app.start():

@@ -23,6 +23,25 @@ WORK = Option("work", "verbs.option_voice_work")
 VERBS: tuple[Verb, ...] = (
     Verb(
         "voice",
+        "join",
+        "verbs.voice_join",
+        "/voice join",
+        argument=Argument("channel", "verbs.arg_voice_channel", required=False),
+    ),
+    Verb("voice", "leave", "verbs.voice_leave", "/voice leave"),
+    Verb(
+        "voice",
+        "say",
+        "verbs.voice_say",
+        "/voice say The door opens.",
+        argument=Argument("text", "verbs.arg_voice_text"),
+    ),
+    Verb("voice", "stop", "verbs.voice_stop", "/voice stop"),
+    Verb("voice", "skip", "verbs.voice_skip", "/voice skip"),
+    Verb("voice", "pause", "verbs.voice_pause", "/voice pause"),
+    Verb("voice", "resume", "verbs.voice_resume", "/voice resume"),
+    Verb(
+        "voice",
         "narrate",
         "verbs.voice_narrate",
         "/voice narrate on",

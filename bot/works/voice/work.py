@@ -1,4 +1,7 @@
-"""`voice narrate|voice|speed|doctor`: what holds here, another value, and what works. Needs no voice channel."""
+"""`voice narrate|voice|speed|doctor`: what holds here, another value, and what works; needs no voice channel.
+
+`voice join|leave|say|stop|skip|pause|resume`: what is heard now, by whatever the platform reads aloud with.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Event, Request, Run, Sorry, Speak, Stage, Text
+from bot.platforms import VoiceChannels
 from bot.settings import NARRATE, OFF, ON, SPEED, VOICE
 from bot.speech.clips import why
 from bot.speech.engines.base import Unspoken
@@ -22,6 +26,7 @@ from bot.works.voice.hearing import Hearing
 if TYPE_CHECKING:
     from bot.house import House
     from bot.kind import Runs
+    from bot.platforms import Reader
     from storage.settings import Scope
 
 SCOPES: Final[dict[str, Scope]] = {
@@ -49,11 +54,47 @@ class VoiceWork:
                 events = self._hearing.hear(run)
             case "taken":
                 events = self._hearing.taken(run)
-            case _:
+            case "narrate" | "voice" | "speed":
                 events = self._set(run)
+            case _:
+                events = self._now(run)
         async with aclosing(events) as told:
             async for event in told:
                 yield event
+
+    async def _now(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        reader = self._house.readers.get(request.place.platform)
+        told = await run.step(request.verb, lambda: self._done(request, reader, say), str)
+        yield Stage("voice", say(f"voice.title_{request.verb}"))
+        yield Text(told)
+        if request.verb == "say":
+            yield Text(f"\n\n{request.text.strip()}")
+            yield Speak(request.text.strip(), "voice", title=say("voice.title_say"))
+
+    async def _done(self, request: Request, reader: Reader | VoiceChannels | None, say: Words) -> str:
+        """Do as the verb says, and what to say of it. Raises Sorry."""
+        channels = reader if isinstance(reader, VoiceChannels) else None
+        match request.verb:
+            case "say":
+                if not request.text.strip():
+                    raise Sorry("voice.nothing_to_say")
+                name = channels.where(request) if channels is not None else ""
+                return say("voice.says_in", channel=name) if name else say("voice.says_here")
+            case "stop" if reader is not None:
+                return say("voice.stopped", n=await reader.stop(request))
+            case "skip" if reader is not None:
+                return say("voice.skipped" if await reader.skip(request) else "voice.nothing_waits")
+        if channels is None:
+            raise Sorry("voice.no_channels")
+        match request.verb:
+            case "join":
+                return await channels.join(request, request.text)
+            case "leave":
+                return say("voice.left", channel=await channels.leave(request))
+            case "pause":
+                return say("voice.paused" if channels.pause(request) else "voice.nothing_waits")
+        return say("voice.resumed" if channels.resume(request) else "voice.not_paused")
 
     async def _set(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -110,7 +151,10 @@ class VoiceWork:
         """What holds now for whoever asks, where they ask."""
         if request.verb == "narrate":
             narrated = await self._settings.narrated(request)
-            return say(f"voice.narrated_{ON if narrated else OFF}")
+            reader = self._house.readers.get(request.place.platform)
+            nowhere = narrated and isinstance(reader, VoiceChannels) and reader.where(request) == ""
+            more = f" {say('voice.narrated_nowhere')}" if nowhere else ""
+            return say(f"voice.narrated_{ON if narrated else OFF}") + more
         said = Speak("", "", str(request.options.get("as") or "").strip())
         manner = await manner_of(
             self._settings, self._house.config.speech, request, self._work(request), said
@@ -147,7 +191,9 @@ class VoiceWork:
         last = (
             say("voice.last_fault", fault=speech.last_fault) if speech.last_fault else say("voice.no_fault")
         )
-        return "\n".join([*lines, "", f"{narrated} {held} {last}"])
+        reader = self._house.readers.get(request.place.platform)
+        voice = reader.state(request, say) if isinstance(reader, VoiceChannels) else []
+        return "\n".join([*lines, "", *(f"- {line}" for line in voice), "", f"{narrated} {held} {last}"])
 
     async def _tried(self, name: str, say: Words) -> str:
         """A few words said, and how long they took."""

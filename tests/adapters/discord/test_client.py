@@ -23,7 +23,7 @@ from tests.adapters.discord.wire import soon_ready
 from tests.fakes import migrated
 from tests.fakes.discord import FakeDiscord
 
-GUILDS, GUILD_MESSAGES, DM_MESSAGES, MESSAGE_CONTENT = 1 << 0, 1 << 9, 1 << 12, 1 << 15
+GUILDS, VOICE_STATES, GUILD_MESSAGES, DM_MESSAGES, MESSAGE_CONTENT = 1 << 0, 1 << 7, 1 << 9, 1 << 12, 1 << 15
 """https://docs.discord.com/developers/events/gateway#list-of-intents"""
 
 
@@ -53,7 +53,7 @@ async def here(fake: FakeDiscord, data: Path, **settings: object) -> AsyncIterat
 async def test_it_asks_for_no_more_than_it_needs(tmp_path: Path) -> None:
     async with FakeDiscord(portal=()) as fake, here(fake, tmp_path) as client:
         ((_, _, intents),) = fake.gateway.identified
-        assert intents == GUILDS | GUILD_MESSAGES | DM_MESSAGES
+        assert intents == GUILDS | VOICE_STATES | GUILD_MESSAGES | DM_MESSAGES
         assert client.allowed_mentions is not None
         assert dict(client.allowed_mentions.to_dict()) == {"parse": []}
         assert (client.help_command, list(client.commands)) == (None, [])
@@ -70,7 +70,7 @@ async def test_it_is_there_without_waiting_for_caches_that_it_does_not_keep(tmp_
 async def test_free_chat_asks_for_what_people_write(tmp_path: Path) -> None:
     async with FakeDiscord() as fake, here(fake, tmp_path, free_chat=True):
         ((_, _, intents),) = fake.gateway.identified
-        assert intents == GUILDS | GUILD_MESSAGES | DM_MESSAGES | MESSAGE_CONTENT
+        assert intents == GUILDS | VOICE_STATES | GUILD_MESSAGES | DM_MESSAGES | MESSAGE_CONTENT
 
 
 async def test_without_the_intent_free_chat_says_what_to_click(tmp_path: Path) -> None:

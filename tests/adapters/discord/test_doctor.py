@@ -10,7 +10,7 @@ import pytest
 
 from bot.adapters.discord.installed import doctor
 from bot.adapters.discord.installed.doctor import examine, ours
-from bot.adapters.discord.installed.setup import PERMISSIONS, invite, link, personal_link, wanted
+from bot.adapters.discord.installed.setup import FOR_VOICE, PERMISSIONS, invite, link, personal_link, wanted
 from bot.config import Config, DiscordConfig, Secrets, load
 from bot.events import Sorry
 from bot.words import words
@@ -137,8 +137,9 @@ def test_the_link_asks_for_what_is_needed_and_no_more() -> None:
         "https://discord.com/oauth2/authorize?client_id=123&scope=bot+applications.commands"
         f"&permissions={wanted().value}"
     )
-    assert all(getattr(wanted(), name) for name in PERMISSIONS)
-    assert wanted().value.bit_count() == len(PERMISSIONS)
+    needed = (*PERMISSIONS, *FOR_VOICE)
+    assert all(getattr(wanted(), name) for name in needed)
+    assert wanted().value.bit_count() == len(needed)
     assert not wanted().administrator
     assert not wanted().mention_everyone
     assert personal_link(123).endswith("client_id=123&scope=applications.commands&integration_type=1")

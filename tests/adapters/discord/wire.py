@@ -68,6 +68,8 @@ async def bot(
         if connecting is not None:
             connecting.cancel()
             await asyncio.wait([connecting])
+        if client.voice is not None:
+            await client.voice.close()
         await app.close()
         client.writers.close()
         await client.close()

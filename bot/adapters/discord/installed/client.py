@@ -146,9 +146,9 @@ async def faults_as_sorry(settings: DiscordConfig) -> AsyncGenerator[None, None]
 
 
 def intents_of(free_chat: bool) -> discord.Intents:
-    """The fewest intents needed: servers and messages. Content is privileged, except of mentions and DMs."""
+    """The fewest intents needed: servers, messages, voice channels. Content is privileged, but for mentions and DMs."""
     intents = discord.Intents.none()
-    intents.guilds = intents.guild_messages = intents.dm_messages = True
+    intents.guilds = intents.guild_messages = intents.dm_messages = intents.voice_states = True
     intents.message_content = free_chat
     return intents
 
@@ -179,8 +179,8 @@ class Client(commands.AutoShardedBot):
         self._turnstile = Turnstile()
         self._starting: list[asyncio.Task[None]] = []
         redirect(self.settings)
-        # These warn about libraries for voice, which this release does not use.
-        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
+        in_voice = discord.MemberCacheFlags.none()
+        in_voice.voice = True  # to tell people from bots there
         super().__init__(
             command_prefix=commands.when_mentioned,
             help_command=None,
@@ -190,7 +190,7 @@ class Client(commands.AutoShardedBot):
             allowed_contexts=discord.app_commands.AppCommandContext(
                 guild=True, dm_channel=True, private_channel=True
             ),
-            member_cache_flags=discord.MemberCacheFlags.none(),
+            member_cache_flags=in_voice,
             chunk_guilds_at_startup=False,
             guild_ready_timeout=LAST_GUILD_S,
             max_messages=None,

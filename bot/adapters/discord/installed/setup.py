@@ -42,6 +42,8 @@ PERMISSIONS: Final = (
     "attach_files",
 )
 """All permissions that are ever needed; each has its name and its reason in the catalogue."""
+FOR_VOICE: Final = ("connect", "speak")
+"""Those that the link asks for as well: without them the bot is in no voice channel, and lacks nothing else."""
 ASK_S: Final = 20.0
 _FOR_THREADS = ("create_public_threads", "send_messages_in_threads")
 SYNC_S: Final = 20.0
@@ -53,7 +55,7 @@ Payload = list[dict[str, Any]]
 
 
 def wanted() -> discord.Permissions:
-    return discord.Permissions(**dict.fromkeys(PERMISSIONS, True))
+    return discord.Permissions(**dict.fromkeys((*PERMISSIONS, *FOR_VOICE), True))
 
 
 def link(application: int) -> str:
@@ -75,7 +77,7 @@ def invite(config: Config, locale: str) -> int:
         return 0
     say = words(locale)
     print(say("discord_doctor.invite_why"))
-    for name in PERMISSIONS:
+    for name in (*PERMISSIONS, *FOR_VOICE):
         print(f"  {say(f'discord_doctor.perm_{name}')}: {say(f'discord_doctor.why_{name}')}")
     print(f"\n{link(application)}\n")
     print(say("discord_doctor.invite_user"))

@@ -1,0 +1,1 @@
+"""Voice channels: how the bot is in them, and what is read aloud there."""

@@ -1,0 +1,424 @@
+"""The bot in the voice channels of its servers, one each: joined, left, found again after a restart.
+
+What is read aloud there, and in which order, the queue of each knows (`bot.speech.queue`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import discord
+
+from bot.adapters.discord.received.placing import PLATFORM
+from bot.adapters.discord.voice import connection
+from bot.adapters.discord.voice.connection import VoiceChannel, VoiceConnection, connect
+from bot.events import Request, Sorry, Speak, Speaking
+from bot.speech.queue import HEARD, Queue
+from bot.words import words
+from storage.faults import StorageFault
+
+if TYPE_CHECKING:
+    from bot.adapters.discord.installed.client import Client
+    from bot.speech.clips import Clip, Clips
+    from bot.words import Words
+
+PAUSES_S: Final = (1.0, 3.0, 10.0, 30.0, 60.0)
+"""Before each try to enter the channel again after a connection was lost."""
+LEAVE_S: Final = 3.0
+"""How long a goodbye may take: over a dead connection none is answered."""
+SAY: Final = ("voice", "say")
+
+_log = logging.getLogger(__name__)
+
+
+class Room:
+    """The bot in a server's voice channel, or on the way there: what the queue plays on."""
+
+    def __init__(self, space: str, channel: int) -> None:
+        self.space = space
+        self.channel = channel
+        self.connection: VoiceConnection | None = None
+        self.queue: Queue
+        self.entering = asyncio.Lock()
+        self.leaving = False
+        self.empty: asyncio.TimerHandle | None = None
+        """Runs while nobody listens."""
+
+    def lacks(self) -> str:
+        return self.connection.lacks() if self.connection is not None else "voice.lacks_connection"
+
+    def play(self, read: Callable[[], bytes], ended: Callable[[], None]) -> None:
+        assert self.connection is not None
+        source = Frames(read)
+        self.connection.play(source, after=lambda _: ended(), application="voip", signal_type="voice")
+
+    def stop(self) -> None:
+        if self.connection is not None:
+            self.connection.stop()
+
+    def pause(self) -> None:
+        if self.connection is not None:
+            self.connection.pause()
+
+    def resume(self) -> None:
+        if self.connection is not None:
+            self.connection.resume()
+
+
+class Frames(discord.AudioSource):
+    """Frames for discord.py's thread."""
+
+    def __init__(self, read: Callable[[], bytes]) -> None:
+        self._read = read
+
+    def read(self) -> bytes:
+        return self._read()
+
+
+class VoiceChannels:
+    """One per client. `open` before the gateway connects, `close` before the runs are cut off."""
+
+    def __init__(
+        self, client: Client, clips: Clips, post: Callable[[Request, Clip, str], Coroutine[Any, Any, None]]
+    ) -> None:
+        """`clips` are for conversations that have no voice channel; `post` shows one, or what is told instead."""
+        self._client = client
+        self._app = client.app
+        self._readings = client.app.records.readings
+        self._clips = clips
+        self._post = post
+        self._rooms: dict[str, Room] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> None:
+        """Know again where the bot was, and what waited there."""
+        for row in await self._readings.channels(PLATFORM):
+            room = self._room(row.space, int(row.channel))
+            await self._readings.tidy(row.space, HEARD)
+            for reading in await self._readings.waiting(row.space, PLATFORM):
+                if reading.whole and reading.heard != HEARD:
+                    request = await self._app.request_of(row.space, reading.run_id)
+                    if request is not None:
+                        room.queue.take(request, reading)
+        self._client.add_listener(self._come_back, "on_ready")
+        self._client.add_listener(self._come_back, "on_guild_available")
+        self._client.add_listener(self._moved, "on_voice_state_update")
+
+    async def close(self) -> None:
+        """Leave all channels, for this process: the next one comes back."""
+        for task in self._tasks:
+            task.cancel()
+        for room in self._rooms.values():
+            room.leaving = True
+            if room.empty is not None:
+                room.empty.cancel()
+            await room.queue.close()
+        left = [_disconnected(room) for room in self._rooms.values()]
+        await asyncio.gather(*left)
+
+    async def wanted(self, request: Request) -> bool:
+        """See `Platform.narrates`."""
+        return await self._clips.wanted(request)
+
+    async def speak(self, request: Request, words_aloud: Speak) -> None:
+        """See `Platform.speak`. A server without the bot in a voice channel hears only what is said on purpose."""
+        room = self._rooms.get(request.place.space)
+        if room is not None:
+            await room.queue.add(
+                request, words_aloud.key, words_aloud.speaker, words_aloud.language, words_aloud.text
+            )
+        elif _direct(request) or (request.work, request.verb) == SAY:
+            await self._clips.speak(request, words_aloud)
+
+    async def speak_along(
+        self, request: Request, speaking: Speaking, pieces: AsyncGenerator[str, None]
+    ) -> None:
+        """See `Platform.speak_along`."""
+        room = self._rooms.get(request.place.space)
+        if room is not None:
+            await room.queue.add(request, speaking.key, speaking.speaker, speaking.language, pieces)
+        elif _direct(request):
+            self._do(self._whole(request, speaking, pieces))
+
+    async def hush(self, request: Request, key: str) -> None:
+        """See `Platform.hush`."""
+        room = self._rooms.get(request.place.space)
+        if room is not None:
+            await room.queue.hush(request.id, key)
+
+    async def join(self, request: Request, name: str) -> str:
+        """Enter a voice channel: the one of this name, else that of whoever asks. What to say of it. Raises Sorry."""
+        channel = await self._channel(request, name.strip())
+        say, space = words(request.locale), request.place.space
+        room = self._rooms.get(space)
+        if room is not None and room.connection is not None and room.channel == channel.id:
+            return say("voice.there_already", channel=channel.name)
+        if room is not None:
+            self._may_command(request, room)
+        if (closed := connection.closed(channel)) is not None:
+            raise closed
+        if room is None:
+            room = self._room(space, channel.id)
+        try:
+            asked = await self._enter(room, channel)
+        except Sorry:
+            if room.connection is None:
+                await self._forget(room)
+            raise
+        await self._readings.joined(space, PLATFORM, str(channel.id))
+        return say("voice.joined_stage" if asked else "voice.joined", channel=channel.name)
+
+    async def leave(self, request: Request) -> str:
+        """The name of the channel that the bot has left. Raises Sorry."""
+        room = self._here(request)
+        name = self._name(room)
+        await self._forget(room)
+        return name
+
+    async def stop(self, request: Request) -> int:
+        """Say no more of what waits; how many stages that were. Raises Sorry."""
+        if _direct(request):
+            return await self._clips.stop(request)
+        return await self._here(request).queue.stop()
+
+    async def skip(self, request: Request) -> bool:
+        """Go on with the next stage; whether there was one to skip. Raises Sorry."""
+        if _direct(request):
+            return await self._clips.skip(request)
+        return await self._here(request).queue.skip()
+
+    def pause(self, request: Request) -> bool:
+        """Whether something was going on. Raises Sorry."""
+        return self._here(request).queue.pause()
+
+    def resume(self, request: Request) -> bool:
+        """Whether it was paused. Raises Sorry."""
+        return self._here(request).queue.resume()
+
+    def where(self, request: Request) -> str | None:
+        """See `bot.platforms.VoiceChannels`."""
+        if _direct(request):
+            return None
+        room = self._rooms.get(request.place.space)
+        return self._name(room) if room is not None else ""
+
+    def state(self, request: Request, say: Words) -> list[str]:
+        """How it is with the voice channel, for the doctor, a line each."""
+        try:
+            connection.load_opus()
+            lines = [f"✓ {say('voice.doctor_opus')}"]
+        except Sorry as sorry:
+            lines = [f"✗ {say(sorry.key)}"]
+        room = self._rooms.get(request.place.space)
+        if room is None:
+            return [*lines, f"– {say('voice.doctor_no_channel')}"]
+        name, at = self._name(room), room.connection
+        if at is None or not at.connected:
+            lines.append(f"✗ {say('voice.doctor_not_connected', channel=name)}")
+        else:
+            latency = at.latency
+            ms = round(latency * 1000) if latency < 1e6 else 0
+            lines.append(f"✓ {say('voice.doctor_connected', channel=name, ms=ms)}")
+            lacking = at.lacks()
+            lines.append(
+                f"✓ {say('voice.doctor_encrypted')}" if at.encrypted else f"✗ {say('voice.doctor_plain')}"
+            )
+            if lacking not in ("", "voice.lacks_encryption"):
+                lines.append(f"✗ {say(lacking)}")
+        lines.append(f"– {say('voice.doctor_queue', n=room.queue.waiting)}")
+        if room.queue.last_fault:
+            lines.append(f"– {say('voice.doctor_last', fault=say(room.queue.last_fault))}")
+        return lines
+
+    def _room(self, space: str, channel: int) -> Room:
+        room = self._rooms[space] = Room(space, channel)
+        room.queue = Queue(
+            self._readings,
+            self._app.house.speech,
+            self._app.house.settings,
+            self._app.config,
+            room,
+            paid=self._clips.paid,
+            tell=self._tell,
+        )
+        return room
+
+    def _here(self, request: Request) -> Room:
+        """Where whoever asks may say what is read. Raises Sorry."""
+        room = self._rooms.get(request.place.space)
+        if room is None:
+            raise Sorry("voice.nowhere")
+        self._may_command(request, room)
+        return room
+
+    def _may_command(self, request: Request, room: Room) -> None:
+        """People who listen, and admins; anybody, where nobody listens. Raises Sorry."""
+        channel = self._client.get_channel(room.channel)
+        if request.author.admin or not isinstance(channel, VoiceChannel):
+            return
+        there = connection.listeners(channel)
+        if there and int(request.author.id) not in there:
+            raise Sorry("voice.others_listen", channel=channel.name)
+
+    async def _channel(self, request: Request, name: str) -> VoiceChannel:
+        guild = self._client.get_guild(int(request.place.space)) if request.place.space.isdecimal() else None
+        if guild is None:
+            raise Sorry("voice.no_server")
+        channels: list[VoiceChannel] = [*guild.voice_channels, *guild.stage_channels]
+        person = int(request.author.id)
+        if not name:
+            mine = next((channel for channel in channels if person in channel.voice_states), None)
+            if mine is None:
+                raise Sorry("voice.where")
+            return mine
+        wanted = name.removeprefix("<#").removesuffix(">").lstrip("#🔊 ").casefold()
+        with suppress(discord.HTTPException):
+            member = guild.get_member(person) or await guild.fetch_member(person)
+            for channel in channels:
+                # A channel that the person cannot see is none to them.
+                if (
+                    wanted in (str(channel.id), channel.name.casefold())
+                    and channel.permissions_for(member).connect
+                ):
+                    return channel
+        raise Sorry("voice.no_channel", channel=name[:80])
+
+    async def _enter(self, room: Room, channel: VoiceChannel) -> bool:
+        """Connect, or move. Whether the bot has asked to speak on a stage. Raises Sorry."""
+        async with room.entering:
+            if room.connection is not None:
+                await room.connection.move_to(channel)
+            else:
+                at = await connect(channel)
+                at.gone = partial(self._gone, room)
+                at.changed = partial(self._changed, room)
+                room.connection = at
+            room.channel = channel.id
+            asked = await connection.ask_to_speak(channel)
+        self._watch(room)
+        return asked
+
+    async def _come_back(self, *_: object) -> None:
+        """Enter the channels again in which the bot was before a restart."""
+        for room in list(self._rooms.values()):
+            if (
+                room.connection is None
+                and not room.entering.locked()
+                and self._client.get_guild(int(room.space))
+            ):
+                self._do(self._enter_again(room))
+
+    async def _enter_again(self, room: Room) -> None:
+        for pause in (0.0, *PAUSES_S):
+            await asyncio.sleep(pause)
+            channel = self._client.get_channel(room.channel)
+            if room.leaving or room.connection is not None:
+                return
+            if not isinstance(channel, VoiceChannel) or connection.closed(channel) is not None:
+                break
+            try:
+                await self._enter(room, channel)
+            except Sorry as sorry:
+                _log.info("server %s: not in the voice channel yet: %s", room.space, sorry.key)
+            else:
+                return
+        await self._give_up(room, "voice.gave_up")
+
+    async def _give_up(self, room: Room, why: str) -> None:
+        """Say so where the text stands that is read no further, and come back no more."""
+        reading = room.queue.present
+        if reading is not None:
+            await self._tell(reading.request, words(reading.request.locale)(why), reading.key)
+        await self._forget(room)
+
+    async def _forget(self, room: Room) -> None:
+        """Leave, and let nothing of it come back."""
+        room.leaving = True
+        if self._rooms.get(room.space) is room:
+            del self._rooms[room.space]
+        if room.empty is not None:
+            room.empty.cancel()
+        await room.queue.stop()
+        await room.queue.close()
+        await self._readings.left(room.space, PLATFORM)
+        await _disconnected(room)
+
+    def _gone(self, room: Room, sent_away: bool) -> None:
+        """The connection is over, and not by `leave`."""
+        room.connection = None
+        if not room.leaving:
+            self._do(self._give_up(room, "voice.sent_away") if sent_away else self._enter_again(room))
+
+    def _changed(self, room: Room) -> None:
+        """The bot itself was moved, muted, or let speak."""
+        at = room.connection
+        if at is None or at.channel.id == room.channel:
+            return
+        room.channel = at.channel.id
+        self._do(self._readings.joined(room.space, PLATFORM, str(room.channel)))
+        self._watch(room)
+
+    async def _moved(self, member: discord.Member, *_: object) -> None:
+        """Somebody has come, or gone."""
+        room = self._rooms.get(str(member.guild.id))
+        if room is not None:
+            self._watch(room)
+
+    def _watch(self, room: Room) -> None:
+        """See whether anybody listens; after a while without anybody, leave."""
+        channel, at = self._client.get_channel(room.channel), room.connection
+        if at is None or not isinstance(channel, VoiceChannel):
+            return
+        at.alone = not connection.listeners(channel)
+        if not at.alone and room.empty is not None:
+            room.empty.cancel()
+            room.empty = None
+        elif at.alone and room.empty is None:
+            after = self._client.settings.leave_empty_after_s
+            room.empty = asyncio.get_running_loop().call_later(after, self._leave_empty, room)
+
+    def _leave_empty(self, room: Room) -> None:
+        if not room.leaving:
+            self._do(self._forget(room))
+
+    async def _whole(self, request: Request, speaking: Speaking, pieces: AsyncGenerator[str, None]) -> None:
+        text = "".join([piece async for piece in pieces])
+        await self._clips.speak(request, Speak(text, speaking.key, speaking.speaker, speaking.language))
+
+    async def _tell(self, request: Request, sentence: str, key: str) -> None:
+        from bot.speech.clips import Clip
+
+        await self._post(request, Clip("", "", b"", 0.0, sentence), key)
+
+    def _name(self, room: Room) -> str:
+        channel = self._client.get_channel(room.channel)
+        return channel.name if isinstance(channel, VoiceChannel) else str(room.channel)
+
+    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            level = logging.WARNING if isinstance(fault, StorageFault) else logging.ERROR
+            _log.log(level, "a voice channel was not kept up with", exc_info=fault)
+
+
+async def _disconnected(room: Room) -> None:
+    at, room.connection = room.connection, None
+    if at is not None:
+        with suppress(discord.DiscordException, OSError, TimeoutError):
+            async with asyncio.timeout(LEAVE_S):
+                await at.disconnect(force=True)
+
+
+def _direct(request: Request) -> bool:
+    """Whether the conversation can have no voice channel."""
+    return not request.place.space.isdecimal()

@@ -1,0 +1,178 @@
+"""The connection to one voice channel: nothing leaves it that is not encrypted from end to end.
+
+Knows no queue. discord.py has a thread that takes a frame every 20 ms, encodes and sends it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+import discord
+
+from bot.events import Sorry
+
+CONNECT_S: Final = 20.0
+PRIVACY_S: Final = 10.0
+"""How long the members of a channel may take to agree on their keys."""
+LOOK_S: Final = 0.02
+
+VoiceChannel = discord.VoiceChannel | discord.StageChannel
+
+
+class NotEncrypted(Exception):
+    """Nobody but the members of the channel may hear it, and their keys are not there."""
+
+
+class VoiceConnection(discord.VoiceClient):
+    """`changed` is called when the bot was moved, muted, or let speak; `gone` once, when it has left the channel,
+    with whether somebody has sent it away."""
+
+    def __init__(self, client: discord.Client, channel: discord.abc.Connectable) -> None:
+        super().__init__(client, channel)
+        self.changed: Callable[[], None] = lambda: None
+        self.gone: Callable[[bool], None] = lambda sent_away: None
+        self.suppressed = self.muted = self.alone = False
+        self._sent_away = False
+        self._over = False
+
+    @property
+    def connected(self) -> bool:
+        return super().is_connected()
+
+    @property
+    def encrypted(self) -> bool:
+        return self._connection.can_encrypt
+
+    def lacks(self) -> str:
+        """See `bot.speech.queue.Player`."""
+        if not self.connected:
+            return "voice.lacks_connection"
+        if self.suppressed:
+            return "voice.lacks_leave"
+        if self.muted:
+            return "voice.lacks_mute"
+        if self.alone:
+            return "voice.lacks_listeners"
+        return "" if self.encrypted else "voice.lacks_encryption"
+
+    def is_connected(self) -> bool:
+        """Whether somebody can hear it: the library's thread holds a frame back until then."""
+        return not self.lacks()
+
+    def wait_until_connected(self, timeout: float | None = 30.0) -> bool:
+        player, ends = threading.current_thread(), time.monotonic() + (timeout or CONNECT_S)
+        while self.lacks():
+            if time.monotonic() > ends or self._player is not player:
+                return False
+            time.sleep(LOOK_S)
+        return True
+
+    def _get_voice_packet(self, data: bytes) -> bytes:
+        if not self.encrypted:  # the library would send it as it is
+            raise NotEncrypted
+        packet: bytes = super()._get_voice_packet(data)
+        return packet
+
+    def send_audio_packet(self, data: bytes, *, encode: bool = True) -> None:
+        try:
+            super().send_audio_packet(data, encode=encode)
+        except NotEncrypted:
+            return
+
+    async def on_voice_state_update(self, data: Any) -> None:
+        self.suppressed, self.muted = bool(data.get("suppress")), bool(data.get("mute"))
+        if data["channel_id"] is None and not self._connection._expecting_disconnect:
+            self._sent_away = True
+        await super().on_voice_state_update(data)
+        self.changed()
+
+    def cleanup(self) -> None:
+        if not self._over:
+            self._over = True
+            super().cleanup()
+            self.gone(self._sent_away)
+
+
+async def connect(channel: VoiceChannel) -> VoiceConnection:
+    """Enter the channel, and wait until whoever is there can hear the bot. Raises Sorry."""
+    await asyncio.to_thread(load_opus)
+    try:
+        connection = await channel.connect(
+            timeout=CONNECT_S, reconnect=True, self_deaf=True, cls=VoiceConnection
+        )
+    except (TimeoutError, discord.DiscordException, OSError) as fault:
+        raise Sorry("voice.not_connected", channel=channel.name) from fault
+    connection.alone = not listeners(channel)
+    ends = time.monotonic() + PRIVACY_S
+    while not (connection.alone or connection.encrypted):
+        if time.monotonic() > ends or not connection.connected:
+            await connection.disconnect(force=True)
+            raise Sorry("voice.not_encrypted", channel=channel.name)
+        await asyncio.sleep(LOOK_S)
+    return connection
+
+
+def listeners(channel: VoiceChannel) -> list[int]:
+    """The ids of the people in the channel, bots left out."""
+    members = {member.id: member for member in channel.members}
+    return [
+        user
+        for user in channel.voice_states
+        if user != channel.guild.me.id and not (user in members and members[user].bot)
+    ]
+
+
+def closed(channel: VoiceChannel) -> Sorry | None:
+    """Why the bot cannot enter the channel or speak there; None if it can."""
+    me = channel.guild.me
+    may = channel.permissions_for(me)
+    needed = ["view_channel", "connect"]
+    if isinstance(channel, discord.VoiceChannel):
+        needed.append("speak")
+    elif not may.mute_members:
+        needed.append("request_to_speak")
+    for name in needed:
+        if not getattr(may, name):
+            permission = Sorry(f"discord_doctor.perm_{name}")
+            return Sorry("voice.may_not", channel=channel.name, permission=permission)
+    others = [user for user in channel.voice_states if user != me.id]
+    if channel.user_limit and len(others) >= channel.user_limit and not may.move_members:
+        return Sorry("voice.full", channel=channel.name, n=channel.user_limit)
+    return None
+
+
+async def ask_to_speak(channel: VoiceChannel) -> bool:
+    """On a stage: speak, where the bot may by itself; else ask for it, and return True."""
+    if not isinstance(channel, discord.StageChannel):
+        return False
+    me = channel.guild.me
+    try:
+        if channel.permissions_for(me).mute_members:
+            await me.edit(suppress=False)
+            return False
+        await me.request_to_speak()
+    except (discord.HTTPException, discord.ClientException):
+        return True
+    return True
+
+
+def load_opus() -> None:
+    """discord.py brings no libopus on Linux. Raises Sorry where it is not there."""
+    if discord.opus.is_loaded():
+        return
+    spec = find_spec("opuslib_next")
+    if spec is not None and spec.origin is not None:
+        try:
+            discord.opus.load_opus(str(Path(spec.origin).parent / "_native" / "libopus.so"))
+        except OSError:
+            pass
+        else:
+            return
+    if not discord.opus._load_default():
+        raise Sorry("voice.no_opus")
