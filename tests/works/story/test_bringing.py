@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -87,6 +88,22 @@ async def test_a_chat_and_a_story_become_stories_of_their_own(tmp_path: Path) ->
         assert talk.app is not None
         stories = await talk.app.house.stories.all("local")
         assert {row.offered for row in stories} == {False}
+
+
+async def test_fifty_megabytes_of_lore_are_refused_in_a_sentence_before_they_are_read(tmp_path: Path) -> None:
+    entry = b'{"keys": ["lamp"], "content": "' + b"It burns. " * 1_000 + b'"},'
+    large = put(
+        tmp_path, "large.json", b'{"entries": [' + entry * 5_000 + b'{"keys": ["x"], "content": "y"}]}'
+    )
+    assert large.stat().st_size > 50_000_000
+    async with playing(tmp_path, Writer()) as talk:
+        await talk.say(START)
+        begun = process_time()
+        events = await talk.say(f"/story import {large}")
+        assert process_time() - begun < 1
+        [told] = [event["text"] for event in events if event["event"] == "notice"]
+        assert "large.json" in told
+        assert "more than the limit of 20 MB" in told
 
 
 @pytest.mark.slow

@@ -2,7 +2,8 @@
 
 SillyTavern's file has `entries` by number, with `key`, `keysecondary`, `comment`, `disable`, `selectiveLogic`; the book
 of a character card (V2 and V3 specifications, "character_book") a list, with `keys`, `secondary_keys`, `enabled`,
-`insertion_order`, and what SillyTavern adds in `extensions`. Fields that mean nothing here are kept as they came
+`insertion_order`, and what SillyTavern adds in `extensions`; NovelAI's a list, with `text`, `displayName`, `keys`,
+`forceActivation`. Fields that mean nothing here are kept as they came
 (`source`). Pure.
 """
 
@@ -73,7 +74,7 @@ def _entry(row: Any) -> tuple[dict[str, Any] | None, str]:
         (given[name] for name in ("content", "text", "entry") if isinstance(given.get(name), str)), ""
     )
     keys = _texts(next((given[name] for name in ("key", "keys", "keywords") if name in given), []))
-    constant = given.get("constant") is True
+    constant = True in (given.get("constant"), given.get("forceActivation"))
     if not content.strip() or not (keys or constant):
         return None, "story.import_entry_lacking"
     if len(content) > LORE_CHARS:

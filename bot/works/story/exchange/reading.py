@@ -29,7 +29,7 @@ from bot.works.story.importing import LARGEST_MB, BadLine, Imported, imported, t
 from storage.db import new_id
 from storage.stories import BranchRow, NodeRow, StoryRow
 
-KINDS: Final = (".json", ".jsonl", ".png", ".charx", ".txt", ".md")
+KINDS: Final = (".json", ".jsonl", ".png", ".charx", ".lorebook", ".txt", ".md")
 Found: TypeAlias = Imported | Card | Lorebook
 NO_LANGUAGE: Final = "zxx"
 """ISO 639-2's code of what is in none, so that nobody looks for it."""

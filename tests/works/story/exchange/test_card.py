@@ -219,6 +219,40 @@ def test_world_info_means_here_what_it_means_there_and_goes_out_as_it_came() -> 
     assert [one.content for one in heard] == ["It burns."]
 
 
+NOVELAI = {
+    "lorebookVersion": 5,
+    "entries": [
+        {
+            "text": "The lamp burns whale oil.", "displayName": "The lamp", "id": "a-1", "enabled": True,
+            "keys": ["lamp", "/lanterns?/i"], "searchRange": 1000, "forceActivation": False, "category": "c-1",
+            "contextConfig": {"prefix": "", "suffix": "\n", "tokenBudget": 2048, "budgetPriority": 400},
+        },
+        {"text": "It rains.", "displayName": "Rain", "keys": [], "forceActivation": True, "enabled": False},
+        {"text": "", "displayName": "Empty", "keys": ["x"], "forceActivation": False},
+    ],
+    "settings": {"orderByKeyLocations": False},
+    "categories": [{"name": "Things", "id": "c-1"}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("file", ["sea.lorebook", "sea.json"])
+def test_a_lorebook_of_novelais_comes_in_with_its_entries_and_keys(file: str) -> None:
+    found = found_in(json.dumps(NOVELAI).encode(), file, WHOSE)
+    assert isinstance(found, Lorebook)
+    lamp, rain = (LoreEntry(str(n), **entry) for n, entry in enumerate(found.entries))
+    assert (lamp.name, list(lamp.keys), lamp.content) == (
+        "The lamp", ["lamp", "/lanterns?/i"], "The lamp burns whale oil.",
+    )  # fmt: skip
+    assert (lamp.constant, lamp.enabled, rain.constant, rain.enabled) == (False, True, True, False)
+    assert [(bad.number, bad.key) for bad in found.left_out] == [(3, "story.import_entry_lacking")]
+    again = lorebook_of(world_info(found.entries)).entries
+    assert [entry["content"] for entry in again] == ["The lamp burns whale oil.", "It rains."]
+    assert [entry.get("constant", False) for entry in again] == [False, True]
+    with pytest.raises(Sorry) as refused:
+        found_in(b'{"lorebookVersion": 5, "entries": [', file, WHOSE)
+    assert refused.value.key == "story.import_unreadable"
+
+
 def test_an_entry_of_ours_or_of_a_card_comes_in_again_as_it_went_out() -> None:
     entries = [
         *lorebook_of(BOOK).entries,
