@@ -24,7 +24,7 @@ TIMEZONE: Final = "timezone"
 FREE_CHAT: Final = "free_chat"
 MODEL: Final = "model."
 """The prefix of the settings that choose a role's models."""
-ROLES: Final = ("answerer", "extractor", "researcher")
+ROLES: Final = ("answerer", "writer", "extractor", "researcher")
 """The roles that a run asks for. A council's members and chair are settings of its own."""
 VOICE: Final = "voices"
 SPEED: Final = "speed"

@@ -791,3 +791,23 @@ async def test_a_lorebook_of_ten_thousand_entries_stays_within_its_share(
         config = talk.app.config.section(StoryConfig)
         assert text_tokens(told[-1]) < config.window * config.lore_share + 500
         assert sum(map(text_tokens, told)) < config.window * config.share
+
+
+async def test_a_place_and_a_person_have_their_own_settings_in_a_story(tmp_path: Path) -> None:
+    first, second = Writer(), Writer()
+    async with (
+        WIRES["chat"].service(first) as one,
+        WIRES["chat"].service(second) as other,
+        talking(settings(tmp_path / "data", one, other)) as talk,
+    ):
+        await talk.say(START)
+        assert (len(first.scenes), len(second.scenes)) == (1, 0)
+        await talk.say("/settings set model.writer second:small --for channel")
+        await talk.say("/settings set language pt-BR")
+        played = await talk.say("I open the door.")
+        assert (len(first.scenes), len(second.scenes)) == (1, 1)
+        assert "Cena 2" in str(played)
+        assert "Seguir" in str(choices(played))
+        await talk.say("/settings reset model.writer --for channel")
+        await talk.say("/story retry")
+        assert (len(first.scenes), len(second.scenes)) == (2, 1)
