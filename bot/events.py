@@ -94,13 +94,15 @@ class Stage:
     """Opens a new threaded message. `key` is unique within the run and the same on replay.
 
     With the key of the open stage it only changes that stage's title. `calls` are the ids of the people whom its
-    message mentions, as they have asked for: the bot mentions nobody else.
+    message mentions, as they have asked for: the bot mentions nobody else. `meanwhile` is a button under it while it
+    grows, and where it was stopped or has failed; a terminal, where lines can be typed, has none.
     """
 
     key: str
     title: str
     speaker: Speaker | None = None
     calls: tuple[str, ...] = ()
+    meanwhile: Choice | None = None
 
 
 @dataclass(frozen=True, slots=True)

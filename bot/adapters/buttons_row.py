@@ -17,6 +17,7 @@ SOURCES = rf"sources:{RUN}"
 SOURCES_PAGE = rf"sources:{RUN}:(?P<page>\d{{1,3}})"
 SHARE = rf"share:{RUN}"
 CHOICE = rf"choice:{RUN}:(?P<n>\d{{1,3}})"
+MEANWHILE = rf"meanwhile:{RUN}:(?P<n>\d{{1,3}})"
 FEEDBACK = rf"feedback:{RUN}:(?P<verdict>up|down)"
 MODAL = rf"modal:{RUN}"
 
@@ -30,14 +31,15 @@ MOST_GROUPS = 4
 
 
 def custom_id(
-    does: Literal["stop", "retry", "sources", "share", "choice", "feedback", "modal"],
+    does: Literal["stop", "retry", "sources", "share", "choice", "meanwhile", "feedback", "modal"],
     run: str,
     *more: str | int,
 ) -> str:
     """A button's custom_id, at most 100 characters (Discord's limit).
 
-    `more`: for sources the page, from 0; for a choice its number among all of the run's, from 0; for feedback the
-    verdict. A modal's `run` is the id of the request that the interaction which opened it would have made.
+    `more`: for sources the page, from 0; for a choice its number among all of the run's, from 0, and the same for what
+    stands there meanwhile; for feedback the verdict. A modal's `run` is the id of the request that the interaction
+    which opened it would have made.
     """
     return ":".join((does, run, *map(str, more)))
 
@@ -101,6 +103,14 @@ def offers(stage: StageContent, run: str, most: int, size: Callable[[str], int] 
     return rows[:MOST_GROUPS]
 
 
+def meanwhile(stage: StageContent, run: str) -> tuple[Button, ...]:
+    """What stands under the stage while it grows."""
+    if stage.meanwhile is None:
+        return ()
+    number, choice = stage.meanwhile
+    return (Button(custom_id("meanwhile", run, number), choice.label),)
+
+
 def controls(stage: StageContent, context: PageContext, *, more: bool) -> tuple[Button, ...]:
     """The buttons of the run itself. `more`: the page has no room for all sources."""
     say, run = context.say, context.run
@@ -108,8 +118,8 @@ def controls(stage: StageContent, context: PageContext, *, more: bool) -> tuple[
     if not context.last:
         return (sources,) if more else ()
     if not context.ended:
-        return (Button(custom_id("stop", run), say("page.stop"), "⏹️"),)
-    row = []
+        return (Button(custom_id("stop", run), say("page.stop"), "⏹️"), *meanwhile(stage, run))
+    row = list(meanwhile(stage, run)) if context.ended != "done" else []
     if context.retry:
         row.append(Button(custom_id("retry", run), say("page.retry"), "🔁"))
     if stage.citations:

@@ -86,6 +86,7 @@ class Composer(Generic[AnyPage]):
         self._keys = {FIRST, *dialect.own_keys}
         self._opening: asyncio.Task[None] | None = None
         self._choices: list[str] = []
+        self._meanwhile: list[str] = []
         self._sources: list[str] = []
         self._stored_counts = (0, 0)
         self._begun = True
@@ -188,6 +189,11 @@ class Composer(Generic[AnyPage]):
         content = StageContent(
             key, stage.title, first_choice=len(self._choices), speaker=stage.speaker, calls=stage.calls
         )
+        if stage.meanwhile is not None:
+            content.meanwhile = (len(self._meanwhile), stage.meanwhile)
+            (stored,) = stored_choices.of_group(Choices("", (stage.meanwhile,)), 0, key)
+            self._meanwhile.append(stored.to_json())
+            await self._keep(stored_choices.MEANWHILE, self._meanwhile)
         # After a crash a finished stage is shown as it was; an interrupted one is written again, and says so.
         content.replaces = not row.fresh and row.shown is None
         if last is None or not waited:
@@ -255,12 +261,15 @@ class Composer(Generic[AnyPage]):
         """Store what the buttons of the open stage offer, before they are shown."""
         counted = (len(self._choices), len(self._sources))
         if self._stored_counts != counted:
-            try:
-                await self._offers.keep(self._space, self._run, stored_choices.KIND, self._choices)
-                await self._offers.keep(self._space, self._run, "source", self._sources)
-            except StorageFault as fault:  # a press is then answered with a sentence
-                _log.warning("run %s: what its buttons offer could not be kept: %s", self._run, fault)
+            await self._keep(stored_choices.KIND, self._choices)
+            await self._keep("source", self._sources)
             self._stored_counts = counted
+
+    async def _keep(self, kind: str, items: list[str]) -> None:
+        try:
+            await self._offers.keep(self._space, self._run, kind, items)
+        except StorageFault as fault:  # a press is then answered with a sentence
+            _log.warning("run %s: what its buttons offer could not be kept: %s", self._run, fault)
 
     def _open_home(self) -> None:
         if self._opening is None:

@@ -77,13 +77,13 @@ async def stop(press: Press, run: str) -> None:
         await press.remove_button(f"stop:{run}")
 
 
-async def choose(press: Press, run: str, n: str) -> None:
+async def choose(press: Press, run: str, n: str, *, kind: str = stored_choices.KIND) -> None:
     """Do as if the presser had typed the choice's line, if it has one.
 
     A vote is stored; it is answered by the run of its line, or else by a sentence.
     """
     records, space = press.intake.app.records, press.location.space
-    stored = await records.offers.get(space, run, stored_choices.KIND, int(n))
+    stored = await records.offers.get(space, run, kind, int(n))
     if stored is None or await press.hidden(run):
         await press.tell("buttons.stale")
         return
@@ -106,6 +106,11 @@ async def choose(press: Press, run: str, n: str) -> None:
         await press.tell("buttons.dismissed")
     if chosen.votes:
         press.recount(run)
+
+
+async def choose_meanwhile(press: Press, run: str, n: str) -> None:
+    """The same for what stands under a stage while it grows."""
+    await choose(press, run, n, kind=stored_choices.MEANWHILE)
 
 
 async def rate(press: Press, run: str, verdict: Literal["up", "down"]) -> None:

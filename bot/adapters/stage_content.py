@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bot.events import Attachment, Choices, Citation, Picture, Speaker, Status
+from bot.events import Attachment, Choice, Choices, Citation, Picture, Speaker, Status
 from bot.words import Words
 
 
@@ -15,7 +15,8 @@ class StageContent:
     `counts` are votes, by the number of the choice. At each offset of `cuts` the text continues in another message.
     `growing` is True until the next stage opens or the run ends. `replaces`: a crash interrupted this stage and it is
     written again. `links` are lines in the platform's own Markdown, made by its adapter and shown unchanged. `speaker`
-    is the speaker of all of it, None for the bot. `calls` are the ids of mentioned people.
+    is the speaker of all of it, None for the bot. `calls` are the ids of mentioned people. `meanwhile` is the button
+    under it while it grows, with its number among the run's.
     """
 
     key: str
@@ -35,6 +36,7 @@ class StageContent:
     replaces: bool = False
     speaker: Speaker | None = None
     calls: tuple[str, ...] = ()
+    meanwhile: tuple[int, Choice] | None = None
 
 
 @dataclass(frozen=True, slots=True)

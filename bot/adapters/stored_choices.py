@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 KIND = "choice"
 """The kind of the storage's offers that hold a run's choices, numbered through all its stages."""
+MEANWHILE = "meanwhile"
+"""The kind of those that stand under its stages while these grow, numbered by themselves."""
 MOST = 1_000
 """The most messages with votes in memory; an older one is updated by its next press."""
 

@@ -77,10 +77,14 @@ async def test_what_is_being_written_is_stopped_and_withdrawn(driver: Any) -> No
     held = d.model.hold("Spiders come out of the wall, and of the floor, and of everything at all.", at=6)
     await d.mention(ANA, talk, "I open the door.")
     await d.until(lambda: count(talk.said(), "Spiders") == 1)
-    await d.command(BIA, "story stopcard", talk=talk)
+    before = cards(d)
+    # The last message with the button is the one that is being written.
+    await asyncio.gather(*(d.choose(who, talk, CARD) for who in (BIA, ANA) * 5))
     await d.until(lambda: count(talk.said(), GONE) == 1)
     held.set()
     assert count(talk.said(), "Spiders") == 0
+    assert count(talk.said(), "flat again") == 1
+    assert cards(d) == before + 1
     assert not [post for post in talk.posts() if "stop" in post.actions]
     d.model.queue += [Reply("The door stays shut."), CHOICES]
     await d.mention(ANA, talk, "I leave it shut.")
@@ -135,7 +139,8 @@ async def test_a_kill_at_any_moment_of_a_stop_card(driver: Any) -> None:
         await d.until(lambda scene=scene: count(talk.said(), scene) == 1)
         if n % 2 == 0:
             await over(d)
-        pressed = asyncio.create_task(d.command(BIA, "story stopcard", talk=talk))
+        playing = d.choose(BIA, talk, CARD) if n % 2 else d.command(BIA, "story stopcard", talk=talk)
+        pressed = asyncio.create_task(playing)
         await seen(lambda before=before: cards(d) == before + 1)  # type: ignore[misc]
         await asyncio.sleep(chance.random() * 0.3)
         await d.restart()

@@ -416,7 +416,8 @@ class Playing:
             )
             taken = replace(taken, recalled=recalled)
         asked = await self.asked(space, taken)
-        yield Stage(taken.stage, say("story.scene", n=taken.n), taken.speaker)
+        card = stopcard(taken.turn, say)
+        yield Stage(taken.stage, say("story.scene", n=taken.n), taken.speaker, meanwhile=card)
         if run.request.files:
             yield Notice(say("story.file_unread"))
         if taken.branched:
@@ -460,7 +461,7 @@ class Playing:
         if text:
             yield Speak(text, taken.stage, narrator, title=say("story.scene", n=taken.n))
         if taken.more:
-            yield Choices("", (stopcard(taken.turn, say),))
+            yield Choices("", (card,))
             return
         offered: list[str] = []
         if text and ended is not None and (ended.finish == "end" or taken.demo) and taken.choices:

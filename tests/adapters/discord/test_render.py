@@ -86,6 +86,17 @@ def fits(page: Page) -> bool:
     return 0 < size(page.plain) <= 2_000 and size(page.text) <= 4_000
 
 
+def test_a_button_stands_under_what_grows_and_under_what_was_stopped() -> None:
+    card = Choice("Stop card", "/story stopcard one/act")
+    stage = StageContent("scene", "Scene 1", "The sea is", meanwhile=(0, card))
+    ended = replace(stage, growing=False)
+    shown = {
+        ended_as: f"meanwhile:{RUN}:0" in str(render.pages(content, replace(FACTS, ended=ended_as))[-1].rows)
+        for content, ended_as in ((stage, ""), (ended, "done"), (ended, "stopped"))
+    }
+    assert shown == {"": True, "done": False, "stopped": True}
+
+
 def calls_nobody(text: str) -> bool:
     return not re.search(r"@everyone|@here\b|<[@#]", text, re.IGNORECASE)
 

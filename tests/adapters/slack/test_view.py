@@ -141,6 +141,24 @@ async def test_first_words_come_within_three_tokens_of_the_model(bench: Desk) ->
             await clock.settle()
 
 
+@pytest.mark.parametrize("refused", [False, True])
+async def test_a_button_stands_above_the_words_while_they_are_streamed(bench: Desk, refused: bool) -> None:
+    root = await bench.root()
+    request = bench.request(root)
+    view = bench.view(request)
+    if refused:
+        bench.fake.fail("chat.startStream", error="invalid_chunks")
+    card = Choice("Stop card", "/story stopcard one/act")
+    await show(view, Stage("scene", "Scene 1", meanwhile=card), Text("The sea is flat. It stays"))
+    await bench.fake.until(lambda: root.thread and "flat" in root.thread[0].shown)
+    (answer,) = root.thread
+    assert answer.streaming
+    assert ("Stop card" in str(answer.blocks[0])) is not refused
+    assert await bench.offers.get(request.place.space, request.id, "meanwhile", 0) is not None
+    await view.flush("done")
+    assert body(answer) == "### Scene 1\nThe sea is flat. It stays"
+
+
 async def test_a_table_whose_header_began_like_a_sentence_takes_the_place_of_its_words(bench: Desk) -> None:
     root = await bench.root()
     view = bench.view(bench.request(root))

@@ -311,6 +311,7 @@ _ACTS: dict[str, Callable[..., Awaitable[None]]] = {
     buttons_row.STOP: presses.stop,
     buttons_row.RETRY: retry,
     buttons_row.CHOICE: presses.choose,
+    buttons_row.MEANWHILE: presses.choose_meanwhile,
     buttons_row.SOURCES: show_sources,
     buttons_row.SOURCES_PAGE: turn,
     buttons_row.SHARE: share,

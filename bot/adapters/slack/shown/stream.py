@@ -11,7 +11,7 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -86,9 +86,9 @@ class Streams:
                 started = await client.chat_startStream(
                     channel=self.channel,
                     thread_ts=self.thread,
-                    markdown_text=page.body,
                     recipient_team_id=team,
                     recipient_user_id=user,
+                    **_begun(page),
                     **named,
                 )
         except Unsure:
@@ -98,6 +98,8 @@ class Streams:
         except (Gone, NotEditable, Refused, PlaceClosed) as fault:
             if named and isinstance(fault, PlaceClosed) and fault.code == NO_SCOPE:
                 raise
+            if page.meanwhile is not None:  # its buttons, perhaps
+                return await self.begin(replace(page, meanwhile=None), named)
             # If the stream is not the reason, the post will raise it.
             _log.info("no stream could be begun: %s", fault)
             self._refused = True
@@ -182,6 +184,14 @@ class Streams:
                 )
         except SurfaceFault as fault:
             _log.debug("a status line was left out: %s", type(fault).__name__)
+
+
+def _begun(page: Page) -> dict[str, Any]:
+    """What a stream begins with: its buttons, which stay above the text, and the first words."""
+    if page.meanwhile is None:
+        return {"markdown_text": page.body}
+    buttons = {"type": "blocks", "blocks": [page.meanwhile]}
+    return {"chunks": [buttons, {"type": "markdown_text", "text": page.body}]}
 
 
 class Session:

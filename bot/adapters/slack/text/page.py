@@ -46,7 +46,8 @@ class Page:
 
     `growing`: more of `body` may follow. `plain` is all of it without blocks, in mrkdwn, at most TEXT characters where
     possible. `buttons_plain` are the rows of buttons under the plain text. `file`: the message is this file (name,
-    content), and `body` is its description. `speaker` is the page's speaker; `names` are the lines of `body` and
+    content), and `body` is its description. `meanwhile` is a row of buttons for a
+    stream, above its text. `speaker` is the page's speaker; `names` are the lines of `body` and
     `plain` with their name, "" if an earlier page has it.
     """
 
@@ -58,6 +59,7 @@ class Page:
     growing: bool = False
     file: tuple[str, bytes] | None = None
     speaker: Speaker | None = None
+    meanwhile: Block | None = None
     names: tuple[str, str] = ("", "")
 
     @property
