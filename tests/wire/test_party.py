@@ -33,7 +33,11 @@ async def test_a_session_zero_goes_on_after_a_kill(driver: Any) -> None:
     await d.choose(BIA, talk, "eerie")
     await d.until(lambda: count(talk.said(), "For whom is it?") == 1 and "teen" in d.open_buttons(talk))
     assert "eerie" not in d.open_buttons(talk), "what was answered cannot be pressed any more"
+    await d.choose(ANA, talk, "Back")
+    await d.until(lambda: count(talk.said(), "So far: eerie") == 1 and "tender" in d.open_buttons(talk))
     await d.restart()
+    await d.choose(BIA, talk, "tender")
+    await d.until(lambda: count(talk.said(), "For whom is it?") == 2 and "teen" in d.open_buttons(talk))
     await d.choose(BIA, talk, "teen")
     await d.until(lambda: count(talk.said(), "never come up") == 1)
     await d.mention(ANA, talk, "spiders")

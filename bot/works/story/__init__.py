@@ -270,7 +270,11 @@ VERBS: tuple[Verb, ...] = (
         ordered=True,
         holds=True,
         argument=Argument("text", "verbs.arg_zero", required=False, most=4_000),
-        options=(Option("step", "verbs.option_step"), Option("skip", "verbs.option_skip", "flag")),
+        options=(
+            Option("step", "verbs.option_step"),
+            Option("skip", "verbs.option_skip", "flag"),
+            Option("back", "verbs.option_back", "flag"),
+        ),
         group="party",
     ),
     _party("join", "/story join"),

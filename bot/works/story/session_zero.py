@@ -77,7 +77,10 @@ class SessionZero:
             story = await self._logs.story(request.place.space, now.story, now.branch)
             yield Text("\n".join([*_summary(story, say), "", say("story.zero_begin")]).strip())
         else:
+            story = await self._logs.story(request.place.space, now.story, now.branch)
+            so_far = _so_far(story, now.next, say)
             yield Text(say(f"story.zero_{now.next}"))
+            yield Text(f"\n\n{say('story.zero_so_far', text=so_far)}" if so_far else "")
         yield Choices("", _ways(now.next, say))
 
     async def _begun(self, request: Request, now: Progress) -> Taken:
@@ -102,7 +105,9 @@ class SessionZero:
             raise Sorry("story.zero_answered")
         nodes: list[Node] = []
         skips = bool(request.options.get("skip")) or (now != BEGIN and text.casefold() in SKIP)
-        if now == BEGIN:
+        if request.options.get("back"):
+            following, said = _before(now), f"← {say('story.zero_left')}"
+        elif now == BEGIN:
             if step or text.casefold() in YES:
                 return await self._open(request, played, shown_by)
             following, said = BEGIN, ""
@@ -195,6 +200,19 @@ def _next(story: Story, step: str, given: set[str]) -> str:
     return next((one for one in later if one not in known), BEGIN)
 
 
+def _before(step: str) -> str:
+    """The question before this one, whether or not it was answered or asked; the first one's is itself."""
+    return STEPS[max(0, (*STEPS, BEGIN).index(step) - 1)]
+
+
+def _so_far(story: Story, step: str, say: Words) -> str:
+    """What was answered to a question that is asked once more; "" for nothing."""
+    if step == "cast":
+        return ", ".join(story.cast)
+    given = str(story.settings.get(step) or "")
+    return say(f"names.{step}_{given.replace('-', '_')}") if given and step in ("rating", "mode") else given
+
+
 def _number(step: str) -> int:
     return STEPS.index(step) + 1 if step in STEPS else len(STEPS)
 
@@ -210,9 +228,10 @@ def _one_of(text: str, step: str, say: Words) -> str:
 
 
 def _ways(step: str, say: Words) -> tuple[Choice, ...]:
-    if step == BEGIN:
-        return (Choice(say("story.zero_button_begin"), f"/story zero --step {BEGIN}"),)
     line, known = f"/story zero --step {step}", dict[str, str]()
+    back = (Choice(say("story.zero_back"), f"{line} --back"),) if step != STEPS[0] else ()
+    if step == BEGIN:
+        return (Choice(say("story.zero_button_begin"), line), *back)
     if step == "tone":
         known = {one: one for one in say("story.zero_tones").split("|")}
     elif step in ("rating", "mode"):
@@ -221,7 +240,7 @@ def _ways(step: str, say: Words) -> tuple[Choice, ...]:
     choices = [Choice(label, f"{line} -- {value}") for label, value in known.items()]
     if step not in ("rating", "mode"):
         choices.append(Choice(say("story.button_own_words"), line, say(f"story.zero_{step}")))
-    return (*choices, Choice(say("story.zero_skip"), f"{line} --skip"))
+    return (*choices, Choice(say("story.zero_skip"), f"{line} --skip"), *back)
 
 
 def _summary(story: Story, say: Words) -> list[str]:

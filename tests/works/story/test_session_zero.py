@@ -29,15 +29,28 @@ async def test_a_table_agrees_on_a_story_with_a_restart_in_between(tmp_path: Pat
         assert not writer.asked
     async with playing(tmp_path, writer) as talk:
         assert "what shall never come up" in texts(await talk.say("/story zero")), "after a week, too"
+        assert "For whom" in texts(await talk.say("/story zero --step lines --back"))
+        again = await talk.say("/story zero --step rating --back")
+        assert "What tone" in texts(again)
+        assert "So far: eerie" in texts(again)
+        assert "Back" in [one["label"] for one in choices(again)]
+        assert "answered that already" in str(await talk.say("/story zero --step lines --back"))
+        assert "what shall never come up" in texts(await talk.say("tender")), (
+            "the rating stands, and is not asked"
+        )
         assert "out of sight" in texts(await talk.say("spiders"))
         skipped = await talk.say("/story zero --step veils --skip")
         assert "Who is in it?" in texts(skipped)
         assert "How are turns taken?" in texts(await talk.say("Mira: a diver; Bo"))
         summary = texts(await talk.say("round-robin"))
-        for part in ("A lighthouse keeper", "eerie", "teen", "spiders", "Mira", "round-robin"):
+        for part in ("A lighthouse keeper", "tender", "teen", "spiders", "Mira", "round-robin"):
             assert part in summary
         assert "torture" not in summary
         assert "Shall it begin?" in texts(await talk.say("wait a moment"))
+        back = await told(talk, "zero", who="bia", options={"step": "begin", "back": True})
+        assert "How are turns taken?" in back
+        assert "So far: round-robin" in back
+        assert "Shall it begin?" in texts(await talk.say("/story zero --step mode --skip"))
         assert not writer.asked
         await talk.say("/story safety --veils torture")
         begun = await talk.say("/story zero --step begin")
@@ -45,7 +58,7 @@ async def test_a_table_agrees_on_a_story_with_a_restart_in_between(tmp_path: Pat
         assert "first scene" in last(writer.scenes[0])
         for part in (
             "A lighthouse keeper",
-            "tone: eerie",
+            "tone: tender",
             "rating: teen",
             "lines: spiders",
             "veils: torture",
