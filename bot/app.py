@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bot.house import House
     from bot.kind import StandsFor
     from bot.prompts import Wording
-    from bot.speech.clips import Clips, Post
+    from bot.speech.clips import Clips, Post, Unpost
     from bot.words import Words
 
 Acknowledge = Callable[[], Awaitable[object]]
@@ -85,7 +85,7 @@ class App:
         self._order = Order()
         self._arrivals = Arrivals(self._inbox, self._arrived)
         self._gate = AcknowledgementGate()
-        self._clips: list[Clips] = []
+        self._clips: list[tuple[str, Clips]] = []
         self._begun: set[asyncio.Task[Ticket]] = set()
         self._telling: set[asyncio.Task[None]] = set()
         self._guard: asyncio.Task[None] | None = None
@@ -126,8 +126,13 @@ class App:
 
         return Accounts(self.house.ledger, self.records.feedback, self.config.budget)
 
-    def clips(self, post: Post, *, suffix: str = "mp3") -> Clips:
-        """What a platform without voice channels narrates by: files of this kind, posted by `post`."""
+    def clips(
+        self, post: Post, *, suffix: str = "mp3", kept: str = "", unpost: Unpost | None = None
+    ) -> Clips:
+        """What a platform without voice channels narrates by: files of this kind, posted by `post`.
+
+        `kept` names the platform whose clips are made after a crash, too: see Clips.
+        """
         from bot.budget import Budget
         from bot.speech.clips import Clips
 
@@ -142,8 +147,10 @@ class App:
             post,
             stands=self._stands,
             suffix=suffix,
+            kept=self.records.readings if kept else None,
+            unpost=unpost,
         )
-        self._clips.append(clips)
+        self._clips.append((kept, clips))
         return clips
 
     async def _stands(self, request: Request) -> bool:
@@ -242,6 +249,9 @@ class App:
                     telling.add_done_callback(self._telling.discard)
         await self._engine.purge()
         self.house.missing_vectors.start(self._has_jobs)
+        for platform, clips in self._clips:
+            if platform:
+                await clips.take_up(platform, self.request_of)
         begun = [await service.start(unfinished) for service in self._services]
         return unfinished + [request for requests in begun for request in requests]
 
@@ -394,6 +404,7 @@ class App:
         if (request := await self._past.request(space, run)) is None:
             return False
         await self._past.withdraw(request)
+        await self._execution.hush(request)
         if (live := self._live.of(space, run)) is not None:
             await self._live.stop_one(live)
             # Until its end it still stores what was shown and what its buttons offer: erase that, too.
@@ -451,7 +462,7 @@ class App:
     async def close(self) -> None:
         """Close in order. Runs that are still going continue at the next start."""
         self._execution.leaving = True
-        for clips in self._clips:
+        for _, clips in self._clips:
             await clips.close()
         for service in self._services:
             await service.close()

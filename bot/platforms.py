@@ -120,6 +120,7 @@ class Platform:
     conversation, by its id and title, in the channel of a request; None where there can be none.
 
     `speak` says words aloud in the request's place, where it `narrates`; without that one, in every place.
+    After a crash it is called again only where the platform `speaks_again`, and leaves out what was said.
     `speak_along` says them while they are written, and returns before their end: the pieces end with the stage's text,
     also where it breaks off. After a crash it is called again, with the text from its beginning, and has to leave out
     what was heard; `speak` is not called for the same key. `hush` ends what is being said, and takes back what was
@@ -134,6 +135,7 @@ class Platform:
     origin: Callable[[Place], str] | None = None
     new_thread: Callable[[Request, str, str], tuple[Place, str] | None] | None = None
     speak: Callable[[Request, Speak], Awaitable[None]] | None = None
+    speaks_again: bool = False
     speak_along: Callable[[Request, Speaking, AsyncGenerator[str, None]], Awaitable[None]] | None = None
     hush: Callable[[Request, str], Awaitable[None]] | None = None
     narrates: Callable[[Request], Awaitable[bool]] | None = None

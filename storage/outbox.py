@@ -84,6 +84,16 @@ class Outbox:
             rows = await connection.execute(t.select().where(*sent_of_run).order_by(t.c.created_at))
             return [str(row.stage) for row in rows if "#" not in row.stage]
 
+    async def parts(self, space: str, run: str, stage: str) -> list[tuple[str, str]]:
+        """Each part of a stage's that was sent, and its message."""
+        from storage.tables import outbox as t
+
+        parts = t.c.stage.startswith(f"{stage}#", autoescape=True)
+        query = t.select().where(t.c.space == space, t.c.run_id == run, parts, t.c.message_id.is_not(None))
+        async with self._db.read() as connection:
+            rows = await connection.execute(query.order_by(t.c.created_at))
+            return [(str(row.stage), str(row.message_id)) for row in rows]
+
     async def cut_off(self, space: str, run: str) -> list[str]:
         """The run's messages that were posted but not finished."""
         from storage.tables import outbox as t

@@ -92,6 +92,20 @@ class Readings:
         here = t.select().where(t.c.space == space, t.c.platform == platform)
         return await self._db.rows(here.order_by(t.c.seq), ReadingRow)
 
+    async def unheard(self, platform: str) -> Sequence[ReadingRow]:
+        """Of all spaces, those that are not heard to their end."""
+        from storage.tables import voice_readings as t
+
+        there = t.select().where(t.c.platform == platform, (t.c.text != "") | t.c.whole.is_(False))
+        return await self._db.rows(there.order_by(t.c.seq), ReadingRow)
+
+    async def take_back(self, space: str, run: str, key: str, heard: str) -> None:
+        """Keep nothing of a run's stage, or of all of them ("" for the key), but that it is `heard`."""
+        from storage.tables import voice_readings as t
+
+        those = (t.c.space == space, t.c.run_id == run, *((t.c.key == key,) if key else ()))
+        await self._db.run(t.update().where(*those).values(text="", whole=True, heard=heard, marked=""))
+
     async def written(self, seq: int, text: str) -> None:
         """Its text is whole."""
         await self._set(seq, text=text, whole=True)

@@ -113,7 +113,7 @@ class Execution:
         if row.state in ENDED:
             if row.state == "stopped" and view is not None:  # unlike other ends, written before it was shown
                 await wait_at_most(view.flush("stopped"), VIEW_S, f"run {run_id} was not shown to its end")
-                await self._hush(request)
+                await self.hush(request)
             self._leave(live, ended_as(row.state))
             return row.state
         if view is None:
@@ -142,7 +142,7 @@ class Execution:
         if live.quiet or (live.request.parent and not live.shown):
             view = None  # all has been shown, or there was nothing to show
         if status == "stopped":
-            await self._hush(live.request)
+            await self.hush(live.request)
         try:
             # In this order: a crash before the end is stored shows the run again, one after it does not.
             if view is not None:
@@ -288,7 +288,7 @@ class Execution:
             async with self._changing.setdefault(changed.run, asyncio.Lock()):
                 await wait_at_most(view.change(changed), VIEW_S, f"run {changed.run} was not changed in time")
         if changed.unsaid:
-            await self._hush(earlier, changed.stage)
+            await self.hush(earlier, changed.stage)
 
     async def _speak_along(self, request: Request, speaking: Speaking) -> _Aloud | None:
         """None where nobody hears it, or only once it is whole."""
@@ -303,11 +303,12 @@ class Execution:
         return aloud
 
     async def _speak(self, request: Request, words_aloud: Speak) -> None:
-        """Speak at most once: after a crash in between, not at all."""
-        speak = self._platforms[request.place.platform].speak
+        """Speak at most once: after a crash in between not at all, unless the platform knows what it has said."""
+        platform = self._platforms[request.place.platform]
+        speak = platform.speak
         if speak is None or not await self._narrated(request):
             return
-        if await self._claim(request, words_aloud.key):
+        if platform.speaks_again or await self._claim(request, words_aloud.key):
             await wait_at_most(speak(request, words_aloud), VIEW_S, f"run {request.id} could not be heard")
 
     async def _narrated(self, request: Request) -> bool:
@@ -319,11 +320,12 @@ class Execution:
         claimed = await self._house.records.outbox.claim(request.place.space, request.id, f"speak:{key}")
         return claimed.fresh
 
-    async def _hush(self, request: Request, stage: str = "") -> None:
-        if (hush := self._platforms[request.place.platform].hush) is not None:
-            await wait_at_most(
-                hush(request, stage), VIEW_S, f"what was said of {request.id} was not taken back"
-            )
+    async def hush(self, request: Request, stage: str = "") -> None:
+        """End what is being said of a run or of its stage, and take back what was said."""
+        platform = self._platforms.get(request.place.platform)
+        if platform is not None and platform.hush is not None:
+            what = f"what was said of {request.id} was not taken back"
+            await wait_at_most(platform.hush(request, stage), VIEW_S, what)
 
     def _leave(self, live: LiveRun, status: Ended) -> None:
         self._order.leave(line_of(live.request), live.seq)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bot.config import Config
     from bot.settings import Settings
     from bot.speech.speech import Paid, Speech
+    from storage.readings import ReadingRow, Readings
 
 LONGEST_S: Final = 600.0
 """Of one clip: what is left of a longer text is to be read."""
@@ -52,8 +53,21 @@ class Clip:
     note: str = ""
 
 
+HEARD: Final = "*"
+"""Of one that is kept: it was posted, or left out."""
+Unpost = Callable[["Request", str], Awaitable[None]]
+"""Takes back the clips of a request's stage by its key, "" for all of them; does nothing where there are none."""
 Post = Callable[[Request, Clip, str], Awaitable[None]]
 """Shows a clip where its run's text stands; the last is its `Speak.key`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """A clip on its way; `row` is None where it is not kept."""
+
+    request: Request
+    words_aloud: Speak
+    row: ReadingRow | None
 
 
 class Clips:
@@ -68,8 +82,14 @@ class Clips:
         *,
         stands: Callable[[Request], Awaitable[bool]],
         suffix: str = "mp3",
+        kept: Readings | None = None,
+        unpost: Unpost | None = None,
     ) -> None:
-        """`stands` says whether a request has not been withdrawn meanwhile. `suffix` is "mp3" or "wav"."""
+        """`stands` says whether a request has not been withdrawn meanwhile. `suffix` is "mp3" or "wav".
+
+        With `kept` what is asked for is made after a crash, too, and `speak` may be called again: `post` then has to
+        find what it has posted. `unpost` takes back what was posted.
+        """
         self._speech = speech
         self._settings = settings
         self._budget = budget
@@ -78,7 +98,9 @@ class Clips:
         self._post = post
         self._stands = stands
         self._suffix = suffix
-        self._going: dict[asyncio.Task[None], Place] = {}
+        self._kept = kept
+        self._unpost = unpost
+        self._going: dict[asyncio.Task[None], _Making] = {}
         self._turns: WeakValueDictionary[Place, asyncio.Lock] = WeakValueDictionary()
 
     async def wanted(self, request: Request) -> bool:
@@ -87,14 +109,61 @@ class Clips:
 
     async def speak(self, request: Request, words_aloud: Speak) -> None:
         """Have a clip made; does not wait for it."""
+        row = None
+        if self._kept is not None:
+            place = request.place
+            row = await self._kept.add(
+                place.space,
+                place.platform,
+                request.id,
+                words_aloud.key,
+                text=words_aloud.text,
+                speaker=words_aloud.speaker,
+                language=words_aloud.language,
+            )
+            if row.heard == HEARD or self._makes(request.id, words_aloud.key):
+                return
         if len(self._going) >= WAITING:
             _log.warning(
                 "run %s: %d clips are waiting, so that one was left out", request.id, len(self._going)
             )
+            await self._over(row)
             return
-        going = asyncio.create_task(self._one(request, words_aloud))
-        self._going[going] = request.place
+        self._begin(_Making(request, words_aloud, row))
+
+    def _begin(self, making: _Making) -> None:
+        going = asyncio.create_task(self._one(making))
+        self._going[going] = making
         going.add_done_callback(self._gone)
+
+    async def take_up(
+        self, platform: str, request_of: Callable[[str, str], Awaitable[Request | None]]
+    ) -> None:
+        """At a start: have made what an earlier process has not posted. `request_of` takes a space and a run."""
+        for row in await self._kept.unheard(platform) if self._kept is not None else ():
+            request = await request_of(row.space, row.run_id)
+            if request is None or not row.whole:
+                await self._over(row)
+            elif not self._makes(row.run_id, row.key):
+                self._begin(_Making(request, Speak(row.text, row.key, row.speaker, row.language), row))
+
+    async def hush(self, request: Request, key: str) -> None:
+        """See `Platform.hush`."""
+        await self._leave_out(
+            going
+            for going, making in self._going.items()
+            if making.request.id == request.id and key in ("", making.words_aloud.key)
+        )
+        if self._kept is not None:
+            await self._kept.take_back(request.place.space, request.id, key, HEARD)
+        if self._unpost is not None:
+            await self._unpost(request, key)
+
+    async def _over(self, row: ReadingRow | None) -> None:
+        """Keep nothing of it but that it was said."""
+        if row is not None and self._kept is not None:
+            await self._kept.over(row.seq, HEARD)
+            await self._kept.tidy(row.space, HEARD)
 
     @property
     def waiting(self) -> int:
@@ -107,18 +176,31 @@ class Clips:
 
     async def stop(self, request: Request) -> int:
         """Post none of those that wait where the request comes from; how many."""
-        waiting = [going for going, place in self._going.items() if place == request.place]
-        for going in waiting:
-            going.cancel()
-        return len(waiting)
+        return await self._leave_out(self._waiting_at(request.place))
 
     async def skip(self, request: Request) -> bool:
         """Leave out the next one where the request comes from, if there is one."""
-        going = next((going for going, place in self._going.items() if place == request.place), None)
-        return going is not None and going.cancel()
+        return await self._leave_out(self._waiting_at(request.place)[:1]) > 0
+
+    def _waiting_at(self, place: Place) -> list[asyncio.Task[None]]:
+        return [going for going, making in self._going.items() if making.request.place == place]
+
+    def _makes(self, run: str, key: str) -> bool:
+        return any(
+            (making.request.id, making.words_aloud.key) == (run, key) for making in self._going.values()
+        )
+
+    async def _leave_out(self, those: Iterable[asyncio.Task[None]]) -> int:
+        """Make no more of these; how many they were."""
+        ended = {going: self._going[going] for going in those}
+        for going, making in ended.items():
+            going.cancel()
+            await asyncio.wait([going])
+            await self._over(making.row)
+        return len(ended)
 
     async def close(self) -> None:
-        for going in self._going:
+        for going in list(self._going):
             going.cancel()
         if self._going:
             await asyncio.wait(self._going)
@@ -128,7 +210,15 @@ class Clips:
         if not going.cancelled() and (fault := going.exception()) is not None:
             _log.error("a clip was not posted", exc_info=fault)
 
-    async def _one(self, request: Request, words_aloud: Speak) -> None:
+    async def _one(self, making: _Making) -> None:
+        try:
+            await self._said(making.request, making.words_aloud)
+        except Exception:
+            await self._over(making.row)  # only what a kill has cut off is made again
+            raise
+        await self._over(making.row)
+
+    async def _said(self, request: Request, words_aloud: Speak) -> None:
         async with self._turns.setdefault(request.place, asyncio.Lock()):
             try:
                 made = await self._made(request, words_aloud)

@@ -19,6 +19,7 @@ from bot.speech.engines.base import Engine, Unspoken
 from bot.speech.speech import Speech
 from storage.db import Database
 from storage.ledger import Ledger
+from storage.readings import Readings
 from storage.settings import SettingsStore
 from tests.fakes import migrated
 from tests.fakes.engine import FakeEngine, a_tone
@@ -32,7 +33,13 @@ class Desk:
     """Clips that are posted to a list; a run's text stands as soon as `texts` is set."""
 
     def __init__(
-        self, db: Database, config: Config, engines: Mapping[str, Engine] | None, suffix: str = "mp3"
+        self,
+        db: Database,
+        config: Config,
+        engines: Mapping[str, Engine] | None,
+        suffix: str = "mp3",
+        *,
+        kept: bool = False,
     ) -> None:
         self.posted: list[tuple[str, str, Clip]] = []
         self.texts = asyncio.Event()
@@ -50,6 +57,7 @@ class Desk:
             self._post,
             stands=self._stands,
             suffix=suffix,
+            kept=Readings(db) if kept else None,
         )
 
     async def _stands(self, request: Request) -> bool:
@@ -192,3 +200,30 @@ async def test_what_is_narrated_is_what_was_set(desk: Desk) -> None:
     assert await desk.clips.wanted(request)
     assert not await desk.clips.wanted(asked("run", "x", thread="other"))
     assert not await desk.clips.wanted(asked("run", "x", space="other"))
+
+
+async def test_what_a_crash_cut_off_is_made_after_the_next_start_and_what_was_posted_is_not(
+    db: Database,
+) -> None:
+    async def request_of(space: str, run: str) -> Request | None:
+        return asked(run, "x") if run != "withdrawn" else None
+
+    first = Desk(db, config(), {"fake": FakeEngine()}, kept=True)
+    first.texts.set()
+    await first.clips.speak(asked("heard", "x"), Speak("It was heard.", "scene"))
+    await first.clips.settled()
+    first.texts.clear()
+    for run in ("cut", "withdrawn", "hushed"):
+        await first.clips.speak(asked(run, "x"), Speak(SCENE, "scene", "narrator"))
+    await first.clips.hush(asked("hushed", "x"), "")
+    await first.clips.close()
+    second = Desk(db, config(), {"fake": FakeEngine()}, kept=True)
+    second.texts.set()
+    await second.clips.take_up("terminal", request_of)
+    for run in ("heard", "cut"):  # a run that goes on brings its words again
+        await second.clips.speak(asked(run, "x"), Speak(SCENE, "scene", "narrator"))
+    await second.clips.settled()
+    assert [(run, key) for run, key, _ in second.posted] == [("cut", "scene")]
+    third = Desk(db, config(), {"fake": FakeEngine()}, kept=True)
+    await third.clips.take_up("terminal", request_of)
+    assert third.clips.waiting == 0

@@ -100,7 +100,10 @@ class Slack:
         await self.intake.sweep()
         files = Files(self.workspaces, self.settings)
         reader = ThreadReader(self.workspaces, self.people)
-        clips = self.app.clips(partial(narration.post, self.app.records, self.workspaces, self.writers))
+        to_slack = (self.app.records, self.workspaces, self.writers)
+        clips = self.app.clips(
+            partial(narration.post, *to_slack), kept=PLATFORM, unpost=partial(narration.unpost, *to_slack)
+        )
         self.app.attach(
             Platform(
                 PLATFORM,
@@ -111,6 +114,8 @@ class Slack:
                 new_thread,
                 read_whole_thread=reader.whole,
                 speak=clips.speak,
+                speaks_again=True,
+                hush=clips.hush,
                 narrates=clips.wanted,
                 reader=clips,
             )

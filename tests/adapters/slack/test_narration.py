@@ -11,9 +11,14 @@ import pytest
 import soundfile
 from aiohttp import web
 
+from bot.adapters.slack.placing import event_of
+from bot.adapters.slack.shown import narration
 from bot.config import Config, ProviderConfig, SpeechConfig
-from bot.events import Event, Place, Run, Speak, Stage, Text
+from bot.events import Changed, Event, Place, Run, Speak, Stage, Text
+from bot.runs.requests import event_id
 from bot.settings import NARRATE, ON
+from bot.speech.clips import Clip
+from storage.tables import outbox
 from tests.adapters.slack.serving import served
 from tests.fakes.house import config
 from tests.fakes.slack import FakeSlack
@@ -31,7 +36,7 @@ async def slack() -> AsyncIterator[FakeSlack]:
 async def scene(run: Run) -> AsyncGenerator[Event, None]:
     yield Stage("scene", "Scene 1")
     yield Text(SCENE)
-    yield Speak(SCENE, "scene-1", "narrator")
+    yield Speak(SCENE, "scene", "narrator", title="Scene 1")
 
 
 def speaking(data: Path, service: SpeechService) -> Config:
@@ -61,7 +66,7 @@ async def test_a_stage_that_is_narrated_is_followed_by_its_recording(
         said = [one for one in message.thread if "cold wind" in one.shown or one.files]
         assert [bool(one.files) for one in said] == [False, True]
         (file,) = said[1].files
-        assert said[1].shown == "🔊 Narrator, 0:02\nscene-1.mp3"
+        assert said[1].shown == "🔊 Narrator, 0:02\nScene-1.mp3"
         samples, rate = soundfile.read(io.BytesIO(file.data or b""))
         assert 2.0 < len(samples) / rate < 3.5
         assert [one["voice"] for one in service.requests] == ["nova", "nova"]
@@ -86,3 +91,62 @@ async def test_a_voice_that_fails_costs_a_sentence_and_the_text_stands(
             "🔇 This could not be read aloud: the voice own refused it."
         ]
         assert any("cold wind" in one.shown for one in message.thread)
+
+
+async def test_what_a_crash_cut_off_is_posted_once(slack: FakeSlack, tmp_path: Path) -> None:
+    team = slack.workspace("Table")
+    channel, ana = team.channel("general"), team.user("Ana")
+    async with SpeechService() as service:
+        service.answers.append(None)  # it hangs until the bot is gone
+        async with served(tmp_path, slack, {"play": scene}, config=speaking(tmp_path, service)) as bot:
+            place = Place("slack", team.id, channel.id, "")
+            await bot.app.house.settings.set(place, ana.id, NARRATE, ON, "space")
+            message = await slack.say(ana, channel, "play", mention=True)
+            await slack.until(lambda: service.requests)
+            await slack.until(lambda: any("cold wind" in one.shown for one in message.thread))
+        assert not slack.files.all
+        async with served(tmp_path, slack, {"play": scene}, config=speaking(tmp_path, service)) as bot:
+            await slack.until(lambda: any(one.files for one in message.thread))
+            (sent,) = (one for one in message.thread if one.files)
+            run = event_id("slack", team.id, event_of("message", channel.id, message.ts))
+            request = await bot.app.request_of(team.id, run)
+            assert request is not None
+            name = sent.files[0].name
+            # As after a crash between the upload and its note: another recording, of another size.
+            await bot.app.house.records.database.run(
+                outbox.update()
+                .where(outbox.c.stage == "spoken#scene:0")
+                .values(state="sending", message_id=None)
+            )
+            clip = Clip(name, "🔊 Narrator, 0:02", (sent.files[0].data or b"") + b"more", 2.0)
+            to_slack = (bot.app.records, bot.service.workspaces, bot.service.writers)
+            await narration.post(*to_slack, request, clip, "scene")
+            assert len(slack.files.all) == 1
+
+
+async def test_what_is_said_of_a_scene_goes_with_the_scene(slack: FakeSlack, tmp_path: Path) -> None:
+    team = slack.workspace("Table")
+    channel, ana = team.channel("general"), team.user("Ana")
+    runs: list[str] = []
+
+    async def away(run: Run) -> AsyncGenerator[Event, None]:
+        yield Changed(runs[0], "scene", "", (Text("Taken out."),), unsaid=True)
+        yield Text("It is away.")
+
+    scripts = {"play": scene, "away": away}
+    async with (
+        SpeechService() as service,
+        served(tmp_path, slack, scripts, config=speaking(tmp_path, service)) as bot,
+    ):
+        place = Place("slack", team.id, channel.id, "")
+        await bot.app.house.settings.set(place, ana.id, NARRATE, ON, "space")
+        message = await slack.say(ana, channel, "play", mention=True)
+        await slack.until(lambda: any(one.files for one in message.thread))
+        runs.append(event_id("slack", team.id, event_of("message", channel.id, message.ts)))
+        await slack.say(ana, channel, "away", mention=True)
+        await slack.until(lambda: all(file.deleted for file in slack.files.all.values()))
+        assert any("Taken out." in one.shown for one in message.thread)
+        again = await slack.say(ana, channel, "play", mention=True)
+        await slack.until(lambda: any(one.files for one in again.thread))
+        await slack.delete(again)
+        await slack.until(lambda: all(file.deleted for file in slack.files.all.values()))

@@ -243,6 +243,12 @@ class Thread:
                 likely = id
         return likely
 
+    def file_seen(self, ref: MessageRef, name: str) -> str | None:
+        """The file's message of this name that `find` has come upon, whatever its size: a recording made again is
+        another one.
+        """
+        return self._uploads.seen(ref, name)
+
     async def _read(self, oldest: str, latest: str = "") -> list[Mapping[str, Any]]:
         """The messages since then, in no order."""
         window: dict[str, Any] = {"oldest": oldest, "limit": LOOK_BACK, "include_all_metadata": True}
@@ -310,6 +316,11 @@ class Uploads:
         """Keep the files of these messages: one of them may be the message of `ref`."""
         files = [file for message in messages for file in message.get("files") or ()]
         self._seen[ref] = [file for file in files if FILE + str(file.get("id")) not in known_ids]
+
+    def seen(self, ref: MessageRef, name: str) -> str | None:
+        return next(
+            (FILE + str(file["id"]) for file in self._seen.get(ref, ()) if file.get("name") == name), None
+        )
 
     async def post(self, page: Page, ref: MessageRef) -> str:
         """Send the page's file with its words. Raises Unavailable, and the faults of a surface."""
