@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from bot.check import Check
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from bot.words import Words
 
 MOST_VOICES = 5
+FOR_CHANNELS = {"opuslib_next": "opuslib-next-bundled", "davey": "davey", "nacl": "PyNaCl"}
+"""What Discord's voice channels need, and the packages that bring it: libopus, and two encryptions, from end to end and on
+the way to the voice server."""
 _ON = frozenset({"on", "yes", "true", "1", "sim", "ligado", "ligada"})
 _OFF = frozenset({"off", "no", "false", "0", "não", "nao", "desligado", "desligada"})
 
@@ -67,7 +71,7 @@ def on_or_off(given: str) -> str:
 
 
 def examined(config: Config, say: Words) -> Iterator[Check]:
-    """For the doctor: each of the configured voices, and why it is not there. Starts none."""
+    """For the doctor: each of the configured voices, and why it is not there; what voice channels need. Starts none."""
     speech = Speech(config)
     for voice in parse_list(config.speech.voices):
         engine = speech.engine(voice.engine)
@@ -81,3 +85,8 @@ def examined(config: Config, say: Words) -> Iterator[Check]:
             )
         else:
             yield Check(True, say("voice.doctor_there", voice=str(voice)))
+    lacking = [package for module, package in FOR_CHANNELS.items() if find_spec(module) is None]
+    if lacking:
+        yield Check(None, say("voice.doctor_channels_lack", packages=" ".join(lacking)))
+    else:
+        yield Check(True, say("voice.doctor_channels"))

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import discord
 import pytest
 
 from bot.adapters.discord.service import Sutradhar
+from bot.adapters.discord.voice import connection
+from bot.adapters.discord.voice.channels import Room
 from bot.events import Event, Run, Speak, Stage, Text
 from bot.speech import sound
 from bot.speech.speech import Heard
@@ -67,6 +70,22 @@ class Hall:
         assert self.client.voice is not None
         return sum(room.queue.waiting for room in self.client.voice._rooms.values())
 
+    @property
+    def room(self) -> Room:
+        assert self.client.voice is not None
+        return self.client.voice._rooms[str(self.guild.id)]
+
+    def channel(self, channel: Channel) -> discord.VoiceChannel:
+        known = self.client.get_channel(channel.id)
+        assert isinstance(known, discord.VoiceChannel)
+        return known
+
+    def named(self, name: str) -> Channel:
+        return next(one for one in self.fake.world.channels.values() if one.name == name)
+
+    def said(self) -> str:
+        return "\n".join(one.text for one in self.text.posts.values())
+
     async def hears(self, listener: Listener, *sentences: str) -> None:
         """Wait until all that was heard; then each was heard whole, once, in this order."""
         await self.until(lambda: listener.spoken and self.waiting == 0 and listener.frames[-1].silent)
@@ -98,8 +117,11 @@ async def opened(data: Path, **settings: Any) -> AsyncIterator[Hall]:
         guild.join(ana)
         guild.join(bia, manage=True)
         text, voice = guild.text("general"), guild.voice("Table talk")
-        async with bot(fake, data, {"scene": scene}, **settings) as client:
-            client.app.house.speech._engines["hibari"] = Melody(name="hibari")
+        guild.voice("Elsewhere")
+        guild.voice("Full", user_limit=1)
+        guild.voice("Shut", deny=("SPEAK",))
+        guild.stage("Stage")
+        async with bot(fake, data, {"scene": scene}, voice=Melody(name="hibari"), **settings) as client:
             yield Hall(fake, client, guild, text, voice, ana, bia)
 
 
@@ -119,3 +141,147 @@ async def test_what_is_to_be_said_is_heard_in_the_voice_channel_frame_for_frame(
     await hall.hears(ana, FIRST, SECOND)
     assert "I've left **Table talk**" in await hall.slash("voice leave")
     await hall.until(lambda: hall.fake.voice.place(hall.guild) is None)
+
+
+LONG = "Mira waits outside in the rain, and waits, and waits, until the wolf is there, and then she waits no more."
+
+
+async def joined(hall: Hall) -> Listener:
+    listener = hall.fake.voice.enter(hall.ana, hall.voice)
+    assert "I'm in **Table talk** now" in await hall.slash("voice join")
+    return listener
+
+
+@pytest.mark.slow
+async def test_narrated_threads_are_heard_and_others_are_not(hall: Hall) -> None:
+    ana = await joined(hall)
+    await hall.slash("rules ask", question="scene")
+    told = await hall.slash("voice narrate", hall.bia, state="on", **{"for": "channel"})
+    assert "is read aloud" in told
+    assert "no voice channel" not in told
+    await hall.slash("rules ask", question="scene")
+    await hall.hears(ana, FIRST, SECOND)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["another server", "announced", "dropped", "crashed", "moved"])
+async def test_a_connection_that_is_lost_in_mid_sentence_loses_no_sentence(hall: Hall, fault: str) -> None:
+    ana, voice = await joined(hall), hall.fake.voice
+    other = hall.named("Elsewhere")
+    await hall.slash("voice say", text=FIRST)
+    await hall.slash("voice say", text=LONG)
+    await hall.slash("voice say", text=SECOND)
+    await hall.until(lambda: len(ana.spoken) > 45)
+    match fault:
+        case "another server" | "announced":
+            await voice.move_server(hall.guild, announce=fault == "announced")
+        case "dropped":
+            voice.drop(hall.guild)
+        case "crashed":
+            voice.crash(hall.guild)
+        case "moved":
+            ana = voice.enter(hall.ana, other)
+            voice.move(hall.guild, other)
+    await hall.until(lambda: hall.waiting == 0, 60.0)
+    after = [words for words, _ in heard(ana, FIRST, LONG, SECOND)]
+    assert after[-1] == SECOND
+    assert len(after) == len(set(after)), "nothing is heard twice whole"
+    assert voice.violations == []
+
+
+async def test_who_sends_the_bot_away_is_believed_and_it_says_so(hall: Hall) -> None:
+    ana = await joined(hall)
+    await hall.slash("voice say", text=LONG)
+    await hall.until(lambda: len(ana.spoken) > 5)
+    hall.fake.voice.kick(hall.guild)
+    await hall.until(lambda: "taken me out of the voice channel" in hall.said())
+    assert "I'm in no voice channel" in await hall.slash("voice skip")
+    assert await hall.client.app.records.readings.channels("discord") == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["muted", "suppressed"])
+async def test_who_may_not_be_heard_waits(hall: Hall, how: str) -> None:
+    ana, voice = await joined(hall), hall.fake.voice
+    await hall.slash("voice say", text=FIRST)
+    await hall.until(lambda: hall.waiting == 0)
+    silence = voice.mute if how == "muted" else voice.suppress
+    silence(hall.guild)
+    await hall.until(lambda: hall.room.lacks())
+    await hall.slash("voice say", text=SECOND)
+    assert "moderator" in await hall.slash("voice doctor")
+    silence(hall.guild, False)
+    await hall.hears(ana, FIRST, SECOND)
+    assert [frame for frame, _ in voice.unheard if not frame.silent] == []
+
+
+async def test_nothing_is_said_before_the_members_have_agreed_on_their_keys(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "PRIVACY_S", 0.3)
+    hall.fake.voice.enter(hall.ana, hall.voice)
+    hall.fake.voice.stall()
+    assert "could not be encrypted" in await hall.slash("voice join")
+    await hall.until(lambda: hall.fake.voice.place(hall.guild) is None)
+    hall.fake.voice.release()
+    ana = hall.fake.voice.enter(hall.ana, hall.voice)
+    assert "I'm in **Table talk** now" in await hall.slash("voice join")
+    await hall.slash("voice say", text=FIRST)
+    await hall.hears(ana, FIRST)
+
+
+async def test_an_empty_channel_is_left_after_a_while(tmp_path: Path) -> None:
+    async with opened(tmp_path, leave_empty_after_s=0) as hall:
+        await joined(hall)
+        hall.fake.voice.leave(hall.ana, hall.guild)
+        await hall.until(lambda: hall.fake.voice.place(hall.guild) is None)
+        assert hall.client.voice is not None
+        assert hall.client.voice._rooms == {}
+
+
+async def test_only_those_who_listen_and_admins_decide_what_is_read(hall: Hall) -> None:
+    await joined(hall)
+    cai = hall.fake.user("Cai")
+    hall.guild.join(cai)
+    for command in ("voice stop", "voice skip", "voice pause", "voice leave"):
+        assert "Only those who listen in Table talk" in await hall.slash(command, cai)
+    assert "Nothing is being read" in await hall.slash("voice skip", hall.bia)
+    assert "Nothing is being read" in await hall.slash("voice pause")
+    assert "Nothing is paused" in await hall.slash("voice resume")
+    assert "0 texts are left" in await hall.slash("voice stop")
+
+
+async def test_what_keeps_the_bot_out_of_a_channel_is_said_before_it_tries(hall: Hall) -> None:
+    full = hall.named("Full")
+    hall.fake.voice.enter(hall.ana, full)
+    await hall.until(lambda: hall.channel(full).voice_states)
+    assert "Full is full: 1 person may be in it" in await hall.slash("voice join")
+    assert "lack the permission “Speak”" in await hall.slash("voice join", channel="Shut")
+    assert "There is no voice channel “Nowhere”" in await hall.slash("voice join", channel="Nowhere")
+    assert hall.fake.voice.ignored == []
+
+
+@pytest.mark.slow
+async def test_the_bot_comes_back_after_a_restart_and_goes_on(tmp_path: Path) -> None:
+    async with FakeDiscord() as fake:
+        guild = fake.guild("Table")
+        ana, bia = fake.user("Ana"), fake.user("Bia")
+        guild.join(ana)
+        guild.join(bia, manage=True)
+        text, voice = guild.text("general"), guild.voice("Table talk")
+        listener = fake.voice.enter(ana, voice)
+        async with bot(fake, tmp_path, {}, voice=Melody(name="hibari")) as client:
+            hall = Hall(fake, client, guild, text, voice, ana, bia)
+            await hall.slash("voice join")
+            for words in (FIRST, LONG, SECOND):
+                await hall.slash("voice say", text=words)
+            await hall.until(lambda: len(listener.spoken) > 45)
+        await fake.until(lambda: fake.voice.place(guild) is None)
+        async with bot(fake, tmp_path, {}, voice=Melody(name="hibari")) as client:
+            hall = Hall(fake, client, guild, text, voice, ana, bia)
+            await hall.until(lambda: fake.voice.ready(guild))
+            await hall.until(lambda: hall.waiting == 0)
+            await hall.hears(listener, FIRST, LONG, SECOND)
+            assert [row.channel for row in await client.app.records.readings.channels("discord")] == [
+                str(voice.id)
+            ]

@@ -25,6 +25,7 @@ from bot.app import App
 from bot.config import DiscordConfig, load
 from bot.events import Author, Ended, Place, Request, Shown
 from bot.runs.requests import event_id
+from bot.speech.engines.base import Engine
 from storage.db import Database
 from storage.offers import Offers
 from storage.outbox import Outbox
@@ -48,12 +49,18 @@ async def bot(
     scripts: Mapping[str, Script],
     *,
     hangs_s: float = HANGS_S,
+    voice: Engine | None = None,
     **settings: object,
 ) -> AsyncIterator[Sutradhar]:
-    """A bot that is connected. Leaving this is leaving in order; what was begun is not waited for."""
+    """A bot that is connected, and speaks by `voice`.
+
+    Leaving this is leaving in order; what was begun is not waited for.
+    """
     told = DiscordConfig(api_base=fake.api, gateway_url=fake.gateway_url)
     config = replace(load(data=migrated.folder(data), environ={}), discord=replace(told, **settings))  # type: ignore[arg-type]
     app: App = await open_scripted(data, scripts, Recorder())
+    if voice is not None:
+        app.house.speech._engines["hibari"] = voice
     client = Sutradhar(app, config, hangs_s=hangs_s)
     soon_ready(client)
     connecting: asyncio.Task[None] | None = None

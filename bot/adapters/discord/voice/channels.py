@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from bot.speech.clips import Clip, Clips
     from bot.words import Words
 
-PAUSES_S: Final = (1.0, 3.0, 10.0, 30.0, 60.0)
-"""Before each try to enter the channel again after a connection was lost."""
+PAUSES_S: Final = (0.5, 3.0, 10.0, 30.0, 60.0)
+"""Before each try to enter the channel again; the first one is for Discord's word that the bot has left it."""
 LEAVE_S: Final = 3.0
 """How long a goodbye may take: over a dead connection none is answered."""
 SAY: Final = ("voice", "say")
@@ -160,7 +160,7 @@ class VoiceChannels:
             return say("voice.there_already", channel=channel.name)
         if room is not None:
             self._may_command(request, room)
-        if (closed := connection.closed(channel)) is not None:
+        if (closed := connection.closed(channel, say)) is not None:
             raise closed
         if room is None:
             room = self._room(space, channel.id)
@@ -314,12 +314,12 @@ class VoiceChannels:
                 self._do(self._enter_again(room))
 
     async def _enter_again(self, room: Room) -> None:
-        for pause in (0.0, *PAUSES_S):
+        for pause in PAUSES_S:
             await asyncio.sleep(pause)
             channel = self._client.get_channel(room.channel)
             if room.leaving or room.connection is not None:
                 return
-            if not isinstance(channel, VoiceChannel) or connection.closed(channel) is not None:
+            if not isinstance(channel, VoiceChannel) or connection.closed(channel, words("en")) is not None:
                 break
             try:
                 await self._enter(room, channel)
@@ -356,10 +356,10 @@ class VoiceChannels:
 
     def _changed(self, room: Room) -> None:
         """The bot itself was moved, muted, or let speak."""
-        at = room.connection
-        if at is None or at.channel.id == room.channel:
+        channel: VoiceChannel | None = room.connection.channel if room.connection is not None else None
+        if channel is None or channel.id == room.channel:
             return
-        room.channel = at.channel.id
+        room.channel = channel.id
         self._do(self._readings.joined(room.space, PLATFORM, str(room.channel)))
         self._watch(room)
 

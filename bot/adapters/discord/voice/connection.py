@@ -11,13 +11,18 @@ import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import discord
 
 from bot.events import Sorry
 
+if TYPE_CHECKING:
+    from bot.words import Words
+
 CONNECT_S: Final = 20.0
+AGAIN_S: Final = 5.0
+"""How long the library tries by itself to go on with a connection that was lost; then we connect anew."""
 PRIVACY_S: Final = 10.0
 """How long the members of a channel may take to agree on their keys."""
 LOOK_S: Final = 0.02
@@ -103,11 +108,13 @@ async def connect(channel: VoiceChannel) -> VoiceConnection:
     """Enter the channel, and wait until whoever is there can hear the bot. Raises Sorry."""
     await asyncio.to_thread(load_opus)
     try:
+        # Without the library's way to connect again: its thread that reads from the lost socket may hang for 30 s.
         connection = await channel.connect(
-            timeout=CONNECT_S, reconnect=True, self_deaf=True, cls=VoiceConnection
+            timeout=CONNECT_S, reconnect=False, self_deaf=True, cls=VoiceConnection
         )
     except (TimeoutError, discord.DiscordException, OSError) as fault:
         raise Sorry("voice.not_connected", channel=channel.name) from fault
+    connection._connection.timeout = AGAIN_S
     connection.alone = not listeners(channel)
     ends = time.monotonic() + PRIVACY_S
     while not (connection.alone or connection.encrypted):
@@ -128,7 +135,7 @@ def listeners(channel: VoiceChannel) -> list[int]:
     ]
 
 
-def closed(channel: VoiceChannel) -> Sorry | None:
+def closed(channel: VoiceChannel, say: Words) -> Sorry | None:
     """Why the bot cannot enter the channel or speak there; None if it can."""
     me = channel.guild.me
     may = channel.permissions_for(me)
@@ -139,7 +146,7 @@ def closed(channel: VoiceChannel) -> Sorry | None:
         needed.append("request_to_speak")
     for name in needed:
         if not getattr(may, name):
-            permission = Sorry(f"discord_doctor.perm_{name}")
+            permission = say(f"discord_doctor.perm_{name}")
             return Sorry("voice.may_not", channel=channel.name, permission=permission)
     others = [user for user in channel.voice_states if user != me.id]
     if channel.user_limit and len(others) >= channel.user_limit and not may.move_members:
