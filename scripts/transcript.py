@@ -85,7 +85,7 @@ PAGES = {
 # Empty, they hide those of the environment and of .env.
 NO_KEYS = {"ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": ""}
 CHANGING = re.compile(
-    r"(?<=4d6kh3 ).*|🎲.*|(?<=`)[0-9a-f]{6}(?=`)|[0-9a-f]{12}(?=-branches)|(?<=stopcard )[0-9a-f-]{36}"
+    r"(?<=4d6kh3 ).*|🎲.*|(?<=`)[0-9a-f]{6}(?=`)|[0-9a-f]{12}(?=-branches)|(?<=stopcard )[0-9a-f-]{8,36}"
 )
 """Dice, the codes of stories and branches, the names of files: these may differ."""
 

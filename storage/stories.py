@@ -396,6 +396,17 @@ class Stories:
             row = (await connection.execute(query)).one_or_none()
             return NodeRow(*row) if row else None
 
+    async def turn_ending(self, space: str, end: str) -> NodeRow | None:
+        """The act whose id ends so, None where there is none, or more than one."""
+        from storage.tables import story_nodes as table
+
+        acts = table.select().where(
+            table.c.space == space, table.c.kind == "act", table.c.id.endswith(end, autoescape=True)
+        )
+        async with self._db.read() as connection:
+            rows = (await connection.execute(acts.limit(2))).all()
+            return NodeRow(*rows[0]) if len(rows) == 1 else None
+
     async def of_run(self, space: str, run: str) -> list[NodeRow]:
         """What a run has appended."""
         from storage.tables import story_nodes as table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from bot.events import Changed, Choice, Choices, Event, Link, Notice, Speaker, Stage, Text
 from bot.words import Words
@@ -16,6 +17,10 @@ LABEL_CHARS = 75
 """Of a choice on its button (Discord's and Slack's limit is 80 and 75); the line that it stands for is whole."""
 CHOICE_CHARS = 300
 _BULLET = re.compile(r"^\s*(?:[-*•–—]+|\(?\d{1,2}[.):]|[A-Fa-f][.)])\s+")
+
+
+CODE: Final = 8
+"""Characters of the end of a run's id that a turn is named by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +180,13 @@ def acts(choices: Sequence[str]) -> tuple[Choice, ...]:
 
 
 def stopcard(turn: str, say: Words) -> Choice:
-    return Choice(say("story.button_stopcard"), f"/story stopcard {turn}")
+    return Choice(say("story.button_stopcard"), f"/story stopcard {card_code(turn)}")
+
+
+def card_code(turn: str) -> str:
+    """As much of a turn's id as somebody types who has no button: its end, which no other turn of a story has."""
+    run, _, key = turn.rpartition("/")
+    return f"{run[-CODE:]}/{key}"
 
 
 def something_else(say: Words) -> Choice:

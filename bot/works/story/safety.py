@@ -26,13 +26,14 @@ from bot.events import (
     Text,
 )
 from bot.words import Words, words
-from bot.works.story.choices import something_else
+from bot.works.story.choices import CODE, something_else
 from bot.works.story.context import AGREED
 from bot.works.story.log import SCENE, Story
 from bot.works.story.logs import Logs, Played, TakenAway, node
 
 if TYPE_CHECKING:
     from bot.kind import Runs
+    from storage.stories import NodeRow
 
 MATURE: Final = "mature"
 AGREED_CHARS: Final = 1_000
@@ -156,12 +157,12 @@ class Safety:
         """The branch and the turn of the scene that is meant: by a button, by its number, or the last one."""
         space, wanted = request.place.space, request.text.strip()
         if "/" in wanted:
-            found = await self._logs.stories.node(space, wanted)
+            here = await self._logs.here(request.place)
+            found = await self._of_code(space, here, wanted)
             row = await self._logs.stories.story(space, found.story_id) if found is not None else None
             if found is None or row is None or found.kind != "act":
                 raise Sorry("story.gone")
             story = await self._logs.story(space, row.id, found.branch_id)
-            here = await self._logs.here(request.place)
             if here is not None and here.row.id == row.id and found.id in here.story.turns:
                 return here, found.id
             return Played(row, found.branch_id, story), found.id
@@ -180,6 +181,13 @@ class Safety:
         if story.head is None:
             raise Sorry("story.nothing_yet")
         return played, story.head.id
+
+    async def _of_code(self, space: str, here: Played | None, wanted: str) -> NodeRow | None:
+        """The act of a turn, by its id or by the end of it, of the story that is played here before all others."""
+        stories, is_code = self._logs.stories, len(wanted.rpartition("/")[0]) >= CODE
+        own = [id for id in here.story.turns if id.endswith(wanted)] if here is not None and is_code else []
+        found = await stories.node(space, own[0] if len(own) == 1 else wanted)
+        return await stories.turn_ending(space, wanted) if found is None and is_code else found
 
     async def _stopped(self, space: str, card: Card) -> set[str]:
         """The runs that were writing something of what is gone."""
