@@ -454,6 +454,41 @@ async def test_what_has_changed_is_shown_once_more_and_once_only(tmp_path: Path)
     ]
 
 
+async def nothing(request: Request) -> AsyncGenerator[Event, None]:
+    yield Stage("nothing", "")
+
+
+@pytest.mark.parametrize("reader", ["person", "asked", "pipe", "program"])
+async def test_what_a_crash_cut_off_elsewhere_goes_on_here_or_says_where_it_belongs(
+    tmp_path: Path, reader: str
+) -> None:
+    paper, there = Paper(), Place("terminal", "local", "terminal", "the-door")
+    conversation = Conversation("en", None, reader="person" if reader == "asked" else reader)  # type: ignore[arg-type]
+    own = conversation.place
+    if reader == "asked":
+        line = conversation.read("/rules roll 1d6")
+        assert not isinstance(line, str)
+        await conversation.request("own", line, FakeApp(nothing))
+    request = Request("r", there, conversation.author, "story", "act")
+    view = TerminalView(paper, Stages(FakeOutbox(), "local", "r"), words("en"), tmp_path, hold=False)
+    watched = conversation.watched(view, request)
+    go_on = Choice("Open the door.", "/story act -- Open the door.")
+    for event in (Stage("scene", "Scene 2"), Text("The sea is flat."), Choices("", (go_on,))):
+        await watched.show(event)
+    await watched.close("done")
+    shown = "\n".join(paper.lines)
+    told = {"person": "(cut off before; the conversation goes on here)", "program": ""}
+    assert (
+        told.get(reader, "(of a conversation that was cut off: python -m bot chat --thread the-door)")
+        in shown
+    )
+    assert ("cut off" in shown) == (reader != "program")
+    assert conversation.place == (there if reader == "person" else own)
+    line = conversation.read(go_on.command)
+    assert not isinstance(line, str)
+    assert line.answers == ("r" if reader == "person" else "")
+
+
 def test_blanks_without_end_take_no_longer_the_more_there_are() -> None:
     began = time.process_time()
     MarkdownStream(Ink(False, 80)).feed(" " * 200_000 + "a\n")

@@ -62,7 +62,7 @@ def chat(config: Config, locale: str, thread: str | None, *, opened: Open = open
 async def _person(config: Config, locale: str, thread: str | None, opened: Open) -> int:
     from bot.adapters.terminal.prompt import Prompt
 
-    conversation = Conversation(locale, thread)
+    conversation = Conversation(locale, thread, reader="person")
     colour = coloured(sys.stdout.isatty())
     prompt = Prompt(conversation, config.data_dir, welcome(config, conversation, colour), colour=colour)
     return await prompt.run(opened(config))
@@ -72,7 +72,7 @@ async def _pipe(config: Config, locale: str, thread: str | None, opened: Open) -
     from bot.adapters.terminal.feed import Feed, lines
     from bot.adapters.terminal.outputs import plain_output
 
-    conversation = Conversation(locale, thread)
+    conversation = Conversation(locale, thread, reader="pipe")
     output = plain_output(conversation.say, config.data_dir / "files")
     feed = Feed(conversation, output, overtake=False)
     return await feed.run(opened(config), lines(sys.stdin.buffer))

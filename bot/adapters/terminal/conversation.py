@@ -10,10 +10,10 @@ import os
 import re
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from bot.command_line import Parsed, lacking_text, parse, with_words
-from bot.commands import FOLLOW_UP
+from bot.commands import FOLLOW_UP, verb
 from bot.events import (
     Author,
     Changed,
@@ -25,6 +25,7 @@ from bot.events import (
     Request,
     Shown,
     Sorry,
+    Stage,
     View,
 )
 from bot.manual import help_text
@@ -113,9 +114,22 @@ def author() -> Author:
 
 
 class Conversation:
-    """One thread of one terminal."""
+    """One thread of one terminal.
 
-    def __init__(self, locale: str, thread: str | None, space: str = "local") -> None:
+    What a crash cut off in another thread is shown here, too: to a `person` who has named no thread it is the thread
+    that goes on here, as long as nothing else was asked; else, and in a `pipe`, it says of which thread it is.
+    """
+
+    def __init__(
+        self,
+        locale: str,
+        thread: str | None,
+        space: str = "local",
+        *,
+        reader: Literal["person", "pipe", "program"] = "program",
+    ) -> None:
+        self.reader = reader
+        self._settled = thread is not None or reader != "person"
         self.locale = locale
         self.say: Words = words(locale)
         self.place = Place("terminal", space, "terminal", thread or new_id())
@@ -127,7 +141,22 @@ class Conversation:
         """The run's view, wrapped so that this conversation learns its choices."""
         if request.place == self.place:
             return _Watched(view, request.id, self)
-        return Unseen() if request.parent else view
+        if request.parent:
+            return Unseen()
+        if (
+            self.reader == "program"
+            or request.place.platform != self.place.platform
+            or verb(request.work, request.verb).background
+        ):
+            return view
+        return _Resumed(view, request, self)
+
+    def takes_up(self, place: Place) -> str:
+        """What stands behind the first title of what was cut off in that place, where this goes on if it can."""
+        if self._settled and place != self.place:
+            return self.say("terminal.of_thread", thread=place.thread)
+        self.place, self._settled = place, True
+        return self.say("terminal.goes_on")
 
     def offer(self, run: str, choices: Choices) -> None:
         """Recognize these commands as choices when they are typed, until one of them is taken."""
@@ -172,7 +201,7 @@ class Conversation:
 
     async def request(self, run: str, line: Line, app: Application) -> Request | LocalVerb:
         """The request of a line; plain text goes to the session's work."""
-        parsed = line.parsed
+        parsed, self._settled = line.parsed, True
         if parsed.verb is None:
             work, name = await app.plain(self.place, self.author.id, parsed.text)
         elif parsed.verb.at_once or parsed.verb.stops:
@@ -245,3 +274,22 @@ class _Watched:
     def _hear(self, event: Shown) -> None:
         if isinstance(event, Choices):
             self._conversation.offer(self._run, event)
+
+
+class _Resumed(_Watched):
+    """A view of what was cut off in another thread, which says so where it begins."""
+
+    def __init__(self, view: View, request: Request, conversation: Conversation) -> None:
+        super().__init__(view, request.id, conversation)
+        self._place = request.place
+        self._begun = False
+
+    async def show(self, event: Shown) -> None:
+        if not self._begun and isinstance(event, Stage):
+            told = f"({self._conversation.takes_up(self._place)})"
+            event, self._begun = replace(event, title=f"{event.title} {told}".lstrip()), True
+        await super().show(event)
+
+    def _hear(self, event: Shown) -> None:
+        if self._conversation.place == self._place:
+            super()._hear(event)
