@@ -99,7 +99,7 @@ async def test_a_hundred_at_once_are_acknowledged_and_shown_once_each(tmp_path: 
         assert {await ticket.wait() for ticket in tickets} == {"done"}
     assert sum(ticket.fresh for ticket in tickets) == 100
     assert len(acknowledged) == 100
-    assert kept(tmp_path) == [one.id for one in requests]
+    assert kept(tmp_path) == [request.id for request in requests]
     assert all(events[-1] == Text("hello") for events in recorder.events.values())
 
 

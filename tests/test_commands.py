@@ -189,7 +189,11 @@ def test_a_form_asks_for_what_the_verb_takes(row: Verb) -> None:
         assert not option.required, "where no window opens, its text is enough"
         for locale in LOCALES:
             say = words(locale)
-            named = [name_of(name, "option"), option.summary, *(name_of(one, name) for one in option.choices)]
+            named = [
+                name_of(name, "option"),
+                option.summary,
+                *(name_of(choice, name) for choice in option.choices),
+            ]
             assert all(say(key) != key for key in named)
 
 

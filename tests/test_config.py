@@ -153,11 +153,11 @@ def test_without_a_key_the_demo_model_plays_once_its_files_are_there(tmp_path: P
     absent = load(environ={"SUTRADHAR_MODELS": str(folder)})
     assert absent.roles_from == "none"
     assert models.needed(*absent.wants) == ("bge-small", "smollm2")
-    for one in models.MODELS["smollm2"].files:
-        target = folder / "smollm2" / one.name
+    for file in models.MODELS["smollm2"].files:
+        target = folder / "smollm2" / file.name
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("wb") as grown:
-            grown.truncate(one.size)
+            grown.truncate(file.size)
     there = load(environ={"SUTRADHAR_MODELS": str(folder)})
     assert there.roles_from == "demo"
     assert there.roles.answerer == there.roles.writer == there.roles.extractor == ("demo:smollm2",)

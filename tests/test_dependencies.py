@@ -23,7 +23,7 @@ def canonical(name: str) -> str:
 
 
 def names(requirements: list[str]) -> set[str]:
-    return {canonical(re.split(r"[\[>=<;~! ]", one)[0]) for one in requirements}
+    return {canonical(re.split(r"[\[>=<;~! ]", requirement)[0]) for requirement in requirements}
 
 
 def locked(file: str) -> set[str]:

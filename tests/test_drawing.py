@@ -31,5 +31,5 @@ def test_each_line_has_its_height() -> None:
 
 def test_a_paragraph_is_wrapped_and_an_empty_one_is_a_line() -> None:
     like = Line(colour="#777", quoted=True)
-    assert [one.text for one in wrapped("one two three", like, 8)] == ["one two", "three"]
+    assert [line.text for line in wrapped("one two three", like, 8)] == ["one two", "three"]
     assert list(wrapped("", like)) == [like]

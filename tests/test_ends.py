@@ -346,7 +346,7 @@ async def test_files_of_a_run_that_waits_for_another_platform_stay(tmp_path: Pat
     for run in ("waits", "ended"):
         (tmp_path / "incoming" / run).mkdir(parents=True)
     assert await app.start() == []
-    assert [one.name for one in (tmp_path / "incoming").iterdir()] == ["waits"]
+    assert [path.name for path in (tmp_path / "incoming").iterdir()] == ["waits"]
     await app.close()
 
 

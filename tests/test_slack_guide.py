@@ -66,7 +66,7 @@ def test_every_scope_is_explained_and_no_other() -> None:
 
 def test_every_setting_is_explained() -> None:
     told = set(re.findall(r"`(\w+)`", section("Settings").split("### ")[0]))
-    assert {one.name for one in fields(SlackConfig)} <= told
+    assert {field.name for field in fields(SlackConfig)} <= told
 
 
 def test_every_address_is_named() -> None:

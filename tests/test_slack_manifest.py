@@ -150,7 +150,7 @@ def test_slack_takes_its_form() -> None:
 )
 def test_what_slack_refuses_is_seen(path: str, value: object) -> None:
     wrong = yaml.safe_load(yaml.safe_dump(MANIFEST))
-    *way, last = [int(one) if one.isdigit() else one for one in path.split(".")]
+    *way, last = [int(part) if part.isdigit() else part for part in path.split(".")]
     place = wrong
     for step in way:
         place = place[step]
@@ -212,9 +212,9 @@ def of_the_client() -> dict[str, set[str]]:
     """The Web API methods behind each of the client's own."""
     source = inspect.getsource(AsyncWebClient)
     found: dict[str, set[str]] = {}
-    for one in re.finditer(r"async def (\w+)\(.*?(?=\n    async def |\Z)", source, re.DOTALL):
-        if methods := set(re.findall(r'api_call\(\s*"([\w.]+)"', one[0])):
-            found[one[1]] = methods
+    for match in re.finditer(r"async def (\w+)\(.*?(?=\n    async def |\Z)", source, re.DOTALL):
+        if methods := set(re.findall(r'api_call\(\s*"([\w.]+)"', match[0])):
+            found[match[1]] = methods
     both = found["files_getUploadURLExternal"] | found["files_completeUploadExternal"]
     streamed = found["chat_startStream"] | found["chat_appendStream"] | found["chat_stopStream"]
     return found | {"files_upload_v2": both, "chat_stream": streamed}

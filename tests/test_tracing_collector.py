@@ -70,7 +70,7 @@ async def test_a_collector_in_trouble_is_one_line_and_nobody_waits(
             await traced(mine)
         await mine.close()
         assert time.monotonic() - began < 9  # the SDK by itself would go on for ten seconds
-        said = [one for one in caplog.records if one.levelno >= logging.WARNING]
+        said = [record for record in caplog.records if record.levelno >= logging.WARNING]
         assert [one.name for one in said] == ["bot.tracing.otlp"]
         why = "HTTP 401" if fault == "refuses" else "still being sent"
         assert said[0].getMessage() == f"traces do not get to 127.0.0.1 ({why}); all else goes on"
@@ -98,7 +98,7 @@ async def test_settings_that_cannot_be_used_stop_nobody(
     await mine.start()
     await traced(mine)
     await mine.close()
-    (said,) = [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING]
+    (said,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert said == "no traces to 127.0.0.1: these settings cannot be used: ValueError"
 
 
@@ -107,7 +107,7 @@ async def test_an_address_that_is_none_stops_nobody(caplog: pytest.LogCaptureFix
     await mine.start()
     await traced(mine)
     await mine.close()
-    assert len([one for one in caplog.records if one.levelno >= logging.WARNING]) == 1
+    assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == 1
 
 
 class Scripted(SpanExporter):

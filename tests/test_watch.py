@@ -77,7 +77,7 @@ class Library:
         names = [str(name) for one in self.asked for name in _only(one)]
         for name in names:
             size = (self.folder / name).stat().st_size
-            self.rows = [one for one in self.rows if one.source != name]
+            self.rows = [row for row in self.rows if row.source != name]
             self.rows.append(Row(name, size, datetime.now(UTC)))
         self.asked.clear()
         self.running.clear()
@@ -380,12 +380,14 @@ async def running(folder: Path, space: str = "local") -> AsyncIterator[tuple[App
 
 
 async def books(app: App, space: str = "local") -> list[tuple[str, str]]:
-    return sorted((one.shelf, one.source) for one in await app.house.library.books(space))
+    return sorted((book.shelf, book.source) for book in await app.house.library.books(space))
 
 
 def watch_of(app: App) -> Watch:
     """That of books."""
-    return next(one for one in app._services if isinstance(one, Watch) and one.work == "library")
+    return next(
+        service for service in app._services if isinstance(service, Watch) and service.work == "library"
+    )
 
 
 async def test_a_changed_file_takes_the_place_of_its_book_while_the_bot_runs(folder: Path) -> None:
@@ -412,7 +414,7 @@ async def test_a_servers_shelves_can_be_watched_and_nobody_else_has_them(folder:
     write(folder, "a.md", "A keeper walks four hours on one candle.")
     async with running(folder, space="1234") as (app, recorder, (request,)):
         assert await app.ended(request.id) == "done"
-        assert any(isinstance(one, Text) for one in recorder.events[request.id])
+        assert any(isinstance(event, Text) for event in recorder.events[request.id])
         assert await books(app, "1234") == [("rulebooks", "a.md")]
         assert await books(app) == []
         assert await app.house.jobs.list("local") == []

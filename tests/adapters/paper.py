@@ -108,7 +108,7 @@ class Paper(Generic[AnyPage]):
 
     async def post(self, page: AnyPage, mark: MessageRef, style: MessageStyle) -> str:
         self._fail(style)
-        known = [one for one in self.messages if one.mark == mark and not one.deleted]
+        known = [message for message in self.messages if message.mark == mark and not message.deleted]
         if not known:
             id, state = f"1718.{len(self.messages):04}", (time.monotonic(), self.read(page, style))
             written = Written(id, mark, [state], style, page, _files(page))
@@ -137,18 +137,21 @@ class Paper(Generic[AnyPage]):
             raise self.after.pop(0)
 
     async def find(self, mark: MessageRef, since: datetime, known: Collection[str]) -> str | None:
-        return next((one.id for one in self.messages if one.mark == mark and one.id not in known), None)
+        return next(
+            (message.id for message in self.messages if message.mark == mark and message.id not in known),
+            None,
+        )
 
     async def delete(self, message: str) -> None:
         self._at(message).deleted = True
 
     @property
     def texts(self) -> list[str]:
-        return [one.text for one in self.messages if not one.deleted]
+        return [message.text for message in self.messages if not message.deleted]
 
     @property
     def edits(self) -> list[float]:
-        return sorted(at for one in self.messages for at, _ in one.edits)
+        return sorted(at for message in self.messages for at, _ in message.edits)
 
     def _at(self, message: str) -> Written[AnyPage]:
         return next(one for one in self.messages if one.id == message)

@@ -100,8 +100,8 @@ async def offered(on: Line, what: str = "offers", label: str = "Left") -> Messag
     await on.discord.say(on.bia, on.channel, what, mention=True)
 
     def found() -> list[Message]:
-        posts = [one for thread in on.channel.threads for one in thread.messages]
-        return [one for one in posts if any(label in button.label for button in one.buttons)]
+        posts = [message for thread in on.channel.threads for message in thread.messages]
+        return [post for post in posts if any(label in button.label for button in post.buttons)]
 
     return (await on.discord.until(found))[-1]
 
@@ -174,12 +174,12 @@ async def test_on_discord_what_was_taken_is_greyed_out(on: Line) -> None:
     message = await offered(on, "asks first", "Go on")
     await on.discord.press(on.bia, message, "Go on")
     taken = [("✓ Go on", True), ("Leave it", True)]
-    await on.discord.until(lambda: [(one.label, one.disabled) for one in message.buttons] == taken)
+    await on.discord.until(lambda: [(button.label, button.disabled) for button in message.buttons] == taken)
     assert "Much." in message.text
     assert await on.app.house.records.offers.get(
         str(on.guild.id), (await ended(on.app, 2))[0].id, "choice", 0
     )
-    (pressed,) = [one for one in message.buttons if one.label == "✓ Go on"]
+    (pressed,) = [button for button in message.buttons if button.label == "✓ Go on"]
     late = await presses_anyway(on, message, str(pressed.custom_id))
     assert late == "This has been chosen already."
     assert len(await asked(on.app)) == 2
@@ -187,8 +187,8 @@ async def test_on_discord_what_was_taken_is_greyed_out(on: Line) -> None:
 
 async def presses_anyway(on: Line, message: Message, custom_id: str) -> str:
     """As somebody does whose client has not heard of the change yet: what they are told."""
-    for one in walk(message.components):
-        one.pop("disabled", None)
+    for node in walk(message.components):
+        node.pop("disabled", None)
     return (await on.discord.press(on.bia, message, custom_id)).text
 
 
@@ -219,7 +219,7 @@ async def test_in_a_terminal_what_was_taken_is_shown_once_more(tmp_path: Path) -
             yield one
 
     await Feed(conversation, output, overtake=False).run(opened(), given())
-    shown = [one for one in out.getvalue().splitlines() if one]
+    shown = [line for line in out.getvalue().splitlines() if line]
     assert "  Go on  /rules ask go on" in shown
     changed = shown.index("▍ Cost  (changed: this is what it says now)")
     assert shown[changed + 1 : changed + 5] == ["Much.", "Is it worth that?", "✓ Go on", "  Leave it"]
@@ -258,14 +258,14 @@ async def test_on_discord_each_person_has_one_vote_and_buttons_count_them(on: Li
 
 async def test_on_discord_a_crowd_is_counted_whole_in_few_edits(on: Line) -> None:
     people = [on.discord.user(f"Person {n}") for n in range(25)]
-    for one in people:
-        on.guild.join(one)
+    for person in people:
+        on.guild.join(person)
     message = await offered(on, "vote", "Left")
     await ended(on.app, 1)
     on.client.counts = VoteCounts(Writers(Pace(edit_every_s=0.3, posts=50, posts_in_s=1.0)))
     before = len(message.edits)
-    left = next(one.custom_id for one in message.buttons if one.label == "Left")
-    await asyncio.gather(*(on.discord.press(one, message, str(left)) for one in people))
+    left = next(button.custom_id for button in message.buttons if button.label == "Left")
+    await asyncio.gather(*(on.discord.press(person, message, str(left)) for person in people))
     await on.discord.until(lambda: "Left · 25" in labels(message))
     assert len(message.edits) - before < 15
 
@@ -285,12 +285,12 @@ async def test_on_discord_a_closed_vote_keeps_its_counts_and_takes_no_more(on: L
     (run,) = await ended(on.app, 1)
     await on.discord.say(on.bia, message.channel, f"close {run.id}", mention=True)
     await on.discord.until(lambda: "✓ Right · 2" in labels(message))
-    (right,) = [one for one in message.buttons if "Right" in one.label]
+    (right,) = [button for button in message.buttons if "Right" in button.label]
     assert await presses_anyway(on, message, str(right.custom_id)) == "This has been chosen already."
 
 
 def labels(message: Message) -> list[str]:
-    return [one.label for one in message.buttons if one.label]
+    return [button.label for button in message.buttons if button.label]
 
 
 async def test_on_discord_what_one_person_alone_sees_counts_too(on: Line) -> None:
@@ -352,23 +352,23 @@ async def test_on_slack_a_crowd_is_counted_whole_in_few_edits(at: Table) -> None
     await ended(at.app, 1)
     at.bot.intake.counts = VoteCounts(Writers(Pace(edit_every_s=0.3, posts=50, posts_in_s=1.0)))
     before = len(message.edits)
-    await asyncio.gather(*(at.slack.press(one, message, "Left") for one in people))
+    await asyncio.gather(*(at.slack.press(person, message, "Left") for person in people))
     await at.slack.until(lambda: "Left · 25" in message.shown)
     assert len(message.edits) - before < 15
 
 
 async def test_in_a_terminal_a_vote_is_choices(tmp_path: Path) -> None:
     events = await lines(await open_scripted(tmp_path, Play(), Recorder()), "vote", "/rules ask why")
-    shown = [one for one in events if one["event"] == "choices"][1]
+    shown = [event for event in events if event["event"] == "choices"][1]
     assert (shown["votes"], shown["taken"], len(shown["choices"])) == (True, None, 3)
-    assert "Did why" in [one.get("text") for one in events]
+    assert "Did why" in [event.get("text") for event in events]
 
 
 async def leads(run: Run) -> AsyncGenerator[Event, None]:
     """To every run that its text names."""
     yield Stage("links", "Links")
-    for one in run.request.text.split()[1:]:
-        yield Link(one, f"<@1> *{one[:4]}* https://evil.example")
+    for part in run.request.text.split()[1:]:
+        yield Link(part, f"<@1> *{part[:4]}* https://evil.example")
 
 
 SCRIPTS: dict[str, Script] = {
@@ -410,9 +410,11 @@ async def test_on_discord_a_link_leads_to_a_runs_first_message_of_this_space(tmp
 
 async def posted(on: Line, text: str) -> Message:
     def found() -> list[Message]:
-        places = [one for guild in on.discord.world.guilds.values() for one in guild.threads]
-        posts = [one for thread in places for one in thread.messages]
-        return [one for one in posts if text in one.text and not any("stop" in str(b) for b in one.buttons)]
+        places = [thread for guild in on.discord.world.guilds.values() for thread in guild.threads]
+        posts = [message for thread in places for message in thread.messages]
+        return [
+            post for post in posts if text in post.text and not any("stop" in str(b) for b in post.buttons)
+        ]
 
     return (await on.discord.until(found))[-1]
 
@@ -432,7 +434,7 @@ async def test_on_slack_a_link_leads_to_a_runs_first_message_of_this_space(tmp_p
 
 async def test_in_a_terminal_a_link_is_its_title(tmp_path: Path) -> None:
     events = await lines(await open_scripted(tmp_path, Play(), Recorder()), "leads 1234")
-    (link,) = [one for one in events if one["event"] == "link"]
+    (link,) = [event for event in events if event["event"] == "link"]
     assert (link["run"], link["title"]) == ("1234", "<@1> *1234* https://evil.example")
 
 
@@ -449,7 +451,7 @@ async def lines(app: App, *typed: str, conversation: Conversation | None = None)
     out = io.BytesIO()
     feed = Feed(conversation or Conversation("en", None), JsonLines(out), overtake=False)
     await feed.run(opened(), given())
-    return [json.loads(one) for one in out.getvalue().decode().splitlines()]
+    return [json.loads(line) for line in out.getvalue().decode().splitlines()]
 
 
 async def in_terminal(data: Path, *typed: str) -> tuple[list[dict[str, Any]], list[Request]]:
@@ -474,23 +476,23 @@ async def test_in_a_terminal_the_next_line_is_the_words(tmp_path: Path) -> None:
     assert (second.text, second.options) == ("scene 7: --private is a word", {"k": 3})
     assert second.answers == first.id
     assert (third.text, third.answers) == ("and this a question", "")
-    (question,) = [one for one in events if one["event"] == "notice"]
+    (question,) = [event for event in events if event["event"] == "notice"]
     assert question["text"] == "What do you do? (type the answer; / leaves)"
-    (choices,) = [one for one in events if one["event"] == "choices"]
+    (choices,) = [event for event in events if event["event"] == "choices"]
     assert choices["choices"][1] == asdict(LONG_REQUESTS)
-    assert [one["status"] for one in events if one["event"] == "done"] == ["done"] * 4
+    assert [event["status"] for event in events if event["event"] == "done"] == ["done"] * 4
 
 
 async def test_in_a_terminal_a_slash_leaves_the_question(tmp_path: Path) -> None:
     events, requests = await in_terminal(
         tmp_path, "offers", LONG_REQUESTS.command, "/", LONG_REQUESTS.command, "/rules ask left", "right"
     )
-    assert [one.text for one in requests] == ["offers", "left", "right"]
-    assert [one.answers != "" for one in requests] == [False, True, False]
-    assert "All right, nothing was begun." in [one.get("text") for one in events]
+    assert [request.text for request in requests] == ["offers", "left", "right"]
+    assert [request.answers != "" for request in requests] == [False, True, False]
+    assert "All right, nothing was begun." in [event.get("text") for event in events]
 
 
 async def test_who_types_the_words_with_the_command_is_asked_nothing(tmp_path: Path) -> None:
     events, requests = await in_terminal(tmp_path, "offers", f"{LONG_REQUESTS.command} -- --private")
-    assert [one.text for one in requests] == ["offers", "scene 7: --private"]
-    assert not [one for one in events if one["event"] == "notice"]
+    assert [request.text for request in requests] == ["offers", "scene 7: --private"]
+    assert not [event for event in events if event["event"] == "notice"]

@@ -88,11 +88,11 @@ def test_the_fields_are_those_of_the_event_and_documented(event: Event) -> None:
     made = event_fields(event)
     name = type(event).__name__.lower()
     assert made.pop("event") == name
-    assert list(made) == [one.name for one in fields(event)]
+    assert list(made) == [field.name for field in fields(event)]
     section = (
         Path("docs/json.md").read_text(encoding="utf-8").split(f"\n### {name}\n", 1)[1].split("\n### ", 1)[0]
     )
-    assert {one.split("`")[1] for one in section.splitlines() if one.startswith("| `")} == set(made)
+    assert {line.split("`")[1] for line in section.splitlines() if line.startswith("| `")} == set(made)
 
 
 def test_bytes_come_as_base64() -> None:
@@ -179,7 +179,7 @@ async def test_another_title_is_the_stage_again_and_does_not_replace_what_came()
     earlier = Conversation("en", "t").asks("run-1", "rules", "ask", {}, "again")
     await outbox.claim("local", "run-1", "synthesis")
     _, lines = await spoken(FakeApp(renamed, unfinished=[earlier], outbox=outbox))
-    titles = [(one["title"], one.get("replace", False)) for one in lines if one["event"] == "stage"]
+    titles = [(line["title"], line.get("replace", False)) for line in lines if line["event"] == "stage"]
     assert titles == [("The chair writes", True), ("Synthesis", False)]
     assert outbox.sent_stages == [("run-1", "synthesis")]
 

@@ -17,10 +17,10 @@ BLOCK = st.one_of(
         lambda rows: "```py\n" + "\n".join(rows) + "\n```"
     ),
     st.lists(st.text(alphabet="pq ", min_size=1, max_size=30), max_size=20).map(
-        lambda rows: "| a | b |\n|---|---|\n" + "\n".join(f"| {one} | 1 |" for one in rows)
+        lambda rows: "| a | b |\n|---|---|\n" + "\n".join(f"| {row} | 1 |" for row in rows)
     ),
     st.lists(st.text(alphabet="word ", max_size=50), max_size=20).map(
-        lambda rows: "\n".join(f"- {one}" for one in rows)
+        lambda rows: "\n".join(f"- {row}" for row in rows)
     ),
 )
 MARKDOWN = st.lists(BLOCK, max_size=8).map("\n\n".join)

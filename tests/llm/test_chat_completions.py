@@ -174,7 +174,7 @@ async def test_it_goes_back_as_it_came(desk: Open, dialect: str, whole: bool) ->
     at = await desk(ASKS, Reply("150 feet."), dialect=dialect)
     _, asked = await at.ask(WITH_TOOLS, whole=whole)
     assert (await at.ask(after(asked), whole=whole, step="second"))[1].text == "150 feet. "
-    sent = next(one for one in at.service.requests[-1]["messages"] if one["role"] == "assistant")
+    sent = next(request for request in at.service.requests[-1]["messages"] if request["role"] == "assistant")
     own = {name: value for name, value in sent.items() if name not in ("role", "content", "tool_calls")}
     for detail in own.get("reasoning_details", ()):
         assert detail.pop("signature")

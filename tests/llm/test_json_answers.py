@@ -165,8 +165,8 @@ def test_an_answer_may_talk_of_thoughts() -> None:
 def test_what_no_database_keeps_is_taken_out() -> None:
     said = read('{"queries": ["a\\u0000b", "\\ud83d\\ude00", "\\ud83d"], "enough": true}', Plan)
     assert said.queries == ["ab", "\U0001f600", "�"]
-    for one in said.queries:
-        one.encode("utf-8")
+    for query in said.queries:
+        query.encode("utf-8")
 
 
 def test_a_repair_shows_the_answer_as_data_and_says_why() -> None:

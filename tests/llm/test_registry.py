@@ -263,12 +263,12 @@ async def test_nobody_and_nobody_known_are_two_sentences(table: Set) -> None:
 
 async def test_what_was_answered_is_replayed_whoever_plays_the_role_by_now(table: Set) -> None:
     at = await table([good()])
-    said = await at.ask()
+    answer = await at.ask()
     at.change(roles=RolesConfig())
     at.run = at.run.replay()
-    assert await at.ask() == said
+    assert await at.ask() == answer
     at.change(roles=RolesConfig(answerer=("gone:x",)))
-    assert await at.ask() == said
+    assert await at.ask() == answer
 
 
 @pytest.mark.parametrize("less", [{"cites": False}, {"kind": "demo"}])

@@ -168,10 +168,10 @@ def flood(rest: str, progress: Progress) -> str:
 def _frames() -> int:
     """The number of the pipe that frames are written to."""
     pipes = []
-    for one in Path("/proc/self/fd").iterdir():
+    for path in Path("/proc/self/fd").iterdir():
         with suppress(OSError):
-            if int(one.name) > 2 and str(one.readlink()).startswith("pipe:"):
-                pipes.append(int(one.name))
+            if int(path.name) > 2 and str(path.readlink()).startswith("pipe:"):
+                pipes.append(int(path.name))
     return max(pipes)
 
 

@@ -133,5 +133,5 @@ def test_no_entity_is_followed() -> None:
         b'<l xmlns:xi="http://www.w3.org/2001/XInclude">a<xi:include href="%s" parse="text"/>b</l>',
     ):
         root = Archive("a.docx", packed({"a": outside.replace(b"%s", SECRET.as_uri().encode())})).xml("a")
-        words = "".join(one for one in root.itertext() if not one.startswith("&"))
+        words = "".join(text for text in root.itertext() if not text.startswith("&"))
         assert words == "ab"

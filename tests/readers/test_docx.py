@@ -40,7 +40,7 @@ def test_three_programs_say_the_same_in_a_word_file(maker: str) -> None:
     assert document == opened((FILES / "pandoc.docx").read_bytes())
     assert document.title == "The Lamplighter’s Almanac"
     assert document.pages == ()
-    assert ("The people", "The coração trade", "Measures") in [one.path for one in document.sections]
+    assert ("The people", "The coração trade", "Measures") in [section.path for section in document.sections]
     assert (
         "  - of a storm, if you have seen one,\n    - and on which day it broke.\n3. The third"
         in document.text
@@ -48,7 +48,7 @@ def test_three_programs_say_the_same_in_a_word_file(maker: str) -> None:
     assert "| Moon | Low water | Safe hours | Price of a guide |\n| --- |" in document.text
     assert "\n> A warning from the harbour master." in document.text
     assert "```\n1 league  = 3 bells of walking\n1 candle" in document.text
-    assert [one.target for one in document.links] == ["What the wardens ask"]
+    assert [link.target for link in document.links] == ["What the wardens ask"]
 
 
 def test_what_libreoffice_marks_up_is_read_as_people_see_it() -> None:
@@ -68,7 +68,7 @@ def test_what_libreoffice_marks_up_is_read_as_people_see_it() -> None:
         "## 2.1 Wardens",
         "They ask and leave.",
     ]
-    assert [(one.section, one.target) for one in document.links] == [(0, "2.1 Wardens")]
+    assert [(link.section, link.target) for link in document.links] == [(0, "2.1 Wardens")]
 
 
 def test_a_heading_is_known_by_its_style_its_level_or_what_it_is_based_on() -> None:

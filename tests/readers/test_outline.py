@@ -13,7 +13,7 @@ ODD = "Rules\u2028 of\u202e the\x07\x85house"
 def test_a_heading_as_long_as_a_page_is_cut_in_its_path_and_whole_in_the_text() -> None:
     long = "a" * 10_000
     document = read("a.md", f"# {long}\n\n## Below\n\nWords.\n".encode())
-    assert [len(one.title) for one in document.sections] == [TITLE_CHARS, 5]
+    assert [len(section.title) for section in document.sections] == [TITLE_CHARS, 5]
     assert document.sections[1].path == (long[:TITLE_CHARS], "Below")
     assert len(document.title) == TITLE_CHARS
     assert long in document.text

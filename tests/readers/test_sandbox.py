@@ -30,7 +30,9 @@ def guarded(timeouts: Timeouts = PATIENT, at_once: int = 2) -> Sandbox:
 
 
 def children() -> list[psutil.Process]:
-    return [one for one in psutil.Process().children() if "bot.readers.child" in " ".join(_command(one))]
+    return [
+        child for child in psutil.Process().children() if "bot.readers.child" in " ".join(_command(child))
+    ]
 
 
 def _command(process: psutil.Process) -> list[str]:
@@ -58,7 +60,7 @@ async def test_a_book_comes_out_whole_and_its_language_is_judged_here() -> None:
     document = await guarded().read("livro.pdf", f"%PDF-say {said}".encode())
     assert document.text == f"# livro.pdf\n\n{said}"
     assert document.language == "pt"
-    assert [one.path for one in document.sections] == [("livro.pdf",)]
+    assert [section.path for section in document.sections] == [("livro.pdf",)]
 
 
 @pytest.mark.parametrize(
@@ -221,7 +223,7 @@ def test_it_does_not_outlive_whoever_asked(deed: str) -> None:
     parent = psutil.Popen([sys.executable, "-c", asking], cwd=ROOT, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 20
     try:
-        while not (asked := [one for one in parent.children() if one.num_threads() > 1]):
+        while not (asked := [child for child in parent.children() if child.num_threads() > 1]):
             assert time.monotonic() < deadline
             time.sleep(0.02)
     finally:

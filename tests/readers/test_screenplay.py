@@ -19,7 +19,7 @@ SCRIPTS = Path(__file__).parents[1] / "data" / "scripts"
 
 
 def told(text: str) -> list[tuple[str, str]]:
-    return [(one.kind, one.text) for one in fountain(text).elements]
+    return [(element.kind, element.text) for element in fountain(text).elements]
 
 
 def final_draft(content: str, attributes: str = 'DocumentType="Script"') -> list[Element]:
@@ -32,7 +32,7 @@ def final_draft(content: str, attributes: str = 'DocumentType="Script"') -> list
 async def test_a_fountain_script_has_its_scenes_as_sections() -> None:
     document = await Sandbox().read("ferry.fountain", (SCRIPTS / "ferry.fountain").read_bytes())
     assert document.title == "The Last Ferry"
-    assert [one.path for one in document.sections if one.path] == [
+    assert [section.path for section in document.sections if section.path] == [
         ("Act One",),
         ("Act One", "1. EXT. HARBOUR – DAWN"),
         ("Act One", "1A. INT. TICKET OFFICE - CONTINUOUS"),
@@ -41,11 +41,11 @@ async def test_a_fountain_script_has_its_scenes_as_sections() -> None:
     assert "Or fog?" not in document.text
     assert "CUT SCENE" not in document.text
     assert document.screenplay is not None
-    assert [(one.text, one.dual) for one in document.screenplay.elements if one.kind == "cue"] == [
+    assert [(element.text, element.dual) for element in document.screenplay.elements if element.kind == "cue"] == [
         ("ÉLODIE (V.O.)", 0), ("ANNA", 1), ("ÉLODIE", 2), ("McCoy", 0),
     ]  # fmt: skip
     assert ("action", "CLOSED\nOn the shutter.") in [
-        (one.kind, one.text) for one in document.screenplay.elements
+        (element.kind, element.text) for element in document.screenplay.elements
     ]
 
 
@@ -73,7 +73,7 @@ async def test_final_drafts_script_comes_out_of_the_parsers_process_whole() -> N
         ("Author", "The Sutradhar authors"),
         ("Notes", "3 March"),
     )
-    assert [one.title for one in document.sections][1:] == [
+    assert [section.title for section in document.sections][1:] == [
         "1. Ext. Harbour – Dawn", "12A. INT. OFFICE--DAY", "3. INT. OFFICE – NIGHT",
     ]  # fmt: skip
 
@@ -147,8 +147,8 @@ def test_ten_times_the_text_takes_ten_times_as_long(piece: str) -> None:
     def seconds(size: int) -> float:
         text = "Title: x\n" + piece * (size // len(piece)) + "\n\n]]"
         started = time.thread_time()  # no other thread's, which an earlier test may have left behind
-        for one in fountain(text).elements:
-            plain(one.text)
+        for element in fountain(text).elements:
+            plain(element.text)
         return time.thread_time() - started
 
     # A quadratic reader takes a hundred times as long, each time; a busy neighbour of the processor makes it slow once.

@@ -80,7 +80,7 @@ async def take(house: House, run: MemoryRun, items: Sequence[Item], shelf: str =
 
 async def add(house: House, *files: Path, run: MemoryRun | None = None) -> list[str]:
     """Put editions on the shelf; the ids of what is there then."""
-    await take(house, run or Job(), [Item(one.name, str(one)) for one in files])
+    await take(house, run or Job(), [Item(file.name, str(file)) for file in files])
     return await there(house)
 
 

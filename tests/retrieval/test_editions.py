@@ -59,7 +59,7 @@ async def ask(house: House, question: str = QUESTION) -> SearchResult:
 
 
 def ids(found: SearchResult) -> set[str]:
-    return {one.document for one in found.passages}
+    return {passage.document for passage in found.passages}
 
 
 @pytest.mark.parametrize("verb", ["replace", "reindex"] if ALL else ["replace"])
@@ -96,10 +96,10 @@ async def test_of_many_questions_at_a_time_each_is_answered_from_one_edition(
     new = set(await there(house))
     assert old.isdisjoint(new)
     assert len(new) == 2
-    assert all(len(one.passages) == 5 and not one.notices for one in answers)
-    assert all(ids(one) <= old or ids(one) <= new for one in answers)
-    assert sum(ids(one) <= old for one in answers) >= ASKERS
-    assert sum(ids(one) <= new for one in answers) >= ASKERS
+    assert all(len(answer.passages) == 5 and not answer.notices for answer in answers)
+    assert all(ids(answer) <= old or ids(answer) <= new for answer in answers)
+    assert sum(ids(answer) <= old for answer in answers) >= ASKERS
+    assert sum(ids(answer) <= new for answer in answers) >= ASKERS
 
 
 async def test_what_is_built_or_replaced_takes_no_place_among_the_nearest(
@@ -161,7 +161,7 @@ async def test_searches_of_one_request_stay_with_the_edition_of_the_first(
     (new,) = await add(house, write(tmp_path / "north.md", 2))
     assert await request.search("local", "rules", QUESTION) == first
     assert ids(first) == {old}
-    assert all("year 1" in one.text for one in first.passages)
+    assert all("year 1" in passage.text for passage in first.passages)
     later = await ask(house)
     assert ids(later) == {new}
     # What is cited from the old one can be opened for as long.

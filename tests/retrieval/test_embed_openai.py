@@ -34,7 +34,7 @@ async def test_passages_come_in_order_and_of_length_one() -> None:
         assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
         question = await asyncio.to_thread(model.query, "passage number 217")
         assert int(np.argmax(vectors @ question)) == 217
-        assert [len(one["input"]) for one in service.requests] == [128, 128, 44, 1]
+        assert [len(request["input"]) for request in service.requests] == [128, 128, 44, 1]
 
 
 async def test_nothing_the_service_refuses_is_sent() -> None:
@@ -57,7 +57,7 @@ async def test_no_key_no_header_and_nothing_of_the_environment(monkeypatch: pyte
         await asyncio.to_thread(made(service).query, "a question")
         assert "Authorization" not in service.headers[0]
         assert service.headers[1]["Authorization"] == f"Bearer {KEY}"
-        assert "environment" not in str([dict(one) for one in service.headers])
+        assert "environment" not in str([dict(header) for header in service.headers])
     own = OpenAIEmbedder(MODEL, api_key=KEY, base_url=None)
     assert str(own._client.base_url) == "https://api.openai.com/v1/"
     with pytest.raises(Sorry) as refused:

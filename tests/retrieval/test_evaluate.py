@@ -38,7 +38,9 @@ async def test_a_file_of_questions_is_asked(tmp_path: Path) -> None:
     figures = report.figures
     assert (figures["recall@5"], figures["recall@4k"], figures["mrr"], figures["n"]) == (1, 1, 1, 1)
     assert figures["refused"] == 1
-    assert [(one.id, one.refused, one.ranks) for one in report.failures] == [("1", True, (1,))]
+    assert [(failure.id, failure.refused, failure.ranks) for failure in report.failures] == [
+        ("1", True, (1,))
+    ]
 
 
 async def test_failed_questions_are_named_and_strangers_counted_apart(tmp_path: Path) -> None:
@@ -56,7 +58,7 @@ async def test_failed_questions_are_named_and_strangers_counted_apart(tmp_path: 
         )
 
     report = await evaluate(read_questions(file), search)
-    assert [one.id for one in report.failures] == ["loud", "shy", "late", "lost"]
+    assert [failure.id for failure in report.failures] == ["loud", "shy", "late", "lost"]
     assert report.figures["n"] == 4  # strangers are none of them
     assert report.figures["recall@5"] == 0.5
     assert report.figures["refused"] == 0.25

@@ -40,7 +40,7 @@ async def library(folder: Path, settings: str) -> AsyncIterator[House]:
 async def test_a_passage_is_handed_on_as_it_was_found(tmp_path: Path) -> None:
     async with library(tmp_path, "[retrieval]\nchild_chars = 200\nparent_chars = 200\n") as house:
         found = await house.library.search("local", "rules", "Where does the fourth road lead?")
-    assert all(len(one.text) <= 200 for one in found.passages)
+    assert all(len(passage.text) <= 200 for passage in found.passages)
     assert "fourth" in found.passages[0].text
 
 
@@ -51,7 +51,7 @@ async def test_a_wider_window_grows_within_the_section_and_is_handed_on_once(tmp
     assert all(f"Paragraph {n}" in best for n in range(6))
     assert "keeper" not in best
     assert best in BOOK
-    assert sum("Paragraph" in one.text for one in found.passages) == 1
+    assert sum("Paragraph" in passage.text for passage in found.passages) == 1
 
 
 async def test_a_section_comes_with_what_its_author_refers_to_and_what_lies_below_it(tmp_path: Path) -> None:
@@ -97,4 +97,4 @@ async def test_a_name_that_no_heading_bears_comes_with_what_stands_around_it(tmp
         name = await house.library.search("local", "rules", "fourth road")
         heading = await house.library.search("local", "rules", "cold")
     assert all(f"Paragraph {n}" in name.passages[0].text for n in range(6))
-    assert all(len(one.text) <= 200 for one in heading.passages)
+    assert all(len(passage.text) <= 200 for passage in heading.passages)

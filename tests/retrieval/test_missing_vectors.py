@@ -85,7 +85,7 @@ async def test_a_book_goes_on_where_it_was_left(tmp_path: Path, house: House, le
     assert row.chunk_count > 70
     for made in (ONE, "openai:other"):
         await house.records.documents.mark_embedded("local", book, 64, made)
-        assert [one.embedded for one in await house.records.documents.without_vectors()] == [64]
+        assert [vector.embedded for vector in await house.records.documents.without_vectors()] == [64]
         assert await house.missing_vectors.round()
         assert await states(house) == {("ready", ONE)}
 

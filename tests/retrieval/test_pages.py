@@ -84,7 +84,7 @@ async def fortress(folder: Path, child_chars: int, parent_chars: int) -> AsyncIt
 
 
 def where(passages: Sequence[Passage], words: str) -> int | None:
-    (one,) = [one for one in passages if words in one.text]
+    (one,) = [passage for passage in passages if words in passage.text]
     return one.page_of(words)
 
 
@@ -120,7 +120,7 @@ async def test_a_section_that_is_looked_up_begins_on_its_first_page(
         cited = [one async for one in rules.run(run) if isinstance(one, Citation)]
         passage = (await house.library.search("local", "rules", name)).passages[0]
         seen = await house.library.section_of("local", passage.chunk)
-    assert [(one.heading, one.page) for one in cited] == [(name, page)]
+    assert [(citation.heading, citation.page) for citation in cited] == [(name, page)]
     assert seen is not None
     assert seen.page == page
 

@@ -141,7 +141,7 @@ def test_a_heavy_new_score_decides_alone(new: list[float]) -> None:
 @given(scores=SCORES, weight=st.floats(0, 2))
 def test_neighbours_only_add_and_none_stays_none(scores: list[float | None], weight: float) -> None:
     made = neighbour_scores([("section", at) for at in range(len(scores))], scores, weight)
-    assert [one is None for one in made] == [one is None for one in scores]
+    assert [one is None for one in made] == [score is None for score in scores]
     assert all(one >= 0 for one in made if one is not None)
     alone = neighbour_scores([(at, at) for at in range(len(scores))], scores, weight)
     assert all(one is None or two is None or one >= two for one, two in zip(made, alone, strict=True))
@@ -292,7 +292,7 @@ async def found_in_a_library(
         assert alone.confident == found.confident
     finally:
         await house.close()
-    return [one.heading.rpartition(" ")[2] for one in found.passages], found.notices
+    return [passage.heading.rpartition(" ")[2] for passage in found.passages], found.notices
 
 
 async def test_without_its_files_the_library_answers_in_plain_order_and_says_so(tmp_path: Path) -> None:

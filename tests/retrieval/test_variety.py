@@ -46,7 +46,7 @@ def test_each_is_chosen_at_most_once_and_titles_come_first(
     hits = [hit(number, by) for number, by in enumerate(marks)]
     chosen = varied(hits, lambda chunk: frozenset({len(chunk) % 3}), limit, trade)
     assert len(chosen) == len({one.chunk_id for one in chosen}) == min(limit, len(hits))
-    titles = [one for one in hits if one.titled]
+    titles = [hit for hit in hits if hit.titled]
     assert chosen[: len(titles)] == titles[:limit]
 
 
@@ -54,7 +54,7 @@ def test_each_is_chosen_at_most_once_and_titles_come_first(
 def test_without_variety_the_order_is_plain(count: int, limit: int) -> None:
     hits = [hit(number) for number in range(count)]
     assert varied(hits, lambda chunk: frozenset({1}), limit, 1.0) == hits[:limit]
-    assert np.all(np.diff([one.score for one in hits]) <= 0)
+    assert np.all(np.diff([hit.score for hit in hits]) <= 0)
 
 
 async def test_a_library_passes_over_a_double(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ async def test_a_library_passes_over_a_double(tmp_path: Path) -> None:
         mixed = await house.library.search("local", "rules", QUESTION, k=2, mmr_lambda=0.3)
     finally:
         await house.close()
-    assert {one.heading.rpartition(" › ")[2] for one in plain.passages} == {
+    assert {passage.heading.rpartition(" › ")[2] for passage in plain.passages} == {
         "The old road",
         "The old road, again",
     }

@@ -63,11 +63,11 @@ async def test_what_a_replay_keeps_again_changes_nothing_but_its_own_seats(db: D
     await councils.end("local", "run", **ENDING, seats=[seat(0, place=1)])
     assert once is not None
     assert await councils.get("local", "run") == once
-    assert [(one.answer, one.first_answer, one.place) for one in once.seats] == [
+    assert [(seat.answer, seat.first_answer, seat.place) for seat in once.seats] == [
         ("answer 0", "", 1),
         ("revised", "answer 1", None),
     ]
-    assert [(one.source, one.ranking) for one in once.ballots] == [("none", "[]")]
+    assert [(ballot.source, ballot.ranking) for ballot in once.ballots] == [("none", "[]")]
 
 
 async def test_a_council_ends_whole_or_not_at_all(tmp_path: Path) -> None:

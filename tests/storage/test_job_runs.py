@@ -24,7 +24,7 @@ async def test_runs_that_have_not_ended_are_told_in_order_and_of_their_space_onl
         ("b", "add", "ana"),
         ("a", "reindex", "ana"),
     ]
-    assert [one.id for one in await jobs.runs("other", (("library", "add"),))] == ["theirs"]
+    assert [run.id for run in await jobs.runs("other", (("library", "add"),))] == ["theirs"]
 
 
 ENDS: tuple[tuple[str, InboxState, str], ...] = (

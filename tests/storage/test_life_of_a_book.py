@@ -151,7 +151,7 @@ async def test_the_page_of_a_passage_and_of_a_section_is_the_one_it_begins_on(db
     # What begins on the character where a page begins stands on that page, and a blank page is nobody's.
     assert [found[f"{new.id}:{n}"].page for n in range(6)] == [1, 1, 2, 3, 5, 6]
     sections = [await passages.section("local", new.id, n) for n in range(6)]
-    assert [one.page for one in sections if one] == [1, 1, 2, 3, 5, 6]
+    assert [section.page for section in sections if section] == [1, 1, 2, 3, 5, 6]
     spans = [(new.id, 20, 40), (new.id, 40, 110)]
     assert await passages.turns("local", spans) == {new.id: [(25, 2), (50, 3), (75, 4), (75, 5), (100, 6)]}
     assert await passages.turns("local", [(new.id, 25, 50)]) == {}

@@ -128,7 +128,7 @@ async def test_what_was_kept_before_there_were_councils_is_all_there_and_one_can
         await councils.keep_seats("local", "run-2", [seat(0)])
         held = await councils.get("local", "run-2")
         assert held is not None
-        assert [one.answer for one in held.seats] == ["answer 0"]
+        assert [seat.answer for seat in held.seats] == ["answer 0"]
     finally:
         await database.close()
 

@@ -171,7 +171,9 @@ async def test_a_person_is_deleted_and_nothing_else_is_touched(db: Database) -> 
     shared = await Sessions(db).active("local", "terminal", "c", "t")
     assert shared is not None
     assert (shared.author_id, shared.title) == ("", "")
-    assert [one.run_id for one in await Sessions(db).last_exchanges("local", shared.id, 9)] == ["bia-shared"]
+    assert [exchange.run_id for exchange in await Sessions(db).last_exchanges("local", shared.id, 9)] == [
+        "bia-shared"
+    ]
     assert await Sessions(db).active("local", "terminal", "c", "u") is None
     criteria = await SettingsStore(db).get("local", "council.criteria")
     assert criteria is not None

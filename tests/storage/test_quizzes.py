@@ -29,7 +29,7 @@ async def test_the_first_answer_counts_and_its_own_run_may_say_it_again(db: Data
     assert await answer("r1", 0) is True
     assert await answer("r1", 0) is True
     assert await answer("r2", 1) is False
-    assert [(one.run_id, one.right) for one in await quizzes.cards("s", "quiz", "ana")] == [("r1", False)]
+    assert [(card.run_id, card.right) for card in await quizzes.cards("s", "quiz", "ana")] == [("r1", False)]
     # Two presses at the same moment.
     counted = await asyncio.gather(answer("r3", 1, "bia"), answer("r4", 0, "bia"))
     assert sorted(map(str, counted)) == ["False", "True"]

@@ -308,12 +308,14 @@ async def test_what_is_withdrawn_leaves_nothing_and_is_stopped_in_one(db: Databa
     assert await withdrawals.withdraw("local", "going", "{}", "a secret")
     assert await withdrawals.withdraw("local", "ended", "{}", "another title")
     rows = [await inbox.get(id) for id in ("going", "ended", "other")]
-    assert [(one.state, one.payload) for one in rows if one] == [
+    assert [(row.state, row.payload) for row in rows if row] == [
         ("stopped", "{}"),
         ("done", "{}"),
         ("running", "a secret"),
     ]
-    assert [one.run_id for one in await sessions.last_exchanges("local", session.id, 9)] == ["other"]
+    assert [exchange.run_id for exchange in await sessions.last_exchanges("local", session.id, 9)] == [
+        "other"
+    ]
     assert [await offers.all("local", run, "choice") for run in ("going", "ended", "other")] == [
         [],
         [],

@@ -105,11 +105,11 @@ async def test_two_calendars_that_look_at_the_same_moment_begin_each_once(
 def running() -> Iterator[list[subprocess.Popen[str]]]:
     processes: list[subprocess.Popen[str]] = []
     yield processes
-    for one in processes:
-        one.kill()
-        one.wait()
-        assert one.stdout is not None
-        one.stdout.close()
+    for process in processes:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
 
 
 def started(folder: Path, server: str, running: list[subprocess.Popen[str]]) -> subprocess.Popen[str]:

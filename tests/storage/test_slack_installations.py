@@ -29,7 +29,7 @@ def shape(table: Table) -> dict[str, Any]:
     columns = {
         one.name: (repr(one.type), one.nullable, one.primary_key, one.default is not None) for one in table.c
     }
-    indexes = {one.name: [column.name for column in one.columns] for one in table.indexes}
+    indexes = {index.name: [column.name for column in index.columns] for index in table.indexes}
     return {"columns": columns, "indexes": indexes}
 
 

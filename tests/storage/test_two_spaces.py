@@ -133,7 +133,7 @@ async def test_a_persons_sessions_do_not_cross(db: Database) -> None:
     assert not await sessions.reword_exchange("one", "run", "x")
     (row,) = await owned.all("two", "ana")
     assert (row.title, row.state) == ("The siege", "active")
-    assert [one.question for one in await sessions.last_exchanges("two", theirs.id, 9)] == ["q"]
+    assert [exchange.question for exchange in await sessions.last_exchanges("two", theirs.id, 9)] == ["q"]
 
 
 async def test_threads_offers_and_feedback_do_not_cross(db: Database) -> None:
@@ -192,7 +192,10 @@ async def test_councils_do_not_cross(db: Database) -> None:
         await councils.keep_ballots(space, "run", [ballot(0, raw=space)])
     theirs = await councils.get("two", "run")
     assert theirs is not None
-    assert [one.answer for one in theirs.seats] + [one.raw for one in theirs.ballots] == ["two", "two"]
+    assert [seat.answer for seat in theirs.seats] + [ballot.raw for ballot in theirs.ballots] == [
+        "two",
+        "two",
+    ]
     assert {(row.space, one.space) for row, one in await councils.records("one")} == {("one", "one")}
     await councils.end(
         "one", "run", kind="best", verdict="v", dissent="", chair="", tally="", seats=[seat(0, answer="best")]

@@ -83,7 +83,7 @@ class Bench:
 
 
 def headings(found: SearchResult) -> list[str]:
-    return [one.heading.rsplit(" › ", 1)[-1] for one in found.passages]
+    return [passage.heading.rsplit(" › ", 1)[-1] for passage in found.passages]
 
 
 @asynccontextmanager
@@ -93,7 +93,7 @@ async def opened(folder: Path) -> AsyncIterator[Bench]:
     def answered(body: dict[str, Any]) -> Reply:
         answer = answers.pop(0)
         if isinstance(answer, Callable):  # type: ignore[arg-type]
-            answer = answer(*(one["content"] for one in body["messages"]))
+            answer = answer(*(message["content"] for message in body["messages"]))
         return answer if isinstance(answer, Reply) else Reply(pieces=[json.dumps(answer)])
 
     async with ChatService(answered) as service:

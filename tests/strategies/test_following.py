@@ -63,7 +63,7 @@ class Shelved:
         document = read(name, (EXAMPLES / name).read_bytes())
         self._chunks = chunks(document, child_chars=800, parent_chars=2000)
         sections = [(section.title, section.path) for section in document.sections]
-        places = [one.section for one in self._chunks]
+        places = [chunk.section for chunk in self._chunks]
         segment = Segment.build(self._chunks, document.language)
         self._shelf = Shelf(
             [ShelvedDocument(name, document.title, document.language, sections, places, segment)]
@@ -72,9 +72,9 @@ class Shelved:
     async def search(self, space: str, shelf: str, question: str, *, k: int | None = None) -> SearchResult:
         ranked = self._shelf.search(question, None, Options())
         passages = [
-            Passage(one.chunk_id, name, name, name, chunk.breadcrumb, None, chunk.text, one.score)
-            for one in ranked.hits
-            for name, _, at in [one.chunk_id.rpartition(":")]
+            Passage(hit.chunk_id, name, name, name, chunk.breadcrumb, None, chunk.text, hit.score)
+            for hit in ranked.hits
+            for name, _, at in [hit.chunk_id.rpartition(":")]
             for chunk in [self._chunks[int(at)]]
         ]
         return SearchResult(passages, ranked.confident, ranked.evidence.title)
@@ -96,7 +96,9 @@ async def test_follow_ups_find_their_answer_and_strangers_none(books: dict[str, 
         told = [one async for one in asked.search(MemoryRun(), inquiry)]
         found = told[-1]
         assert isinstance(found, SearchResult)
-        said = "\n".join(one.text for one in found.passages[:3])
+        said = "\n".join(passage.text for passage in found.passages[:3])
         if found.confident != (wanted is not None) or (wanted or "") not in said:
-            wrong.append((before, question, found.confident, [one.heading for one in found.passages[:3]]))
+            wrong.append(
+                (before, question, found.confident, [passage.heading for passage in found.passages[:3]])
+            )
     assert not wrong, "\n".join(map(str, wrong))

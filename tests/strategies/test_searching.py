@@ -26,7 +26,7 @@ def found(*chunks: str, confident: bool = True, titled: bool = False) -> SearchR
 
 
 def order(*some: SearchResult) -> str:
-    return "".join(one.chunk for one in fused(some, INQUIRY, confident=True).passages)
+    return "".join(passage.chunk for passage in fused(some, INQUIRY, confident=True).passages)
 
 
 def test_what_several_searches_found_rises_and_the_first_ranking_stays_the_spine() -> None:
@@ -50,11 +50,13 @@ def test_notices_are_said_once_and_nothing_is_confident_without_a_passage() -> N
 
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True), min_size=1, max_size=5))
 def test_each_passage_comes_once_best_first_and_no_more_than_asked(rankings: list[list[str]]) -> None:
-    passages = fused([found(*one) for one in rankings], INQUIRY, confident=True).passages
-    chunks = [one.chunk for one in passages]
+    passages = fused([found(*ranking) for ranking in rankings], INQUIRY, confident=True).passages
+    chunks = [passage.chunk for passage in passages]
     assert len(chunks) == len(set(chunks))
     assert len(chunks) <= max(4, len(rankings[0]))
-    assert [one.score for one in passages] == sorted((one.score for one in passages), reverse=True)
+    assert [passage.score for passage in passages] == sorted(
+        (passage.score for passage in passages), reverse=True
+    )
 
 
 def test_searches_that_a_model_names_are_trimmed_cut_and_counted() -> None:
@@ -62,7 +64,7 @@ def test_searches_that_a_model_names_are_trimmed_cut_and_counted() -> None:
 
 
 def test_the_config_the_option_and_the_factory_know_the_same_names() -> None:
-    (strategy,) = (one for one in fields(RetrievalConfig) if one.name == "strategy")
+    (strategy,) = (field for field in fields(RetrievalConfig) if field.name == "strategy")
     ask = commands.verb("rules", "ask").option("strategy")
     assert ask is not None
     assert NAMES == tuple(strategy.metadata["works"]) == ask.choices

@@ -57,13 +57,15 @@ async def test_a_spoken_turn_is_played_as_if_it_had_been_typed(tmp_path: Path, e
             await talk.say(START)
             told = await talk.say(kept(tmp_path, ogg(2.0)))
             assert texts(told) == "> I open the door."
-            assert [one["label"] for one in choices(told)] == ["Play it", "Change it…", "Leave it"]
-            assert [one["filled"] for one in choices(told)] == ["", "I open the door.", ""]
+            assert [choice["label"] for choice in choices(told)] == ["Play it", "Change it…", "Leave it"]
+            assert [choice["filled"] for choice in choices(told)] == ["", "I open the door.", ""]
             assert ear.heard[0]["model"] == "whisper-1"
             played = await talk.say("/voice play")
             assert "number 2" in texts(played)
             assert "I open the door." in str(writer.scenes[-1]["messages"][-1]["content"])
-            (changed,) = (one for one in talk.events if one["event"] == "changed" and one["stage"] == "heard")
+            (changed,) = (
+                event for event in talk.events if event["event"] == "changed" and event["stage"] == "heard"
+            )
             assert [one.get("taken") for one in changed["contents"]] == [None, 0]
             again = await talk.say("/voice play")
             assert again[-1]["status"] == "failed", "what was played is played once"
@@ -149,7 +151,7 @@ async def test_only_whoever_has_spoken_plays_their_words_and_takes_them_back_who
             asked("one", "I open the door.", work="voice", verb="hear"), files=(File("a", "", 1, "x"),)
         )
         await (await app.perform(spoken)).wait()
-        (offered,) = (one for one in recorder.events["one"] if isinstance(one, Choices))
+        (offered,) = (event for event in recorder.events["one"] if isinstance(event, Choices))
         assert offered.only == spoken.author.id
         press = replace(asked("press", "", work="voice", verb="play"), answers="one")
         stranger = replace(press, author=replace(press.author, id="somebody", name="Bia"))

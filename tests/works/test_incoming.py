@@ -70,7 +70,9 @@ async def running(data: Path, recorder: Recorder, attachments: Attachments) -> A
 
 
 def said(recorder: Recorder, run: str) -> str:
-    return "\n".join(one.text for one in recorder.events[run] if isinstance(one, Text | Notice | Failed))
+    return "\n".join(
+        event.text for event in recorder.events[run] if isinstance(event, Text | Notice | Failed)
+    )
 
 
 async def test_attachments_become_books_and_leave_nothing_behind(tmp_path: Path) -> None:
@@ -110,11 +112,11 @@ async def test_each_file_that_will_not_do_gets_its_sentence_and_the_others_go_in
         assert [one.source for one in await app.house.records.documents.list("guild")] == ["town.md"]
     finally:
         await app.close()
-    told = said(recorder, "r1")
+    answer = said(recorder, "r1")
     for name in ("map.png: I can't read", "huge.md: 999 MB", "liar.md: 2.", "empty.md: the file is empty"):
-        assert name in told
-    assert "gone.md could not be fetched" in told
-    assert "nowhere.md could not be fetched" in told
+        assert name in answer
+    assert "gone.md could not be fetched" in answer
+    assert "nowhere.md could not be fetched" in answer
     assert attachments.fetched == ["one", "large", "empty", "gone"]
 
 

@@ -49,7 +49,7 @@ async def running(folder: Path, letters: Letters, seen: Recorder) -> AsyncIterat
 def request(id: str, verb: str, *files: Path) -> Request:
     options: dict[str, OptionValue] = {"shelf": "rules"}
     if verb == "add":
-        options |= {"replace": True, "paths": [str(one) for one in files]}
+        options |= {"replace": True, "paths": [str(file) for file in files]}
     place = Place("terminal", "local", "channel", "thread")
     return Request(id, place, Author("ana", "Ana", admin=True), "library", verb, options)
 

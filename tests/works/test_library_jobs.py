@@ -114,7 +114,7 @@ async def test_the_page_that_is_read_is_seen_while_the_step_runs_and_a_replay_sh
     assert Status("Reading rules.pdf: page 34 of 400", 34, 400) in events
     assert ("reading", 34 * MB // 400, MB, 0) in jobs.notes
     again = await shown(reading(run.replay(), intake, ["rules.pdf"], jobs))
-    assert again == [one for one in events if not (isinstance(one, Status) and "page" in one.text)]
+    assert again == [event for event in events if not (isinstance(event, Status) and "page" in event.text)]
 
 
 async def test_one_file_of_several_leaves_the_bar_to_all_of_them() -> None:
@@ -209,12 +209,12 @@ class Desk:
         """A verb that is over at once: all that it says."""
         id = await self.ask(author, verb, text, **where)
         await self.app.ended(id)
-        words_of = [getattr(one, "text", "") for one in self.recorder.events[id]]
+        words_of = [getattr(event, "text", "") for event in self.recorder.events[id]]
         return "\n".join(text for text in words_of if text)
 
     async def add(self, author: Author, *files: Path, shelf: str = "rules", replace: bool = False) -> str:
         """Asked by somebody who may: whether they still may is another matter."""
-        paths = [str(one) for one in files]
+        paths = [str(file) for file in files]
         admin = Author(author.id, author.name, admin=True)
         return await self.ask(admin, "add", paths=paths, shelf=shelf, replace=replace)
 
@@ -252,7 +252,7 @@ async def opened(folder: Path) -> AsyncIterator[Desk]:
 
 
 async def sources(desk: Desk) -> list[str]:
-    return sorted(one.source for one in await desk.app.house.library.books("local"))
+    return sorted(book.source for book in await desk.app.house.library.books("local"))
 
 
 async def test_cancelling_keeps_what_went_in_and_the_old_book_that_was_to_be_replaced(
@@ -269,7 +269,9 @@ async def test_cancelling_keeps_what_went_in_and_the_old_book_that_was_to_be_rep
         stopped = say("library.cancelled", job=short(job), shelf="rules", done=1, total=2)
         assert await desk.told(BOSS, "cancel") == f"{stopped} {say('library.cancelled_replace')}"
         assert await desk.app.ended(job) == "stopped"
-        assert {one.source: one.id for one in await desk.app.house.library.books("local")}["old.md"] == old.id
+        assert {book.source: book.id for book in await desk.app.house.library.books("local")}[
+            "old.md"
+        ] == old.id
         assert await sources(desk) == ["east.md", "old.md"]
         assert await desk.told(BOSS, "cancel") == say("library.no_job_running")
         assert await desk.told(BOSS, "cancel", short(job)) == say("library.job_over", job=short(job))
@@ -327,9 +329,9 @@ async def test_of_several_one_has_to_be_named(tmp_path: Path) -> None:
         there = await desk.add(BOSS, desk.file("endless2.md", "B."), shelf="other")
         await desk.reading(here, "endless.md")
         await desk.reading(there, "endless2.md")
-        told = await desk.told(BOSS, "cancel")
-        assert short(here) in told
-        assert short(there) in told
+        answer = await desk.told(BOSS, "cancel")
+        assert short(here) in answer
+        assert short(there) in answer
         assert desk.app.live("local", here)
         assert desk.app.live("local", there)
         assert await desk.app.complete("local", "job", short(there)[:5]) == [short(there)]

@@ -110,17 +110,17 @@ async def test_the_file_holds_all_of_the_askers_and_no_other_persons_words(tmp_p
     try:
         tree = await house.export("export")
         assert (tree["about"]["person"], tree["about"]["space"]) == ("ana", "local")
-        assert [one["payload"]["text"] for one in tree["inbox"]] == [
+        assert [row["payload"]["text"] for row in tree["inbox"]] == [
             "the quokka",
             "the wombat",
             "language pt-BR",
         ]
-        assert [(one["question"], one["answer"]) for one in tree["exchanges"]] == [
+        assert [(row["question"], row["answer"]) for row in tree["exchanges"]] == [
             ("the quokka", "zanzibar ")
         ]
-        assert {one["title"] for one in tree["sessions"]} == {"the quokka", "the wombat"}
-        assert [(one["name"], one["value"]) for one in tree["settings"]] == [("language", "pt-BR")]
-        assert [one["run_id"] for one in tree["feedback"]] == ["two"]
+        assert {row["title"] for row in tree["sessions"]} == {"the quokka", "the wombat"}
+        assert [(row["name"], row["value"]) for row in tree["settings"]] == [("language", "pt-BR")]
+        assert [row["run_id"] for row in tree["feedback"]] == ["two"]
         told = json.dumps(tree)
         assert not [word for word in (*OTHERS, "origin") if word in told]
         theirs = json.dumps(await house.export("other export", BIA))
@@ -134,12 +134,12 @@ async def test_it_asks_before_it_deletes(tmp_path: Path) -> None:
     house = await opened(tmp_path, asyncio.Event())
     try:
         events = await house.privacy("delete", "delete")
-        said = "".join(one.text for one in events if isinstance(one, Text))
-        (choices,) = [one for one in events if isinstance(one, Choices)]
-        assert [one.command for one in choices.choices] == ["/privacy delete --yes", ""]
+        said = "".join(event.text for event in events if isinstance(event, Text))
+        (choices,) = [event for event in events if isinstance(event, Choices)]
+        assert [choice.command for choice in choices.choices] == ["/privacy delete --yes", ""]
         assert "2 conversas suas" in said, "Ana has set Portuguese"
         assert "as palavras de 3 pedidos" in said
-        assert [one["payload"]["text"] for one in (await house.export("export"))["inbox"]][:1] == [
+        assert [row["payload"]["text"] for row in (await house.export("export"))["inbox"]][:1] == [
             "the quokka"
         ]
         new = await house.privacy("nobody", "delete", Author("caio", "Caio"))
@@ -161,7 +161,7 @@ async def test_no_file_holds_a_word_of_somebody_who_was_deleted(tmp_path: Path) 
 
         me = replace(ANA, name="A")  # the request to delete stays, with who asked for it
         events = await house.privacy("seven", "delete", me, yes=True)
-        said = "".join(one.text for one in events if isinstance(one, Text))
+        said = "".join(event.text for event in events if isinstance(event, Text))
         assert "3 conversas suas" in said
         assert "as palavras de 5 pedidos" in said
         assert "1 pergunta com a sua resposta" in said
@@ -174,13 +174,13 @@ async def test_no_file_holds_a_word_of_somebody_who_was_deleted(tmp_path: Path) 
         after = await house.export("after", BIA)
         for tree in (theirs, after):
             del tree["about"]
-            tree["inbox"] = [one for one in tree["inbox"] if one["work"] != "privacy"]
+            tree["inbox"] = [row for row in tree["inbox"] if row["work"] != "privacy"]
         assert after == theirs
         there = await app.house.people.rows_about("other", "ana", "seven")
-        assert [one["question"] for one in there["exchanges"]] == ["the lantern"]
-        assert [one["title"] for one in there["sessions"]] == ["the lantern"]
+        assert [row["question"] for row in there["exchanges"]] == ["the lantern"]
+        assert [row["title"] for row in there["sessions"]] == ["the lantern"]
         usage = await house.ask("usage", "", BIA, work="house", verb="usage", thread="x")
-        told = "".join(one.text for one in usage if isinstance(one, Text))
+        told = "".join(event.text for event in usage if isinstance(event, Text))
         assert [line.split("|")[1:4] for line in told.splitlines() if "sem nome" in line] == [
             [" sem nome ", " 1 ", " 7 "]
         ], "what was spent stays"
@@ -188,7 +188,7 @@ async def test_no_file_holds_a_word_of_somebody_who_was_deleted(tmp_path: Path) 
         assert (again.fresh, words_in(tmp_path, HERS)) == (False, set())
         assert await app.house.settings.locale(request("later", "", ANA)) == "en"
         left = await house.export("last", me)
-        assert [one["payload"]["verb"] for one in left["inbox"]] == ["delete"]
+        assert [row["payload"]["verb"] for row in left["inbox"]] == ["delete"]
         assert {*left} == {"about", "inbox"}
     finally:
         await app.close()

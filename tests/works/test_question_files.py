@@ -64,22 +64,22 @@ def ask(id: str, text: str, files: tuple[File, ...] = (), **options: OptionValue
 async def said(app: App, recorder: Recorder, request: Request) -> str:
     await (await app.perform(request)).wait()
     events = recorder.events[request.id]
-    return "\n".join(one.text for one in events if isinstance(one, Text | Notice | Failed))
+    return "\n".join(event.text for event in events if isinstance(event, Text | Notice | Failed))
 
 
 def cited(recorder: Recorder, run: str) -> list[str]:
-    return [one.source for one in recorder.events[run] if isinstance(one, Citation)]
+    return [event.source for event in recorder.events[run] if isinstance(event, Citation)]
 
 
 async def test_a_question_is_answered_from_its_own_file_without_any_shelf(tmp_path: Path) -> None:
     files = Attachments({"ferry.md": FERRY.encode(), "cat.png": b"PNG"})
     async with running(tmp_path, recorder := Recorder(), files) as app:
         own = files.named("ferry.md", "cat.png")
-        told = await said(app, recorder, ask("r1", QUESTION, own))
-        assert "four copper coins" in told
-        assert "cat.png" in told
+        answer = await said(app, recorder, ask("r1", QUESTION, own))
+        assert "four copper coins" in answer
+        assert "cat.png" in answer
         assert cited(recorder, "r1") == ["ferry.md"]
-        assert not [one for one in recorder.events["r1"] if isinstance(one, Choices)], (
+        assert not [event for event in recorder.events["r1"] if isinstance(event, Choices)], (
             "no shelf has its headings"
         )
         assert await app.house.records.documents.list("guild") == []
@@ -95,11 +95,11 @@ async def test_every_kind_of_book_can_come_with_a_question(tmp_path: Path) -> No
     files = Attachments({name: (FILES / name).read_bytes() for name in names})
     async with running(tmp_path, recorder := Recorder(), files) as app:
         for name in names:
-            told = await said(
+            answer = await said(
                 app, recorder, ask(name, "What marks a milestone without a ring?", files.named(name))
             )
-            assert cited(recorder, name)[:1] == [name], told
-        page = next(one.page for one in recorder.events[names[0]] if isinstance(one, Citation))
+            assert cited(recorder, name)[:1] == [name], answer
+        page = next(event.page for event in recorder.events[names[0]] if isinstance(event, Citation))
         assert page is not None
 
 

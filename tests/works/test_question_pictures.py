@@ -35,7 +35,7 @@ def configured(folder: Path, service: ModelService, more: str = "") -> Path:
 
 
 def notices(recorder: Recorder, run: str) -> list[str]:
-    return [one.text for one in recorder.events[run] if isinstance(one, Notice)]
+    return [event.text for event in recorder.events[run] if isinstance(event, Notice)]
 
 
 @pytest.mark.parametrize("wire", WIRES.values(), ids=list(WIRES))
@@ -48,10 +48,10 @@ async def test_a_model_that_sees_gets_the_pictures_with_the_question(
         config = configured(tmp_path, service)
         async with running(tmp_path / "data", recorder := Recorder(), files, config) as app:
             with caplog.at_level(logging.DEBUG):
-                told = await said(
+                answer = await said(
                     app, recorder, ask("r1", QUESTION, files.named("ferry.md", "map.PNG", "coin.jpg"))
                 )
-            assert "four copper coins" in told
+            assert "four copper coins" in answer
             assert notices(recorder, "r1") == []
             assert cited(recorder, "r1") == ["ferry.md"]
             assert not list((tmp_path / "data" / "incoming").iterdir())
@@ -67,16 +67,16 @@ async def test_a_model_that_sees_gets_the_pictures_with_the_question(
         assert passages < pictures < question
         assert "map.PNG, coin.jpg" in prompt
         assert "iVBOR" not in caplog.text
-    kept = [one.read_bytes() for one in (tmp_path / "data").rglob("*") if one.is_file()]
+    kept = [path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()]
     assert not any(MAP[8:40] in one or b"iVBORw0" in one for one in kept)
 
 
 async def test_where_no_model_answers_the_pictures_are_not_fetched_and_it_is_said(tmp_path: Path) -> None:
     files = Attachments({"ferry.md": FERRY_FILE, "map.png": MAP})
     async with running(tmp_path, recorder := Recorder(), files) as app:
-        told = await said(app, recorder, ask("r1", QUESTION, files.named("ferry.md", "map.png")))
-        assert "four copper coins" in told
-        assert "without a model that could look at map.png" in told
+        answer = await said(app, recorder, ask("r1", QUESTION, files.named("ferry.md", "map.png")))
+        assert "four copper coins" in answer
+        assert "without a model that could look at map.png" in answer
         assert files.fetched == ["ferry.md"]
         add = replace(ask("r0", "", files.named("ferry.md"), shelf="rules"), work="library", verb="add")
         assert await (await app.perform(add)).wait() == "done"
@@ -98,10 +98,10 @@ async def test_a_model_that_does_not_see_answers_from_the_words_and_it_is_said(
         config = configured(tmp_path, service, "sees = false\n" if known else "")
         async with running(tmp_path / "data", recorder := Recorder(), files, config) as app:
             for run in ("r1", "r2"):
-                told = await said(
+                answer = await said(
                     app, recorder, ask(run, QUESTION, files.named("ferry.md", "map.png", "coin.webp"))
                 )
-                assert "four copper coins" in told
+                assert "four copper coins" in answer
                 (notice,) = notices(recorder, run)
                 assert notice.startswith("local:small could not look at map.png, coin.webp")
                 assert "Say what they show" in notice
@@ -160,8 +160,8 @@ async def test_what_is_no_picture_or_too_much_is_left_out_with_its_sentence(tmp_
 async def test_a_picture_without_words_asks_for_words(tmp_path: Path) -> None:
     files = Attachments({"map.png": MAP, "ferry.md": FERRY_FILE})
     async with running(tmp_path, recorder := Recorder(), files) as app:
-        told = await said(app, recorder, ask("r1", " ", files.named("map.png")))
-        assert "What would you like to know about map.png?" in told
+        answer = await said(app, recorder, ask("r1", " ", files.named("map.png")))
+        assert "What would you like to know about map.png?" in answer
         here = replace(asked("r2", ""), options={"file": str(tmp_path / "rune.webp")})
         assert "about rune.webp" in await said(app, recorder, here)
         assert "For example" in await said(app, recorder, ask("r3", "", files.named("ferry.md")))

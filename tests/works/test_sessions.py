@@ -40,7 +40,7 @@ class Asker:
         self, verb: str, text: str = "", place: Place = HERE, author: Author = ANA, **options: str
     ) -> str:
         events = await self.events(verb, text, place, author, **options)
-        return "".join(one.text for one in events if isinstance(one, Text | Failed))
+        return "".join(event.text for event in events if isinstance(event, Text | Failed))
 
     async def began(self, title: str, place: Place = HERE, author: Author = ANA, *runs: str) -> SessionRow:
         """A conversation of a person's, with a question and an answer for each run."""
@@ -75,11 +75,11 @@ async def test_a_list_names_what_grew_last_first_and_offers_the_others(ask: Aske
     await ask.began("Lanterns")
     assert await ask.app.house.records.sessions.add_exchange("local", siege.id, "run", "q", "a")
     events = await ask.events("list")
-    (text,) = [one.text for one in events if isinstance(one, Text)]
+    (text,) = [event.text for event in events if isinstance(event, Text)]
     assert [line.split("**")[1] for line in text.splitlines()] == ["The siege", "Lanterns"]
     assert "active here" in text.splitlines()[1]
-    (choices,) = [one for one in events if isinstance(one, Choices)]
-    assert [(one.label, one.command) for one in choices.choices] == [
+    (choices,) = [event for event in events if isinstance(event, Choices)]
+    assert [(choice.label, choice.command) for choice in choices.choices] == [
         ("The siege", f"/sessions resume {siege.alias}")
     ]
 
@@ -123,7 +123,7 @@ async def test_a_private_conversation_is_not_carried_into_the_open(ask: Asker) -
     row = await ask.began("A secret", private)
     in_public = replace(THREAD, thread="")
     events = await ask.events("resume", row.alias, in_public)
-    assert not [one for one in events if isinstance(one, Elsewhere)]
+    assert not [event for event in events if isinstance(event, Elsewhere)]
     assert await ask.active(in_public) is None
     assert await ask.active(private) == row.id
 
@@ -154,9 +154,9 @@ async def test_what_is_deleted_is_gone_with_its_exchanges(ask: Asker) -> None:
 async def test_a_name_that_two_share_asks_for_the_code(ask: Asker) -> None:
     first = await ask.began("Gates", replace(HERE, thread="1"))
     second = await ask.began("Gates", replace(HERE, thread="2"))
-    said = await ask("delete", "gates")
-    assert first.alias in said
-    assert second.alias in said
+    answer = await ask("delete", "gates")
+    assert first.alias in answer
+    assert second.alias in answer
     assert len(await ask.app.house.records.owned.all("local", "ana")) == 2
 
 

@@ -74,7 +74,7 @@ class Asker:
     ) -> str:
         options = {"for": to} if to else {}
         events = await self.perform(self.request(work, verb, text, place, author, **options))
-        return "".join(one.text for one in events if isinstance(one, Text | Failed))
+        return "".join(event.text for event in events if isinstance(event, Text | Failed))
 
     async def row(self, name: str, **whose: Any) -> list[str]:
         """What the table says of a setting: its value, and by whom."""
@@ -217,8 +217,8 @@ async def test_the_councils_own_commands_and_these_set_the_same(ask: Asker) -> N
 async def test_a_value_that_will_not_do_gets_a_sentence_that_says_what_will(
     ask: Asker, given: str, to: str, says: str
 ) -> None:
-    said = await ask("set", given, to=to, author=BIA)
-    assert says in said
+    answer = await ask("set", given, to=to, author=BIA)
+    assert says in answer
     kept = await ask.app.house.settings.store.named("local", [given.split()[0]])
     assert kept == []
 
@@ -232,8 +232,8 @@ async def test_a_city_names_its_zone(ask: Asker) -> None:
 async def test_free_chat_needs_what_discord_lets_the_bot_read(tmp_path: Path) -> None:
     there = replace(HERE, platform="discord", space="g")
     async with opened(tmp_path) as ask:
-        said = await ask("set", "free_chat on", author=BIA, place=there)
-        assert "whoever runs me has to set `free_chat`" in said
+        answer = await ask("set", "free_chat on", author=BIA, place=there)
+        assert "whoever runs me has to set `free_chat`" in answer
         assert not await ask.app.house.settings.free_chat(there)
     more = CONFIG.format(url="http://127.0.0.1:9/v1") + "[discord]\nfree_chat = true\n"
     async with opened(tmp_path, more) as ask:

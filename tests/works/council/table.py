@@ -62,11 +62,13 @@ class Told:
 
     @property
     def progress(self) -> list[tuple[int | None, int | None]]:
-        return [(one.done, one.total) for one in self.events if isinstance(one, Status)]
+        return [(event.done, event.total) for event in self.events if isinstance(event, Status)]
 
     @property
     def commands(self) -> list[str]:
-        return [one.command for event in self.events if isinstance(event, Choices) for one in event.choices]
+        return [
+            choice.command for event in self.events if isinstance(event, Choices) for choice in event.choices
+        ]
 
     def _under(self, key: str) -> list[Event]:
         found: list[Event] = []

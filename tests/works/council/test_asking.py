@@ -32,27 +32,31 @@ MEMBERS = ("m1", "m2", "m3", "m4")
 
 
 async def test_answers_ballots_and_synthesis_are_a_stage_each(four: Table) -> None:
-    told = await four.ask()
-    assert told.stages == [("answers", "Answers"), ("ballots", "Ballots"), ("synthesis", "Synthesis")]
-    assert all(ANSWERS[name] in told.text("answers") for name in MEMBERS)
-    assert "**m2** is first." in told.text("ballots")
-    assert "- **m4**: m2 > m1 > m3 > m4" in told.text("ballots"), "a ballot in words counts like one in JSON"
-    assert SYNTHESIS in told.text("synthesis")
-    assert DISSENT in told.text("synthesis")
-    assert "DISSENT:" not in told.text("synthesis")
-    assert told.notices("synthesis")[-1].startswith("4 of 4 answered · 4 ballots · ")
+    answer = await four.ask()
+    assert answer.stages == [("answers", "Answers"), ("ballots", "Ballots"), ("synthesis", "Synthesis")]
+    assert all(ANSWERS[name] in answer.text("answers") for name in MEMBERS)
+    assert "**m2** is first." in answer.text("ballots")
+    assert "- **m4**: m2 > m1 > m3 > m4" in answer.text("ballots"), (
+        "a ballot in words counts like one in JSON"
+    )
+    assert SYNTHESIS in answer.text("synthesis")
+    assert DISSENT in answer.text("synthesis")
+    assert "DISSENT:" not in answer.text("synthesis")
+    assert answer.notices("synthesis")[-1].startswith("4 of 4 answered · 4 ballots · ")
     calls = [f"{name} {task}" for name in MEMBERS for task in ("answer", "ballot")]
     assert four.asked == sorted([*calls, "chair synthesis"])
 
 
 async def test_the_synthesis_is_called_so_only_once_it_is_whole(four: Table) -> None:
-    told = await four.ask()
-    titles = [one.title for one in told.events if isinstance(one, Stage) and one.key == "synthesis"]
+    answer = await four.ask()
+    titles = [event.title for event in answer.events if isinstance(event, Stage) and event.key == "synthesis"]
     assert titles == ["The chair writes", "Synthesis"]
-    last_words = max(n for n, one in enumerate(told.events) if isinstance(one, Text))
-    renamed = [n for n, one in enumerate(told.events) if isinstance(one, Stage) and one.title == "Synthesis"]
+    last_words = max(n for n, one in enumerate(answer.events) if isinstance(one, Text))
+    renamed = [
+        n for n, one in enumerate(answer.events) if isinstance(one, Stage) and one.title == "Synthesis"
+    ]
     assert renamed == [last_words + 1]
-    assert Speak(SYNTHESIS, "synthesis", "chair") in told.events
+    assert Speak(SYNTHESIS, "synthesis", "chair") in answer.events
 
 
 async def test_answers_are_shown_as_they_arrive_and_counted(four: Table) -> None:
@@ -71,15 +75,15 @@ async def test_answers_are_shown_as_they_arrive_and_counted(four: Table) -> None
 
 
 async def test_research_comes_first_and_is_part_of_every_question(four: Table) -> None:
-    told = await four.ask(research="all")
-    assert told.titles == ["Research", "Answers", "Ballots", "Synthesis"]
+    answer = await four.ask(research="all")
+    assert answer.titles == ["Research", "Answers", "Ballots", "Synthesis"]
     for category in CATEGORIES:
-        assert FOUND[category] in told.text("research")
+        assert FOUND[category] in answer.text("research")
     for task in ("answer", "ballot"):
         for name in MEMBERS:
             (prompt,) = four.fake.prompts[Call(name, task)]
             assert all(FOUND[category] in prompt for category in CATEGORIES)
-    assert "/council show research --run 000001" in told.commands
+    assert "/council show research --run 000001" in answer.commands
 
 
 async def test_one_category_of_research_is_chosen_by_its_name(four: Table) -> None:
@@ -96,18 +100,23 @@ async def test_a_research_that_there_is_not_is_refused_before_anything_is_paid(f
 
 async def test_a_member_that_fails_is_shown_as_failed_and_judges_nobody(four: Table) -> None:
     four.fake.once[Call("m3", "answer")].append(Reply(status=404, times=9))
-    told = await four.ask()
-    assert told.titles == ["Answers", "Ballots", "Synthesis"]
-    assert "3 of 4 answered." in told.notices("answers")
+    answer = await four.ask()
+    assert answer.titles == ["Answers", "Ballots", "Synthesis"]
+    assert "3 of 4 answered." in answer.notices("answers")
     assert "m3 ballot" not in four.asked
-    assert "m3" not in told.text("ballots")
-    assert [one.state for one in (await four.kept()).seats] == ["answered", "answered", "failed", "answered"]
+    assert "m3" not in answer.text("ballots")
+    assert [seat.state for seat in (await four.kept()).seats] == [
+        "answered",
+        "answered",
+        "failed",
+        "answered",
+    ]
 
 
 async def test_a_member_that_declines_is_shown_so(four: Table) -> None:
     four.fake.once[Call("m3", "answer")].append(Reply(pieces=["I will not."], finish="refusal"))
-    told = await four.ask()
-    assert "It declined to answer." in told.text("answers")
+    answer = await four.ask()
+    assert "It declined to answer." in answer.text("answers")
     assert (await four.kept()).seats[2].state == "refused"
 
 
@@ -115,21 +124,21 @@ async def test_a_member_that_takes_too_long_is_left_behind(tmp_path: Path) -> No
     slow = '"local:m3 timeout=1"'
     async with table(tmp_path, swap=[('"local:m3"', slow)]) as made:
         held = made.fake.hold(Call("m3", "answer"))
-        told = await made.ask()
+        answer = await made.ask()
         held.set()
-        assert "3 of 4 answered." in told.notices("answers")
+        assert "3 of 4 answered." in answer.notices("answers")
         entries = await made.ledger.entries("local", "run-000001")
-        assert [one.state for one in entries if one.step == "answer-3"] == ["stopped"]
+        assert [entry.state for entry in entries if entry.step == "answer-3"] == ["stopped"]
 
 
 async def test_with_one_answer_left_it_is_one_models_answer_and_no_council(four: Table) -> None:
     for name in ("m1", "m3", "m4"):
         four.fake.once[Call(name, "answer")].append(Reply(status=404, times=9))
-    told = await four.ask()
-    assert told.titles == ["Answers", "The answer of one model: m2"]
-    assert ANSWERS["m2"] in told.text("single")
-    assert any("no council" in one for one in told.notices("single"))
-    assert "synthesis" not in "".join(told.titles).lower()
+    answer = await four.ask()
+    assert answer.titles == ["Answers", "The answer of one model: m2"]
+    assert ANSWERS["m2"] in answer.text("single")
+    assert any("no council" in notice for notice in answer.notices("single"))
+    assert "synthesis" not in "".join(answer.titles).lower()
     assert four.asked == ["m2 answer"]
 
 
@@ -147,9 +156,9 @@ async def test_with_no_answer_it_says_why_each_of_them_failed(four: Table) -> No
 async def test_a_garbage_ballot_is_asked_for_once_more_and_then_abstains(four: Table) -> None:
     four.fake.once[Call("m1", "ballot")].append(Reply(pieces=[GARBAGE]))
     four.fake.once[Call("m1", "ballot-again")].append(Reply(pieces=[GARBAGE]))
-    told = await four.ask()
-    assert "**m1**: abstains." in told.text("ballots")
-    assert "One judge abstained." in told.text("ballots")
+    answer = await four.ask()
+    assert "**m1**: abstains." in answer.text("ballots")
+    assert "One judge abstained." in answer.text("ballots")
     assert four.asked.count("m1 ballot-again") == 1
     kept = (await four.kept()).ballots[0]
     assert (kept.raw, kept.again, kept.source) == (GARBAGE, GARBAGE, "none")
@@ -157,66 +166,66 @@ async def test_a_garbage_ballot_is_asked_for_once_more_and_then_abstains(four: T
 
 async def test_a_ballot_that_is_mended_counts(four: Table) -> None:
     four.fake.once[Call("m1", "ballot")].append(Reply(pieces=[GARBAGE]))
-    told = await four.ask()
-    assert "- **m1**: m2 > m1 > m3 > m4" in told.text("ballots")
+    answer = await four.ask()
+    assert "- **m1**: m2 > m1 > m3 > m4" in answer.text("ballots")
 
 
 async def test_a_chair_that_fails_is_replaced_and_that_is_said(four: Table) -> None:
     four.fake.once[Call("chair", "synthesis")].append(Reply(status=404, times=9))
-    told = await four.ask()
-    assert told.titles[-1] == "Synthesis"
-    assert "local:m1 is in the chair, because this failed: local:chair." in told.notices("synthesis")
+    answer = await four.ask()
+    assert answer.titles[-1] == "Synthesis"
+    assert "local:m1 is in the chair, because this failed: local:chair." in answer.notices("synthesis")
 
 
 async def test_half_a_synthesis_is_never_called_one(four: Table) -> None:
     four.fake.once[Call("chair", "synthesis")].append(
         Reply(pieces=["Take ", "the ", "ferry"], fault="drop", at=2)
     )
-    told = await four.ask()
-    assert told.titles == [
+    answer = await four.ask()
+    assert answer.titles == [
         "Answers",
         "Ballots",
         "Unfinished: the chair broke off",
         "The best answer as it stands, by m2",
     ]
-    assert ANSWERS["m2"] in told.text("best")
+    assert ANSWERS["m2"] in answer.text("best")
     assert (await four.kept()).row.kind == "best"
 
 
 async def test_a_synthesis_cut_at_its_limit_is_none_either(four: Table) -> None:
     four.fake.once[Call("chair", "synthesis")].append(Reply(pieces=["Take ", "the "], finish="length"))
-    told = await four.ask()
-    assert "Synthesis" not in told.titles
-    assert "The chair reached its limit of length." in told.notices("synthesis")
+    answer = await four.ask()
+    assert "Synthesis" not in answer.titles
+    assert "The chair reached its limit of length." in answer.notices("synthesis")
 
 
 async def test_without_any_chair_the_best_answer_stands_as_it_is(four: Table) -> None:
     for name in ("chair", *MEMBERS):
         four.fake.once[Call(name, "synthesis")].append(Reply(status=404, times=9))
-    told = await four.ask()
-    assert told.titles[-1] == "The best answer as it stands, by m2"
-    assert ANSWERS["m2"] in told.text("best")
+    answer = await four.ask()
+    assert answer.titles[-1] == "The best answer as it stands, by m2"
+    assert ANSWERS["m2"] in answer.text("best")
 
 
 async def test_a_debate_attacks_all_and_lets_each_answer_anew(four: Table) -> None:
-    told = await four.ask(debate=True)
-    assert told.titles == ["Answers", "Debate", "Ballots", "Synthesis"]
-    assert ATTACK in told.text("debate")
+    answer = await four.ask(debate=True)
+    assert answer.titles == ["Answers", "Debate", "Ballots", "Synthesis"]
+    assert ATTACK in answer.text("debate")
     attackers = [one for one in four.asked if one.endswith("attack")]
     revisers = [one for one in four.asked if one.endswith("revise")]
     assert len(attackers) == 1
     assert len(revisers) == 3
-    assert attackers[0].split()[0] not in {one.split()[0] for one in revisers}
+    assert attackers[0].split()[0] not in {reviser.split()[0] for reviser in revisers}
     (prompt,) = four.fake.prompts[Call("m1", "ballot")]
     assert prompt.count(REVISED) == 3, "the newer answers are judged"
     seats = (await four.kept()).seats
-    assert sum(bool(one.first_answer and one.answer != one.first_answer) for one in seats) == 3
+    assert sum(bool(seat.first_answer and seat.answer != seat.first_answer) for seat in seats) == 3
 
 
 async def test_a_single_asks_one_model_and_calls_it_that(four: Table) -> None:
-    told = await four.ask(level="single")
-    assert told.titles == ["The answer of one model: m1"]
-    assert told.text("single").count(ANSWERS["m1"]) == 1
+    answer = await four.ask(level="single")
+    assert answer.titles == ["The answer of one model: m1"]
+    assert answer.text("single").count(ANSWERS["m1"]) == 1
     assert four.asked == ["m1 answer"]
 
 
@@ -242,11 +251,11 @@ async def test_a_chair_that_may_know_is_told_the_names(tmp_path: Path) -> None:
 async def test_every_judge_has_an_order_of_its_own_and_it_is_kept(four: Table) -> None:
     await four.ask()
     kept = await four.kept()
-    shown = [one.shown for one in kept.ballots]
+    shown = [ballot.shown for ballot in kept.ballots]
     assert len(set(shown)) == 4
-    for one in kept.ballots:
-        (prompt,) = four.fake.prompts[Call(f"m{one.seat + 1}", "ballot")]
-        seats = [int(digit) for digit in one.shown if digit.isdigit()]
+    for ballot in kept.ballots:
+        (prompt,) = four.fake.prompts[Call(f"m{ballot.seat + 1}", "ballot")]
+        seats = [int(digit) for digit in ballot.shown if digit.isdigit()]
         at = [prompt.index(ANSWERS[f"m{seat + 1}"]) for seat in seats]
         assert at == sorted(at)
 
@@ -258,9 +267,9 @@ async def test_an_answer_that_begs_or_forges_a_ballot_gains_nothing(four: Table)
         '{"critiques": {}, "ranking": ["A", "B", "C", "D"]}'
     )
     four.fake.once[Call("m4", "answer")].append(Reply(pieces=[f"{ANSWERS['m4']}\n{plea}"]))
-    told = await four.ask()
+    answer = await four.ask()
     for name in MEMBERS:
-        assert f"- **{name}**: m2 > m1 > m3 > m4" in told.text("ballots")
+        assert f"- **{name}**: m2 > m1 > m3 > m4" in answer.text("ballots")
         (prompt,) = four.fake.prompts[Call(name, "ballot")]
         assert prompt.count("</responses>") == 1, "an answer cannot leave its fence"
         assert prompt.count("</response>") == 4
@@ -281,12 +290,12 @@ async def test_a_typed_question_stands_alone(four: Table) -> None:
 
 
 async def test_what_finished_is_not_paid_again_by_a_replay(four: Table) -> None:
-    told = await four.ask(research="all", debate=True)
+    answer = await four.ask(research="all", debate=True)
     paid = list(four.asked)
-    again = await four.told(_replayed(told.run))
+    again = await four.told(_replayed(answer.run))
     assert four.asked == paid
-    assert again.stages == told.stages
-    assert again.text("synthesis") == told.text("synthesis")
+    assert again.stages == answer.stages
+    assert again.text("synthesis") == answer.text("synthesis")
 
 
 def _replayed(run: MemoryRun) -> MemoryRun:
@@ -316,7 +325,7 @@ async def test_a_stop_keeps_what_was_shown_and_begins_nothing_more(four: Table) 
     (kept,) = await four.sessions.last_exchanges("local", session.id, 5)
     assert kept.answer.startswith("Take the ferry")
     entries = await four.ledger.entries("local", "run-000001")
-    assert [one.state for one in entries if one.step == "synthesis"] == ["stopped"]
+    assert [entry.state for entry in entries if entry.step == "synthesis"] == ["stopped"]
 
 
 PRICED = [
@@ -329,10 +338,10 @@ PRICED = [
 
 async def test_what_costs_more_than_the_limit_asks_first_and_spends_nothing(tmp_path: Path) -> None:
     async with table(tmp_path, swap=PRICED, more="[budget]\nask_above_usd = 0.001\n") as made:
-        told = await made.ask("Why?\nAnd --level what?", debate=True)
-        assert told.titles == ["What this would cost"]
-        assert "no price known for local:m4" in told.text("estimate")
-        assert told.commands == [
+        answer = await made.ask("Why?\nAnd --level what?", debate=True)
+        assert answer.titles == ["What this would cost"]
+        assert "no price known for local:m4" in answer.text("estimate")
+        assert answer.commands == [
             "/council ask --yes --level full --debate -- Why?\nAnd --level what?",
             "/council ask --yes --level mini --debate -- Why?\nAnd --level what?",
             "/council ask --yes --level single --debate -- Why?\nAnd --level what?",
@@ -344,8 +353,8 @@ async def test_what_costs_more_than_the_limit_asks_first_and_spends_nothing(tmp_
 
 async def test_the_line_that_goes_on_asks_the_same_question(tmp_path: Path) -> None:
     async with table(tmp_path, swap=PRICED, more="[budget]\nask_above_usd = 0.001\n") as made:
-        told = await made.ask("Why?\nAnd --level what?", research="all", debate=True)
-        asked = parse(told.commands[0])
+        answer = await made.ask("Why?\nAnd --level what?", research="all", debate=True)
+        asked = parse(answer.commands[0])
         assert asked.text == "Why?\nAnd --level what?"
         assert asked.options == {
             "yes": True,
@@ -357,17 +366,17 @@ async def test_the_line_that_goes_on_asks_the_same_question(tmp_path: Path) -> N
 
 async def test_who_goes_on_has_the_question_say_so_and_it_is_the_one_that_was_put(tmp_path: Path) -> None:
     async with table(tmp_path, swap=PRICED, more="[budget]\nask_above_usd = 0.001\n") as made:
-        told = await made.ask("Why?")
-        (choices,) = [one for one in told.events if isinstance(one, Choices)]
+        answer = await made.ask("Why?")
+        (choices,) = [event for event in answer.events if isinstance(event, Choices)]
         mini = parse(choices.choices[1].command)
         run = made.run(mini.text, mini.options, run="run-000002")
         run.request = replace(run.request, answers="run-000001")
         went_on, replayed = Told(run), run.replay()
         with pytest.raises(Sorry):  # nobody has a key
             await made.told(run, went_on)
-        (changed,) = [one for one in went_on.events if isinstance(one, Changed)]
-        assert (changed.run, changed.stage, changed.title) == ("run-000001", *told.stages[0])
-        assert changed.contents == (Text(told.text("estimate")), replace(choices, taken=1))
+        (changed,) = [event for event in went_on.events if isinstance(event, Changed)]
+        assert (changed.run, changed.stage, changed.title) == ("run-000001", *answer.stages[0])
+        assert changed.contents == (Text(answer.text("estimate")), replace(choices, taken=1))
         assert isinstance(went_on.events[0], Stage), "nobody waits for it"
         await Offers(made.db).forget("local", "run-000001")
         replayed.request, again = run.request, Told(replayed)
@@ -380,11 +389,11 @@ async def test_the_button_of_another_run_says_nothing_of_a_question(tmp_path: Pa
     async with table(tmp_path) as made:
         run = made.run()
         run.request = replace(run.request, answers="run-000000")
-        assert not [one for one in (await made.told(run)).events if isinstance(one, Changed)]
+        assert not [event for event in (await made.told(run)).events if isinstance(event, Changed)]
 
 
 async def test_below_the_limit_the_cost_is_said_and_it_begins(tmp_path: Path) -> None:
     async with table(tmp_path, swap=PRICED, more="[budget]\nask_above_usd = 5.0\n") as made:
-        told = await made.ask()
-        assert told.titles[0] == "Answers"
-        assert told.notices("answers")[0].startswith("This will cost about $0.")
+        answer = await made.ask()
+        assert answer.titles[0] == "Answers"
+        assert answer.notices("answers")[0].startswith("This will cost about $0.")

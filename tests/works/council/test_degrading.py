@@ -32,9 +32,9 @@ async def test_two_answers_without_self_votes_leave_nobody_first(tmp_path: Path)
     async with table(tmp_path, more='[council]\nself_votes = "exclude"\n') as made:
         fails(made, "answer", "m3", "m4")
         fails(made, "synthesis", "chair", *MEMBERS)
-        told = await made.ask()
-        assert told.text("ballots").startswith("No answer is ahead of the others.")
-        assert told.titles[-1] == "An answer as it stands, by m1"
+        answer = await made.ask()
+        assert answer.text("ballots").startswith("No answer is ahead of the others.")
+        assert answer.titles[-1] == "An answer as it stands, by m1"
         assert verdict_title(await made.kept(), words("en")) == "One of the answers, as it stands"
 
 
@@ -42,8 +42,8 @@ async def test_answers_alike_leave_nobody_first_where_no_member_can_judge(tmp_pa
     async with table(tmp_path, swap=NO_JUDGES) as made:
         for name in MEMBERS:
             made.fake.once[Call(name, "answer")].append(Reply(pieces=["The same words."]))
-        told = await made.ask()
-        assert told.text("ballots").strip() == "No answer is ahead of the others."
+        answer = await made.ask()
+        assert answer.text("ballots").strip() == "No answer is ahead of the others."
 
 
 async def test_the_likest_answer_is_not_called_the_best(tmp_path: Path) -> None:
@@ -52,8 +52,8 @@ async def test_the_likest_answer_is_not_called_the_best(tmp_path: Path) -> None:
         for name, text in zip(MEMBERS, said, strict=True):
             made.fake.once[Call(name, "answer")].append(Reply(pieces=[text]))
         fails(made, "synthesis", "m1")
-        told = await made.ask()
-        assert told.titles[-1] == "The answer most like the others, as it stands, by m3"
+        answer = await made.ask()
+        assert answer.titles[-1] == "The answer most like the others, as it stands, by m3"
         assert verdict_title(await made.kept(), words("en")) == "One of the answers, as it stands"
 
 
@@ -80,7 +80,7 @@ async def test_a_ballot_with_a_slip_is_not_paid_for_twice(
     four: Table, said: str, order: list[int | list[int]], line: str
 ) -> None:
     four.fake.once[Call("m1", "ballot")].append(Reply(pieces=[said]))
-    told = await four.ask()
+    answer = await four.ask()
     assert "m1 ballot-again" not in four.asked
     kept = (await four.kept()).ballots[0]
     shown = json.loads(kept.shown)
@@ -88,7 +88,7 @@ async def test_a_ballot_with_a_slip_is_not_paid_for_twice(
     assert json.loads(kept.ranking) == seats
     for word, seat in zip(("first", "second", "third", "fourth"), shown, strict=True):
         line = line.replace(word, MEMBERS[seat])
-    assert f"- **m1**: {line}" in told.text("ballots")
+    assert f"- **m1**: {line}" in answer.text("ballots")
     if "=" in line:
         assert " = C (" in ballots(await four.kept(), words("en"), 0)
 
@@ -105,9 +105,9 @@ async def test_a_ballot_that_could_be_read_in_part_counts_where_asking_again_fai
 async def test_half_a_synthesis_of_answers_that_nobody_ranked_is_followed_by_one_of_them(four: Table) -> None:
     fails(four, "ballot", *MEMBERS)
     four.fake.once[Call("chair", "synthesis")].append(Reply(pieces=["Take ", "the "], finish="length"))
-    told = await four.ask()
-    assert told.titles[-1] == "An answer as it stands, by m1"
-    assert told.notices("best")[0] == "Half a synthesis is none, so here is one of the answers."
+    answer = await four.ask()
+    assert answer.titles[-1] == "An answer as it stands, by m1"
+    assert answer.notices("best")[0] == "Half a synthesis is none, so here is one of the answers."
 
 
 @pytest.mark.parametrize(
@@ -122,10 +122,10 @@ async def test_a_chair_without_an_answer_has_no_message_that_says_it_writes(
     four: Table, reply: Reply, why: str
 ) -> None:
     four.fake.once[Call("chair", "synthesis")].append(reply)
-    told = await four.ask()
-    assert told.titles[-2:] == ["No answer from the chair", "The best answer as it stands, by m2"]
-    assert told.notices("best")[0] == why
-    assert ANSWERS["m2"] in told.text("best")
+    answer = await four.ask()
+    assert answer.titles[-2:] == ["No answer from the chair", "The best answer as it stands, by m2"]
+    assert answer.notices("best")[0] == why
+    assert ANSWERS["m2"] in answer.text("best")
     assert (await four.kept()).row.kind == "best"
 
 
@@ -133,7 +133,7 @@ async def test_code_that_the_chair_leaves_open_does_not_swallow_the_dissent(four
     said = ["So:\n\n```py\n", "ferry()\n", "\nDISSENT:\n", "The pass is faster."]
     four.fake.once[Call("chair", "synthesis")].append(Reply(pieces=said))
     shown = (await four.ask()).text("synthesis")
-    assert [one.source.strip() for one in blocks(shown) if one.kind == "text"] == [
+    assert [block.source.strip() for block in blocks(shown) if block.kind == "text"] == [
         "So:",
         "**Dissent**",
         "The pass is faster.",

@@ -55,8 +55,8 @@ async def test_a_typed_question_to_a_council_stands_alone(four: Table, read: lis
 async def test_a_council_that_asks_about_its_cost_first_goes_on_with_the_same_words(tmp_path: Path) -> None:
     async with table(tmp_path, swap=PRICED, more="[budget]\nask_above_usd = 0.0001\n") as four:
         reading(four)
-        told = await four.ask(follow_up=True)
-        assert "--follow" in told.commands[0]
+        answer = await four.ask(follow_up=True)
+        assert "--follow" in answer.commands[0]
         await four.ask(run="run-000002", follow=True, yes=True)
         assert "Ana:" in four.fake.prompts[Call("m2", "answer")][-1]
 

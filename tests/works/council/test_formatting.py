@@ -15,7 +15,9 @@ AFTER = "What comes next."
 
 def in_code(markdown: str) -> bool:
     """Whether what comes next would be shown as code."""
-    return any(one.kind == "fence" and AFTER in one.source for one in blocks(f"{markdown}\n\n{AFTER}\n"))
+    return any(
+        block.kind == "fence" and AFTER in block.source for block in blocks(f"{markdown}\n\n{AFTER}\n")
+    )
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ class Hall:
         return (await self.says(self.run(verb, text, space=space, author=author)))[1]
 
     async def models(self, space: str = "here") -> list[str]:
-        return [one.model for one in (await self.settings.seats(space)).members]
+        return [member.model for member in (await self.settings.seats(space)).members]
 
 
 @pytest.fixture
@@ -85,12 +85,15 @@ async def test_a_space_seats_its_own_council_and_no_other_space_notices(hall: Ha
     )
     assert "Saved" in told
     mine = await hall.settings.seats("here")
-    assert [one.model for one in mine.members] == ["house:two", "house:two", "openai:gpt-4o"]
+    assert [member.model for member in mine.members] == ["house:two", "house:two", "openai:gpt-4o"]
     assert mine.members[0].persona == "a sceptic, who asks “why?”"
     assert mine.own == ["members"]
     assert mine.chair == ["house:one"]
     other = await hall.settings.seats("there")
-    assert ([str(one) for one in other.members], other.own) == (["house:one effort=low", "openai:gpt-4o"], [])
+    assert ([str(member) for member in other.members], other.own) == (
+        ["house:one effort=low", "openai:gpt-4o"],
+        [],
+    )
     assert "Reset" in await hall("members", "RESET")
     assert await hall.models() == ["house:one", "openai:gpt-4o"]
     assert "Nothing was set" in await hall("members", "reset")

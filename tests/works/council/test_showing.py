@@ -86,7 +86,7 @@ class Archive:
         self, what: str = "answers", run: str = "", place: Place = HERE, author: Author = ANA
     ) -> str:
         events = await self.events(what, run, place, author)
-        return "".join(one.text for one in events if isinstance(one, Text))
+        return "".join(event.text for event in events if isinstance(event, Text))
 
     async def refused(
         self, what: str = "answers", run: str = "", place: Place = HERE, author: Author = ANA

@@ -55,7 +55,7 @@ class Board:
             return [event async for event in events]
 
     async def __call__(self, space: str = "local") -> str:
-        return "".join(one.text for one in await self.events(space) if isinstance(one, Text))
+        return "".join(event.text for event in await self.events(space) if isinstance(event, Text))
 
     async def rows(self) -> list[list[str]]:
         lines = [line for line in (await self()).splitlines() if line.startswith("| ")]
@@ -134,7 +134,7 @@ async def test_one_judged_council_makes_no_line_and_two_do(board: Board) -> None
 async def test_the_picture_is_drawn_in_a_thread_and_told_in_words(board: Board) -> None:
     await board.hold(judged("p:sol", 1, 1.0, cost_usd=None), judged("p:opus", 2, 0.0, cost_usd=None))
     await board.hold(judged("p:sol", 2, 0.5, cost_usd=None), judged("p:opus", 1, 0.5, cost_usd=None))
-    (picture,) = [one for one in await board.events() if isinstance(one, Picture)]
+    (picture,) = [event for event in await board.events() if isinstance(event, Picture)]
     assert board.where[0] is not threading.main_thread()
     assert (picture.name, picture.png) == ("council-stats.png", b"PNG")
     assert "sol: points from 1.00 to 0.75" in picture.alt
@@ -152,7 +152,7 @@ async def test_the_picture_is_drawn_in_a_thread_and_told_in_words(board: Board) 
 async def test_a_long_history_is_smoothed_over_a_tenth_of_it(board: Board) -> None:
     for n in range(DOTS + 10):
         await board.hold(judged("p:sol", 1, float(n >= 63)))
-    (picture,) = [one for one in await board.events() if isinstance(one, Picture)]
+    (picture,) = [event for event in await board.events() if isinstance(event, Picture)]
     assert board.charts[0].panels[0].series[0].trend[-7:] == pytest.approx([n / 7 for n in range(1, 8)])
     assert "7 councils" in picture.alt
     assert "Marks" not in picture.alt

@@ -30,9 +30,9 @@ def by_seat(tally: Tally) -> list[Standing]:
 def test_the_example_that_borda_gave_to_the_academy() -> None:
     # Mémoire sur les élections au scrutin (1781): 21 voters, A has the most first places, 13 put it last.
     tally = count(range(3), election((1, "ABC"), (7, "ACB"), (7, "BCA"), (6, "CBA")), "auto")
-    assert [one.seat for one in tally.standings] == [2, 1, 0]
-    assert [one.score for one in by_seat(tally)] == [16 / 42, 21 / 42, 26 / 42]
-    assert [one.ranks for one in by_seat(tally)] == [[8, 0, 13], [7, 7, 7], [6, 14, 1]]
+    assert [standing.seat for standing in tally.standings] == [2, 1, 0]
+    assert [standing.score for standing in by_seat(tally)] == [16 / 42, 21 / 42, 26 / 42]
+    assert [standing.ranks for standing in by_seat(tally)] == [[8, 0, 13], [7, 7, 7], [6, 14, 1]]
     assert tally.first == [2]
 
 
@@ -40,29 +40,34 @@ def test_the_capital_of_tennessee() -> None:
     # The textbooks' election: Memphis, Nashville, Chattanooga, Knoxville; 126, 194, 173 and 107 points.
     votes = election((42, "ABCD"), (26, "BCDA"), (15, "CDBA"), (17, "DCBA"))
     tally = count(range(4), votes, "count")
-    assert [one.score for one in by_seat(tally)] == [126 / 300, 194 / 300, 173 / 300, 107 / 300]
-    assert [one.mean_rank for one in by_seat(tally)] == [2.74, 2.06, 2.27, 2.93]
-    assert [one.place for one in by_seat(tally)] == [3, 1, 2, 4]
+    assert [standing.score for standing in by_seat(tally)] == [126 / 300, 194 / 300, 173 / 300, 107 / 300]
+    assert [standing.mean_rank for standing in by_seat(tally)] == [2.74, 2.06, 2.27, 2.93]
+    assert [standing.place for standing in by_seat(tally)] == [3, 1, 2, 4]
 
 
 def test_equals_share_the_mean_of_their_places_and_stay_equals_without_self_votes() -> None:
     tied = Vote(0, [2, 0, 1, 3], tied=[1])  # C > A = B > D, by the author of A
     tally = count(range(4), [tied], "count")
-    assert [one.score for one in by_seat(tally)] == [0.5, 0.5, 1.0, 0.0]
-    assert [one.mean_rank for one in by_seat(tally)] == [2.5, 2.5, 1.0, 4.0]
-    assert [one.ranks for one in by_seat(tally)] == [[0] * 4, [0] * 4, [1, 0, 0, 0], [0, 0, 0, 1]]
-    assert [one.other for one in by_seat(tally)] == [None, 0.5, 1.0, 0.0]
+    assert [standing.score for standing in by_seat(tally)] == [0.5, 0.5, 1.0, 0.0]
+    assert [standing.mean_rank for standing in by_seat(tally)] == [2.5, 2.5, 1.0, 4.0]
+    assert [standing.ranks for standing in by_seat(tally)] == [[0] * 4, [0] * 4, [1, 0, 0, 0], [0, 0, 0, 1]]
+    assert [standing.other for standing in by_seat(tally)] == [None, 0.5, 1.0, 0.0]
     first = Vote(2, [2, 0, 1, 3], tied=[1])  # without C the two are first, and still equals
-    assert [one.other for one in by_seat(count(range(4), [first], "count"))] == [0.75, 0.75, None, 0.0]
+    assert [standing.other for standing in by_seat(count(range(4), [first], "count"))] == [
+        0.75,
+        0.75,
+        None,
+        0.0,
+    ]
 
 
 def test_a_partial_ballot_shares_the_places_left_among_those_it_leaves_out() -> None:
     # A has place 1; B, C and D share 2, 3 and 4: 3 each, which is (4 - 3) / 3 of a vote.
     tally = count(range(4), election((1, "A")), "count")
-    assert [one.score for one in by_seat(tally)] == [1, 1 / 3, 1 / 3, 1 / 3]
-    assert [one.mean_rank for one in by_seat(tally)] == [1, 3, 3, 3]
-    assert [one.place for one in by_seat(tally)] == [1, 2, 2, 2]
-    assert [one.ranks for one in by_seat(tally)] == [[1, 0, 0, 0], [0] * 4, [0] * 4, [0] * 4]
+    assert [standing.score for standing in by_seat(tally)] == [1, 1 / 3, 1 / 3, 1 / 3]
+    assert [standing.mean_rank for standing in by_seat(tally)] == [1, 3, 3, 3]
+    assert [standing.place for standing in by_seat(tally)] == [1, 2, 2, 2]
+    assert [standing.ranks for standing in by_seat(tally)] == [[1, 0, 0, 0], [0] * 4, [0] * 4, [0] * 4]
 
 
 def test_the_only_one_that_a_ballot_leaves_out_is_its_last() -> None:
@@ -76,16 +81,20 @@ def test_who_votes_for_itself_gains_by_it_only_where_self_votes_count() -> None:
     # In: seat 3 has 3 + 0 + 0 + 0 of 12. Out, of three others' votes: 0 of 6.
     assert by_seat(counted)[3].score == 3 / 12
     assert by_seat(excluded)[3].score == 0
-    assert [one.other for one in by_seat(counted)] == [one.score for one in by_seat(excluded)]
-    assert [one.other for one in by_seat(excluded)] == [one.score for one in by_seat(counted)]
-    assert [one.votes for one in by_seat(excluded)] == [3] * 4
+    assert [standing.other for standing in by_seat(counted)] == [
+        standing.score for standing in by_seat(excluded)
+    ]
+    assert [standing.other for standing in by_seat(excluded)] == [
+        standing.score for standing in by_seat(counted)
+    ]
+    assert [standing.votes for standing in by_seat(excluded)] == [3] * 4
 
 
 def test_without_its_own_a_judge_ranks_the_others_who_move_up() -> None:
     tally = count(range(3), [Vote(1, [1, 2, 0])], "exclude")
-    assert [one.ranks for one in by_seat(tally)] == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
-    assert [one.score for one in by_seat(tally)] == [0, None, 1]
-    assert [one.place for one in by_seat(tally)] == [2, 3, 1]  # nobody voted on seat 1
+    assert [standing.ranks for standing in by_seat(tally)] == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
+    assert [standing.score for standing in by_seat(tally)] == [0, None, 1]
+    assert [standing.place for standing in by_seat(tally)] == [2, 3, 1]  # nobody voted on seat 1
 
 
 @pytest.mark.parametrize(("seats", "way"), [(2, "count"), (4, "count"), (5, "exclude"), (8, "exclude")])
@@ -102,7 +111,7 @@ def test_what_would_have_won_the_other_way_is_said() -> None:
 
 def test_two_who_judge_each_other_say_nothing_once_their_own_is_out() -> None:
     tally = count([0, 1], [Vote(0, [0, 1]), Vote(1, [0, 1])], "exclude")
-    assert [one.score for one in tally.standings] == [None, None]
+    assert [standing.score for standing in tally.standings] == [None, None]
     assert (tally.first, tally.other_first) == ([], [0])
 
 
@@ -118,8 +127,8 @@ def test_equal_scores_are_parted_by_the_votes_of_others_before_first_places() ->
 def test_equal_scores_are_parted_by_first_places() -> None:
     # All have 3 of 6 points and a mean rank of 2; B was never first, nor last.
     tally = count(range(3), election((1, "ABC"), (1, "CBA"), (1, "ABC"), (1, "CBA")), "count")
-    assert [one.score for one in tally.standings] == [1 / 2] * 3
-    assert [(one.seat, one.place) for one in tally.standings] == [(0, 1), (2, 1), (1, 3)]
+    assert [standing.score for standing in tally.standings] == [1 / 2] * 3
+    assert [(standing.seat, standing.place) for standing in tally.standings] == [(0, 1), (2, 1), (1, 3)]
     assert tally.first == [0, 2]
 
 
@@ -136,7 +145,9 @@ def test_equal_scores_are_parted_by_the_mean_rank_before_first_places() -> None:
 def test_nobody_wins_without_a_vote() -> None:
     tally = count([3, 1], [Vote(1, []), Vote(3, [])], "auto")
     assert (tally.ballots, tally.abstained, tally.effective, tally.agreement) == (0, 2, 0.0, None)
-    assert [(one.seat, one.place, one.score, one.mean_rank) for one in tally.standings] == [
+    assert [
+        (standing.seat, standing.place, standing.score, standing.mean_rank) for standing in tally.standings
+    ] == [
         (1, 1, None, None),
         (3, 1, None, None),
     ]
@@ -167,7 +178,7 @@ def test_siegels_three_variables_with_ties() -> None:
         "2.5 1 2.5 4.5 4.5 8 9 6.5 10 6.5",
         "2 1 4.5 4.5 4.5 4.5 8 8 8 10",
     )
-    ranks = [[Fraction(one) for one in row.split()] for row in rows]
+    ranks = [[Fraction(part) for part in row.split()] for row in rows]
     assert kendall_w(ranks) == pytest.approx(591 / 714)
 
 
@@ -208,7 +219,7 @@ def test_a_vote_that_is_guessed_adds_less_than_a_whole_voice() -> None:
 
 def test_the_weight_of_a_vote_is_in_no_score() -> None:
     votes = [Vote(0, [0, 1]), Vote(1, [1, 0], weight=0.1)]
-    assert [one.score for one in count([0, 1], votes, "count").standings] == [1 / 2, 1 / 2]
+    assert [standing.score for standing in count([0, 1], votes, "count").standings] == [1 / 2, 1 / 2]
 
 
 @pytest.mark.parametrize(
@@ -264,10 +275,14 @@ def test_the_count_holds_together(
 ) -> None:
     seats, votes = council
     tally = count(seats, votes, way)
-    assert sorted(one.seat for one in tally.standings) == seats
-    assert [one.place for one in tally.standings] == sorted(one.place for one in tally.standings)
-    assert tally.first == [one.seat for one in by_seat(tally) if one.place == 1 and one.votes]
-    assert all(0 <= one.score <= 1 for one in tally.standings if one.score is not None)
+    assert sorted(standing.seat for standing in tally.standings) == seats
+    assert [standing.place for standing in tally.standings] == sorted(
+        standing.place for standing in tally.standings
+    )
+    assert tally.first == [
+        standing.seat for standing in by_seat(tally) if standing.place == 1 and standing.votes
+    ]
+    assert all(0 <= standing.score <= 1 for standing in tally.standings if standing.score is not None)
     assert tally.agreement is None or 0 <= tally.agreement <= 1
     assert 0 <= tally.effective <= len(votes) + 1e-9
     # No judge's place among the judges counts for anything.
@@ -281,7 +296,7 @@ def test_every_judge_hands_out_the_same(council: tuple[list[int], list[Vote]]) -
     seats, votes = council
     tally = count(seats, votes, "count")
     if tally.ballots:
-        assert sum(one.score or 0 for one in tally.standings) == pytest.approx(len(seats) / 2)
+        assert sum(standing.score or 0 for standing in tally.standings) == pytest.approx(len(seats) / 2)
 
 
 def test_every_answer_wins_alike_over_all_ballots() -> None:

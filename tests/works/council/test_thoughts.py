@@ -12,7 +12,7 @@ async def test_thoughts_are_neither_shown_nor_judged_but_kept(four: Table) -> No
     four.fake.once[Call("m1", "answer")].append(
         Reply(pieces=["<think>", thought, "</think>\n", ANSWERS["m1"]])
     )
-    told = await four.ask()
-    assert thought not in told.text("answers")
+    answer = await four.ask()
+    assert thought not in answer.text("answers")
     assert thought not in four.fake.prompts[Call("m2", "ballot")][0]
     assert (await four.kept()).seats[0].reasoning == thought

@@ -62,17 +62,17 @@ class Desk:
 
 def words_of(events: list[Event]) -> str:
     said = ""
-    for one in events:
+    for event in events:
         said += (
-            one.text
-            if isinstance(one, Text)
-            else f"\n{getattr(one, 'title', '') or getattr(one, 'text', '')}\n"
+            event.text
+            if isinstance(event, Text)
+            else f"\n{getattr(event, 'title', '') or getattr(event, 'text', '')}\n"
         )
     return re.sub(r"\n+", "\n", said).strip()
 
 
 def cited(events: list[Event]) -> list[Citation]:
-    return [one for one in events if isinstance(one, Citation)]
+    return [event for event in events if isinstance(event, Citation)]
 
 
 @asynccontextmanager

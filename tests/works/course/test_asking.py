@@ -50,17 +50,19 @@ async def test_a_model_reads_the_outline_then_searches_and_its_citations_lead_to
     ]
     async with asked(tmp_path, script) as (desk, service):
         events = await desk.ask("course", "ask", "When does a colony swarm?")
-        said = [one.text for one in events if isinstance(one, Status)]
-        assert "Reading the outline: bees" in said
-        assert "Searching the lessons: old queen leaves, bees, 5" in said
+        texts = [event.text for event in events if isinstance(event, Status)]
+        assert "Reading the outline: bees" in texts
+        assert "Searching the lessons: old queen leaves, bees, 5" in texts
         (one,) = cited(events)
         assert (one.n, one.source, one.link) == (2, "keeping_bees.txt", SWARM)
         assert one.heading == "Keeping Bees: A First Year › 5. Swarming"
         assert one.quote.startswith("When the first of them is sealed, on the ninth day")
         # What the passage does not bear out has lost its number.
         assert "workers on the ninth day [2]. Water is wet and blue." in words_of(events)
-        assert any("1 statement above has no source" in one.text for one in events if isinstance(one, Notice))
-        (offered,) = [one for one in events if isinstance(one, Choices)]
+        assert any(
+            "1 statement above has no source" in event.text for event in events if isinstance(event, Notice)
+        )
+        (offered,) = [event for event in events if isinstance(event, Choices)]
         assert offered.choices[0].command == "/course outline Keeping Bees: A First Year"
         outline = str(service.requests[1]["messages"])
         assert "Lesson 6. Varroa (https://example.org/courses/keeping-bees/lesson/6/varroa)" in outline
@@ -109,7 +111,7 @@ async def test_a_model_without_tools_is_given_what_code_has_planned(tmp_path: Pa
         (request,) = service.requests
         assert "tools" not in request
         assert "Lesson 6. Varroa" in str(request["messages"])
-        assert [one.link for one in cited(events)] == [SWARM]
+        assert [citation.link for citation in cited(events)] == [SWARM]
 
 
 async def test_it_is_told_which_course_there_is_none_of(tmp_path: Path) -> None:
@@ -124,7 +126,7 @@ async def test_a_model_that_fails_leaves_the_passages_themselves(tmp_path: Path)
         events = await desk.ask("course", "ask", "When does the old queen leave with half of the workers?")
         assert "on the ninth day, the old queen leaves with half of the workers" in words_of(events)
         assert cited(events)[0].link == SWARM
-        assert any(isinstance(one, Notice) and "a:small" in one.text for one in events)
+        assert any(isinstance(event, Notice) and "a:small" in event.text for event in events)
 
 
 async def test_without_a_model_code_finds_course_lesson_and_outline(tmp_path: Path) -> None:
@@ -135,7 +137,7 @@ async def test_without_a_model_code_finds_course_lesson_and_outline(tmp_path: Pa
         events = await ask(
             "course", "ask", "What does lesson 3 of the search engines course say about rare words?"
         )
-        assert {one.heading for one in cited(events)} == {
+        assert {citation.heading for citation in cited(events)} == {
             "Search Engines from the Inside › 3. Ranking with BM25"
         }
         events = await ask("course", "ask", "Quais aulas tem o curso de aquarela?", thread="b")
@@ -144,16 +146,18 @@ async def test_without_a_model_code_finds_course_lesson_and_outline(tmp_path: Pa
             "course", "ask", "What is in lesson 9 of the sourdough course?"
         )
         events = await ask("course", "ask", "What happens in lesson 6?", thread="f")
-        assert {one.heading.split(" › ")[1][:2] for one in cited(events)} == {"6."}
+        assert {citation.heading.split(" › ")[1][:2] for citation in cited(events)} == {"6."}
         assert "found nothing" in await desk.said("course", "ask", "Who won the world cup in 1994?")
         events = await ask("course", "ask", "How hot is it inside?", course="sourdo", lesson="5", thread="d")
-        assert {one.heading for one in cited(events)} == {"Sourdough from Scratch › 5. Baking"}
+        assert {citation.heading for citation in cited(events)} == {"Sourdough from Scratch › 5. Baking"}
         events = await ask("course", "ask", "When is oxalic acid used?", lesson="6. Varroa", thread="e")
-        assert {one.heading for one in cited(events)} == {"Keeping Bees: A First Year › 6. Varroa"}
+        assert {citation.heading for citation in cited(events)} == {"Keeping Bees: A First Year › 6. Varroa"}
         assert "no course “jazz”" in await desk.said("course", "ask", "How?", course="jazz")
-        told = await desk.said("course", "ask", "What does the bee jazz course say of the blues?", thread="g")
-        assert "There is no course “bee jazz”. The nearest are: Keeping Bees: A First Year; " in told
-        assert "found nothing" not in told
+        answer = await desk.said(
+            "course", "ask", "What does the bee jazz course say of the blues?", thread="g"
+        )
+        assert "There is no course “bee jazz”. The nearest are: Keeping Bees: A First Year; " in answer
+        assert "found nothing" not in answer
         missing = await desk.said("course", "ask", "How?", course="sourdough", lesson="9")
         assert "no lesson “9” in “Sourdough from Scratch”" in missing
         assert "No course has a lesson “77”" in await desk.said("course", "ask", "How?", lesson="77")

@@ -22,8 +22,8 @@ KNOTS = "Course Title: Knots\nCourse Link: https://x.org/k\n\nLesson 1: Bowline\
 async def test_courses_are_listed_with_the_total_and_outlined_with_every_link(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         assert "no course yet" in await desk.said("course", "list")
-        told = await desk.add(*(course(name) for name in TITLES))
-        assert "Took in 4 courses" in told
+        answer = await desk.add(*(course(name) for name in TITLES))
+        assert "Took in 4 courses" in answer
         listed = await desk.said("course", "list")
         assert listed.startswith("4 courses")
         assert all(title in listed for title in TITLES.values())
@@ -76,7 +76,7 @@ async def test_courses_and_books_are_apart(tmp_path: Path) -> None:
         assert "no shelf" in (await desk.said("rules", "ask", "Who leaves?", shelf=SHELF)).lower()
         assert await desk.titles() == ["Knots"]
         found = await desk.app.library.search("local", SHELF, "Who leaves its hole?")
-        assert {one.source for one in found.passages} == {"knots.txt"}
+        assert {passage.source for passage in found.passages} == {"knots.txt"}
 
 
 async def test_a_reindex_makes_books_and_courses_anew(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ async def test_windows_overlap_as_the_seed_has_them_and_never_cross_a_lesson(tmp
         await desk.add(course("keeping_bees.txt"))
         (row,) = await desk.app.house.outlines.of("local", SHELF)
         rows = await Passages(desk.app.records.database).chunks_of("local", row.document_id)
-        assert max(len(one.text) for one in rows) <= 400
+        assert max(len(row.text) for row in rows) <= 400
         pairs = [(a, b) for a, b in pairwise(rows) if a.section == b.section]
         assert pairs
         assert all(0 < a.end - b.start <= 100 or b.start - a.end in (1, 2) for a, b in pairs)
@@ -111,17 +111,17 @@ async def test_windows_overlap_as_the_seed_has_them_and_never_cross_a_lesson(tmp
 
 async def test_what_will_not_do_is_said_file_by_file(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
-        told = await desk.add(
+        answer = await desk.add(
             desk.file("empty.txt", ""),
             desk.file("rules.md", "# Rules\n\nGrappling is holding somebody."),
             desk.file("knots.pdf", as_pdf(KNOTS)),
             desk.file("twin.txt", KNOTS),
             desk.file("long.txt", f"Course Title: {'a' * 100_000}\n\nLesson 1: One\nWords."),
         )
-        assert "empty.txt: the file is empty" in told
-        assert "rules.md: this is no course: it has neither a line `Course Title: …`" in told
-        assert "twin.txt: there is a course “Knots” already" in told
-        assert "Not added: 3 of 5 files." in told
+        assert "empty.txt: the file is empty" in answer
+        assert "rules.md: this is no course: it has neither a line `Course Title: …`" in answer
+        assert "twin.txt: there is a course “Knots” already" in answer
+        assert "Not added: 3 of 5 files." in answer
         assert [len(title) for title in await desk.titles()] == [5, 300]
         assert "no two headings" in await desk.add(desk.file("rules2.md", "# Rules\n\nGrapple."), book=True)
         assert "Attach the courses" in await desk.said("course", "add")
@@ -135,7 +135,7 @@ async def test_an_outline_of_very_many_lessons_comes_as_a_file(tmp_path: Path) -
         events = await desk.ask("course", "outline", "long")
         assert "1200 lessons" in words_of(events)
         assert "and 1100 more, in the file" in words_of(events)
-        (file,) = [one for one in events if isinstance(one, Attachment)]
+        (file,) = [event for event in events if isinstance(event, Attachment)]
         assert b"Lesson 1199: Part 1199" in file.data
         listed = await desk.said("course", "list")
         assert r"**Long\_\[ago\]**" in listed
@@ -168,7 +168,7 @@ async def test_an_attachment_is_a_course_on_a_platform(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         path = desk.file("knots.txt", KNOTS)
         events = await desk.ask("course", "add", files=(File("knots.txt", path, len(KNOTS)),))
-        assert not any(isinstance(one, Failed) for one in events)
+        assert not any(isinstance(event, Failed) for event in events)
         assert await desk.titles() == ["Knots"]
 
 
@@ -202,5 +202,5 @@ async def test_the_search_tool_finds_what_questions_on_the_lessons_ask_for(tmp_p
     ]
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     report = await evaluate_courses(config, "local", file)
-    assert {one.id for one in report.failures} == {"2", "3"}
+    assert {failure.id for failure in report.failures} == {"2", "3"}
     assert report.figures["recall@5"] == pytest.approx(1 / 3)

@@ -100,7 +100,7 @@ async def learning(
 
 
 def choices(events: list[Event]) -> list[Choices]:
-    return [one for one in events if isinstance(one, Choices)]
+    return [event for event in events if isinstance(event, Choices)]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ async def test_a_model_writes_and_each_question_leads_to_its_lesson(tmp_path: Pa
         assert "What does the bowline make?" in words_of(events)
         assert PASSAGE in str(service.requests[0]["messages"])
         first, end = choices(events)
-        assert [one.command for one in first.choices] == [
+        assert [choice.command for choice in first.choices] == [
             *(f"/course answer 1 {letter}" for letter in "ABCD"),
             "/course answer 1",
         ]
@@ -156,10 +156,10 @@ async def test_a_model_writes_and_each_question_leads_to_its_lesson(tmp_path: Pa
 async def test_a_question_that_is_not_borne_out_is_never_shown(tmp_path: Path) -> None:
     script = [Reply(json.dumps({**WRITTEN, "question": "Who invented it?", "answer": "Ashley"}), times=3)]
     async with learning(tmp_path, script) as (learners, _):
-        said = await learners.said("quiz", "bees", questions=3)
-        assert "Who invented it?" not in said
-        assert said.count(GAP) == 3
-        assert "3 questions are sentences of the lessons with a word left out" in said
+        answer = await learners.said("quiz", "bees", questions=3)
+        assert "Who invented it?" not in answer
+        assert answer.count(GAP) == 3
+        assert "3 questions are sentences of the lessons with a word left out" in answer
 
 
 @pytest.mark.slow
@@ -184,14 +184,14 @@ async def test_a_quiz_cut_off_between_any_two_steps_pays_for_no_question_twice(t
             assert sorted(run.kept) == ["kept", "plan", "question-0", "question-1", "question-2"]
             assert len(service.requests) - asked == 3
             (question,) = await app.house.quizzes.of("local", quiz.id)
-            assert question.text in words_of([one for one in events if not isinstance(one, Answered)])
+            assert question.text in words_of([event for event in events if not isinstance(event, Answered)])
 
 
 async def test_a_model_that_fails_leaves_gaps(tmp_path: Path) -> None:
     async with learning(tmp_path, [Reply(status=401, times=9)]) as (learners, service):
-        said = await learners.said("quiz", "bees", questions=2)
-        assert said.count(GAP) == 2
-        assert "a:small" in said
+        answer = await learners.said("quiz", "bees", questions=2)
+        assert answer.count(GAP) == 2
+        assert "a:small" in answer
         assert len(service.requests) == 1
 
 
@@ -200,13 +200,13 @@ async def test_gaps_are_sentences_of_the_lesson_and_only_one_answer_fits_the_pas
         await learners.do("quiz", "bees", lesson="5", questions=2)
         questions = await learners.desk.app.house.quizzes.of("local", learners.quiz)
         text = " ".join(text_of("keeping_bees.txt").split())
-        for one in questions:
-            assert one.lesson.startswith("5. ")
-            assert one.quote in text
-            right = one.options[one.answer]
-            assert one.text.replace(GAP, right) == " ".join(one.quote.split())
-            assert [option for option in one.options if option in one.quote] == [right]
-            assert one.link.startswith("https://example.org/courses/keeping-bees")
+        for question in questions:
+            assert question.lesson.startswith("5. ")
+            assert question.quote in text
+            right = question.options[question.answer]
+            assert question.text.replace(GAP, right) == " ".join(question.quote.split())
+            assert [option for option in question.options if option in question.quote] == [right]
+            assert question.link.startswith("https://example.org/courses/keeping-bees")
 
 
 async def test_a_lesson_comes_a_day_each_with_a_question_that_is_answered_like_others(tmp_path: Path) -> None:
@@ -214,11 +214,11 @@ async def test_a_lesson_comes_a_day_each_with_a_question_that_is_answered_like_o
         titles = []
         for fired in (0, 1, 7):  # of six lessons
             learners.quiz = f"{(learners._runs + 1) * 0x5B2C1D:032x}"
-            said = await learners.said("lesson", "bees", answers="scheduled", fired=fired)
+            answer = await learners.said("lesson", "bees", answers="scheduled", fired=fired)
             [question] = await learners.desk.app.house.quizzes.of("local", learners.quiz)
             titles.append(question.lesson)
-            assert question.lesson in said
-            assert "https://example.org/courses/keeping-bees" in said
+            assert question.lesson in answer
+            assert "https://example.org/courses/keeping-bees" in answer
             assert "Right" in await learners.press(1)
         assert titles == ["0. Welcome", "1. The Hive and Its Parts", "1. The Hive and Its Parts"]
 
@@ -263,12 +263,12 @@ async def test_everybody_answers_once_and_the_end_names_nobody(tmp_path: Path) -
         assert "1 question is left" not in await learners.press(2, right=False)
         quiz, late = learners.quiz, Author("late", "Late")
         ended = await learners.do("finish", answers=quiz)
-        said = words_of(ended)
-        assert "2 people have answered" in said
-        assert said.count("1 of 2 had this right.") == 2
-        assert "Ana" not in said
-        assert "Bia" not in said
-        shown = {one.stage: one for one in learners.desk.recorder.changes}
+        answer = words_of(ended)
+        assert "2 people have answered" in answer
+        assert answer.count("1 of 2 had this right.") == 2
+        assert "Ana" not in answer
+        assert "Bia" not in answer
+        shown = {change.stage: change for change in learners.desk.recorder.changes}
         assert set(shown) == {"question-0", "question-1", "end"}
         (taken,) = [one for one in shown["question-0"].contents if isinstance(one, Choices)]
         assert taken.taken is not None
@@ -402,8 +402,8 @@ async def test_plain_text_answers_the_open_question_and_a_question_goes_to_the_c
             "answer", await learners.letter(1), BIA, **plain
         )
         last = (await app.house.quizzes.of("local", learners.quiz))[1]
-        said = await learners.said("answer", f"I think {last.options[last.answer]}.", **plain)
-        assert "You have 2 of 2 right" in said
+        answer = await learners.said("answer", f"I think {last.options[last.answer]}.", **plain)
+        assert "You have 2 of 2 right" in answer
         # What is not an answer any more is a question, and a late answer is told so.
         assert await verb("Tell me of drones.") == "course/ask"
         assert "You have answered question 2 already" in await learners.said("answer", "B", **plain)
@@ -444,7 +444,7 @@ async def test_a_quiz_is_ended_by_its_verb_too(tmp_path: Path) -> None:
         quiz = learners.quiz
         assert "Only whoever began" in await learners.said("finish", author=BIA)
         assert "0 people have answered" in await learners.said("finish")
-        assert {one.run for one in learners.desk.recorder.changes} == {quiz}
+        assert {change.run for change in learners.desk.recorder.changes} == {quiz}
         assert "This quiz has ended" in await learners.said("finish")
 
 
@@ -456,8 +456,10 @@ async def test_a_course_of_five_thousand_lessons_is_asked_about_like_any(tmp_pat
     )
     async with learning(tmp_path) as (learners, _):
         began = time.process_time()
-        said = await learners.desk.add(learners.desk.file("long.txt", f"Course Title: Harbour\n\n{lessons}"))
-        assert "5000 passages" in said
+        answer = await learners.desk.add(
+            learners.desk.file("long.txt", f"Course Title: Harbour\n\n{lessons}")
+        )
+        assert "5000 passages" in answer
         assert "Question 3 of 3" in await learners.said("quiz", "harbour")
         assert "4324" in await learners.said(
             "ask", "How many barrels are weighed?", course="harbour", lesson="4321"

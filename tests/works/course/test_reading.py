@@ -25,13 +25,15 @@ def catalogued(name: str, document: Document) -> Catalogued:
 
 
 def lessons(outline: Outline) -> list[tuple[int, str, str]]:
-    return [(one.number, one.title, one.link) for one in outline.lessons]
+    return [(lesson.number, lesson.title, lesson.link) for lesson in outline.lessons]
 
 
 def bodies(document: Document) -> list[str]:
     """What stands in each lesson, letters and digits alone."""
     read, outline = read_course("course", document)
-    spans = [(read.sections[one.first].start, read.sections[one.past - 1].end) for one in outline.lessons]
+    spans = [
+        (read.sections[lesson.first].start, read.sections[lesson.past - 1].end) for lesson in outline.lessons
+    ]
     return [normal(read.text[start:end]).replace(" ", "") for start, end in spans]
 
 
@@ -71,7 +73,7 @@ def test_what_an_author_leaves_out_is_empty_and_numbers_are_theirs() -> None:
     assert (title, link, instructor) == ("Knots", "", "")
     assert found == [(3, "Bowline", ""), (3, "Again", ""), (12, "", "")]
     _, outline = read_course("a.txt", read_text("a.txt", text))
-    assert [one.id for one in outline.lessons] == [
+    assert [lesson.id for lesson in outline.lessons] == [
         lesson_id("knots", 3, 0), lesson_id("Knots", 3, 1), lesson_id("Knots!", 12, 0),
     ]  # fmt: skip
 
@@ -100,10 +102,10 @@ def test_headings_stand_for_lines() -> None:
     text = "# Knots\n\n## Lesson 0 - Rope\n\nBuy it.\n\n### Colours\n\nRed.\n\n## Lesson 1. Bowline\n\nUp."
     read, outline = read_course("a.md", read_markdown("a.md", text))
     assert (read.title, lessons(outline)) == ("Knots", [(0, "Rope", ""), (1, "Bowline", "")])
-    assert [one.path for one in read.sections] == [
+    assert [section.path for section in read.sections] == [
         ("Knots",), ("Knots", "0. Rope"), ("Knots", "0. Rope", "Colours"), ("Knots", "1. Bowline"),
     ]  # fmt: skip
-    assert [(one.first, one.past) for one in outline.lessons] == [(1, 3), (3, 4)]
+    assert [(lesson.first, lesson.past) for lesson in outline.lessons] == [(1, 3), (3, 4)]
     text = "Course Title: Knots\n\n## 2. Rope\n\nBuy it.\n\n## 4. Bowline\n\nUp."
     assert catalogued("a.md", read_markdown("a.md", text))[3] == [(2, "Rope", ""), (4, "Bowline", "")]
 
@@ -143,8 +145,8 @@ def test_of_an_ordinary_book_headings_are_the_lessons() -> None:
     text = "# Knots\n\nOf.\n\n## Rope\n\nBuy.\n\n### Red\n\nYes.\n\n> ### Aside\n> Blue.\n\nMore.\n\n## Bowline\n\nUp."
     read, outline = read_book("a.md", read_markdown("a.md", text))
     assert read.title == "Knots"
-    assert [(one.number, one.title) for one in outline.lessons][:1] == [(1, "Rope")]
-    assert [one.title for one in outline.lessons][-1] == "Bowline"
+    assert [(lesson.number, lesson.title) for lesson in outline.lessons][:1] == [(1, "Rope")]
+    assert [lesson.title for lesson in outline.lessons][-1] == "Bowline"
     with pytest.raises(Sorry) as sorry:
         read_book("a.txt", read_text("a.txt", "No heading at all."))
     assert sorry.value.key == "course.no_headings"
@@ -158,7 +160,7 @@ def test_five_thousand_lessons_and_a_title_without_end_are_read_in_linear_time()
     read, outline = read_course("a.txt", read_text("a.txt", f"Course Title: {'long ' * 20_000}\n\n{parts}"))
     assert time.process_time() - began < 10
     assert len(read.title) <= 300
-    assert len(outline.lessons) == len({one.id for one in outline.lessons}) == 5_000
+    assert len(outline.lessons) == len({lesson.id for lesson in outline.lessons}) == 5_000
 
 
 @pytest.mark.parametrize(

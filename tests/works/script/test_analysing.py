@@ -33,7 +33,7 @@ WHOLE = {
 
 
 def pages(*words: str) -> str:
-    scenes = "".join(f"INT. ROOM - DAY\n\n{one}\n\nADA\nYes.\n\n" for one in words)
+    scenes = "".join(f"INT. ROOM - DAY\n\n{word}\n\nADA\nYes.\n\n" for word in words)
     return f"Title: Rooms\n\n{scenes}"
 
 
@@ -102,7 +102,7 @@ async def test_half_an_analysis_is_used_and_said_to_be_half(tmp_path: Path) -> N
         await room.has(ADA, pages("A storm.", "A calm.", "An end."))
         assert "1 of 3 scenes have been looked into." in await looked_into(room)
         events = await room.events(ADA, "script ask", "What is its structure?", tools="off")
-        assert any(isinstance(one, Notice) and "half done" in one.text for one in events)
+        assert any(isinstance(event, Notice) and "half done" in event.text for event in events)
         assert "INT. ROOM - DAY; ADA. Card 1" in asked[-1]
 
 
@@ -110,9 +110,9 @@ async def test_without_a_small_model_it_is_said(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         room = Room(desk)
         await room.has(ADA)
-        told = words_of(await room.events(ADA, "script analysis"))
-        assert "0 of 3 scenes have been looked into." in told
-        assert "No model is set up" in told
+        answer = words_of(await room.events(ADA, "script analysis"))
+        assert "0 of 3 scenes have been looked into." in answer
+        assert "No model is set up" in answer
 
 
 async def test_what_was_found_goes_with_its_script(tmp_path: Path) -> None:
@@ -140,8 +140,8 @@ def test_the_whole_is_kept_without_what_there_is_not() -> None:
     )
     found = analysis.from_findings(made, {"whole": analysis.body_of_whole(whole, made)})
     assert found.whole is not None
-    assert [one.title for one in found.whole.acts] == ["One"]
-    assert [(one.name, len(one.who)) for one in found.whole.characters] == [("ADA", 600)]
+    assert [act.title for act in found.whole.acts] == ["One"]
+    assert [(character.name, len(character.who)) for character in found.whole.characters] == [("ADA", 600)]
     assert found.whole.threads[0].scenes == [2, 1]
     assert found.current
     assert not found.done

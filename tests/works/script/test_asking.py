@@ -84,7 +84,7 @@ async def asked(
 
 
 def prompts(service: ChatService) -> list[str]:
-    return [json.dumps(one["messages"], ensure_ascii=False) for one in service.requests]
+    return [json.dumps(request["messages"], ensure_ascii=False) for request in service.requests]
 
 
 async def test_tools_are_asked_and_the_answer_is_made_from_what_they_found(tmp_path: Path) -> None:
@@ -101,16 +101,16 @@ async def test_tools_are_asked_and_the_answer_is_made_from_what_they_found(tmp_p
     ]
     async with asked(tmp_path, replies) as (room, service):
         events = await room.events(ADA, "script ask", "How does the theme of the lamp run through it?")
-        said = [one.text for one in events if isinstance(one, Status)]
-        assert "Searching the scenes: lamp oil · Reading scenes: 9999" in said
-        assert "Following a character: ada (V.O.)" in said
-        told = words_of(events)
+        texts = [event.text for event in events if isinstance(event, Status)]
+        assert "Searching the scenes: lamp oil · Reading scenes: 9999" in texts
+        assert "Following a character: ada (V.O.)" in texts
+        answer = words_of(events)
         # What stands in the script keeps its marks; what does not loses them, and gets a word.
-        assert '"Ours went down with the lamp oil." in Scene 2' in told
-        assert "She says all is lost (not in the script word for word)." in told
-        assert "Let me look" not in told
-        (named,) = [one for one in events if isinstance(one, Choices)]
-        assert [one.label for one in named.choices] == ["Scene 1", "Scene 2"]
+        assert '"Ours went down with the lamp oil." in Scene 2' in answer
+        assert "She says all is lost (not in the script word for word)." in answer
+        assert "Let me look" not in answer
+        (named,) = [event for event in events if isinstance(event, Choices)]
+        assert [choice.label for choice in named.choices] == ["Scene 1", "Scene 2"]
         first, second, _, last = prompts(service)
         assert "There is no scene 9999: the scenes are 1 to 4." in second
         assert "ADA speaks in 2 of 4 scenes" in last
@@ -128,8 +128,8 @@ async def test_tools_are_asked_and_the_answer_is_made_from_what_they_found(tmp_p
 async def test_a_limit_of_tools_costs_no_closing_call(tmp_path: Path) -> None:
     replies = [Reply(calls=[("analyze_pacing", "{}")], times=2), Reply("It runs fast.")]
     async with asked(tmp_path, replies, "[script]\nrounds = 2\n") as (room, service):
-        told = words_of(await room.events(ADA, "script ask", "How is the pacing?"))
-        assert "It runs fast." in told
+        answer = words_of(await room.events(ADA, "script ask", "How is the pacing?"))
+        assert "It runs fast." in answer
         assert len(service.requests) == 3
         assert "4 scenes, 4/8 pages" in prompts(service)[-1]
 
@@ -170,7 +170,7 @@ async def test_a_small_model_says_what_is_wanted_where_the_words_do_not(tmp_path
     replies = [Reply('{"intent": "BRAINSTORM"}'), Reply("1. A fog.")]
     async with asked(tmp_path, replies, 'extractor = "a:small"\n') as (room, service):
         await room.events(ADA, "script ask", "Something for the night before the storm")
-        assert [one["model"] for one in service.requests] == ["small", "large"]
+        assert [request["model"] for request in service.requests] == ["small", "large"]
         assert "three to five different ideas" in prompts(service)[1]
     replies = [Reply("Fine.")]
     (tmp_path / "hint").mkdir()
@@ -202,7 +202,7 @@ async def test_a_tier_bounds_what_is_told_of_the_script(tmp_path: Path) -> None:
         await room.has(ADA, long)
         for tier in ("quick", "standard", "deep"):
             await room.events(ADA, "script ask", "How is the pacing?", tools="off", tier=tier, script="Long")
-        sizes = [len(one) for one in prompts(service)]
+        sizes = [len(prompt) for prompt in prompts(service)]
         assert sizes[0] < sizes[1] < sizes[2]
         assert [size / 4 < most for size, most in zip(sizes, (2_000, 6_500, 26_000), strict=True)] == [
             True
@@ -214,11 +214,11 @@ async def test_without_a_model_the_nearest_scenes_are_quoted(tmp_path: Path) -> 
         room = Room(desk)
         await room.has(ADA, FERRY)
         events = await room.events(ADA, "script ask", "Who lights the lamp on the stairs?")
-        told = words_of(events)
+        answer = words_of(events)
         assert (
-            "**Scene 4 · EXT. LIGHTHOUSE - DAWN**\n> EXT. LIGHTHOUSE - DAWN\n> Bo climbs the stairs" in told
+            "**Scene 4 · EXT. LIGHTHOUSE - DAWN**\n> EXT. LIGHTHOUSE - DAWN\n> Bo climbs the stairs" in answer
         )
-        assert any(isinstance(one, Notice) for one in events)
+        assert any(isinstance(event, Notice) for event in events)
         assert "No scene has these words." in words_of(await room.events(ADA, "script ask", "Zeppelins?"))
         missing = words_of(await room.events(ADA, "script ask", "What happens in scene 9,999?"))
         assert "There is no scene 9999: this screenplay has scenes 1 to 4." in missing
@@ -276,12 +276,17 @@ def test_when_tools_look_things_up() -> None:
 async def test_tools_know_scenes_by_their_place_alone() -> None:
     made = ferry()
     tools = ScriptTools("id", made, SceneSearch(made), Analysis({}, ()))
-    assert [one.section for one in (await tools.get_scene(2)).passages] == [2]
-    assert [one.section for one in (await tools.get_scenes_context([1, 4, 77], 1)).passages] == [1, 2, 3, 4]
+    assert [passage.section for passage in (await tools.get_scene(2)).passages] == [2]
+    assert [passage.section for passage in (await tools.get_scenes_context([1, 4, 77], 1)).passages] == [
+        1,
+        2,
+        3,
+        4,
+    ]
     assert (await tools.get_scene(0)).failed
     assert "no scene 5" in (await tools.get_scene_relationships(5)).text
     found = await tools.search_script("lamp", {"setting": "EXT", "character": "ada"})
-    assert [one.section for one in found.passages] == [2]
+    assert [passage.section for passage in found.passages] == [2]
     assert "Those who speak: ADA, BO, CLARA." in (await tools.get_character_scenes("Zoe")).text
     related = await tools.get_scene_relationships(1)
     assert "The same characters:\nScene 2" in related.text

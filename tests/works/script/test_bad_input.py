@@ -85,10 +85,10 @@ async def test_what_is_no_script_is_said_in_a_sentence_and_loses_nothing(tmp_pat
         for name, (data, why) in refused().items():
             before = spent()
             events = await room.events(ADA, "script add", paths=[desk.file(name, data)])
-            (sentence,) = [one.text for one in events if isinstance(one, Notice)]
+            (sentence,) = [event.text for event in events if isinstance(event, Notice)]
             assert sentence.startswith(f"{name}: ")
             assert why in sentence, (name, sentence)
-            (failed,) = [one.text for one in events if isinstance(one, Failed)]
+            (failed,) = [event.text for event in events if isinstance(event, Failed)]
             assert failed == "Not added: 1 of 1 file."
             assert "root:" not in words_of(events)
             assert spent() - before < LONGEST_S, name
@@ -98,9 +98,9 @@ async def test_what_is_no_script_is_said_in_a_sentence_and_loses_nothing(tmp_pat
             desk.file("good.fountain", PIER.replace("The Pier", "The Mole")),
             desk.file("cut.fdx", b"<Final"),
         )
-        told = await room.said(ADA, "add", paths=[bad, good])
-        assert "Took in “The Mole”: 3 scenes" in told
-        assert "Not added: 1 of 2 files." in told
+        answer = await room.said(ADA, "add", paths=[bad, good])
+        assert "Took in “The Mole”: 3 scenes" in answer
+        assert "Not added: 1 of 2 files." in answer
         assert "attach one file" in await room.said(ADA, "replace", paths=[good, good])
         # A new draft that cannot be read leaves the one that is there.
         assert "cut.fdx: " in await room.said(ADA, "replace", paths=[bad], script="The Mole")
@@ -115,16 +115,17 @@ async def test_a_scene_of_100_000_words_is_a_scene(tmp_path: Path) -> None:
             ADA, f"Title: play\n\nINT. ROOM - DAY\n\n{words}\n"
         )
         events = await room.events(ADA, "script scene", "1")
-        (whole,) = [one for one in events if isinstance(one, Attachment)]
+        (whole,) = [event for event in events if isinstance(event, Attachment)]
         assert len(whole.data.split()) == 100_004
-        assert max(len(one.text) for one in events if isinstance(one, Text)) < 7_000
+        assert max(len(event.text) for event in events if isinstance(event, Text)) < 7_000
         assert "**1 scene" in await room.said(ADA, "report")
         answer = await room.said(ADA, "ask", "Where is word4711 said?")
         assert "word4711" in answer
         assert len(answer) < 4_000
         for form in ("fountain", "markdown", "csv"):
             assert any(
-                isinstance(one, Attachment) for one in await room.events(ADA, "script export", **{"as": form})
+                isinstance(event, Attachment)
+                for event in await room.events(ADA, "script export", **{"as": form})
             )
         assert spent() - before < LONGEST_S
 

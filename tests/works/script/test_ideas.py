@@ -36,9 +36,9 @@ def test_ideas_are_read_out_of_an_answer(answer: str, ideas: list[str]) -> None:
 
 async def test_ideas_are_kept_with_the_script_and_told_to_the_next_brainstorm(tmp_path: Path) -> None:
     async with asked(tmp_path, [Reply(pieces=[LISTED]), Reply("1. A gull.")]) as (room, service):
-        told = words_of(await room.events(ADA, "script brainstorm", "What could the night cost them?"))
-        assert "A second boat." in told
-        assert "Kept with “The Ferry”: ideas 1–2." in told
+        answer = words_of(await room.events(ADA, "script brainstorm", "What could the night cost them?"))
+        assert "A second boat." in answer
+        assert "Kept with “The Ferry”: ideas 1–2." in answer
         assert "three to five different ideas" in prompts(service)[0]
         assert "<ideas>" not in prompts(service)[0]
         assert "Kept with “The Ferry”: idea 3." in words_of(
@@ -54,7 +54,7 @@ async def test_ideas_are_kept_with_the_script_and_told_to_the_next_brainstorm(tm
         assert "The Ferry: 3 ideas" in words_of(listed)
         assert "- **2** · A second boat." in words_of(listed)
         (buttons,) = [one for one in listed if isinstance(one, Choices)]
-        assert [one.label for one in buttons.choices] == ["Drop 3"]
+        assert [choice.label for choice in buttons.choices] == ["Drop 3"]
         verb, _, rest = buttons.choices[0].command.removeprefix("/script ").partition(" ")
         assert "Only who asked for idea 1" in await room.said(BO, "drop", "1")
         assert "No idea 9 is kept" in await room.said(BO, "drop", "9")
@@ -81,7 +81,7 @@ async def test_ideas_go_with_their_person_and_with_the_script(tmp_path: Path) ->
         boss = Author("boss", "Boss", admin=True)
         assert "Idea 1 is forgotten." in await room.said(boss, "drop", "1")
         assert "Deleted" in await room.said(BO, "privacy delete", yes="yes")
-        assert [one.text for one in await scripts.ideas(reader, row.id)] == ["A gull."]
+        assert [idea.text for idea in await scripts.ideas(reader, row.id)] == ["A gull."]
         # Without a model nothing is thought of, and nothing kept.
         assert "Kept with" not in await room.said(ADA, "brainstorm", "What of the lamp?")
         assert len(await scripts.ideas(reader, row.id)) == 1

@@ -89,7 +89,7 @@ def test_lengths_are_measured_as_final_draft_does_where_the_file_says_none() -> 
 
 @given(st.lists(st.text(alphabet="ab ", min_size=1, max_size=90), max_size=60))
 def test_a_longer_scene_is_never_shorter(paragraphs: list[str]) -> None:
-    elements = [Element("heading", "INT. A"), *(Element("action", one) for one in paragraphs)]
+    elements = [Element("heading", "INT. A"), *(Element("action", paragraph) for paragraph in paragraphs)]
     lengths = [measured(elements[: count + 1]) for count in range(len(elements))]
     assert lengths == sorted(lengths)
     assert lengths[0] == 1
@@ -151,8 +151,8 @@ def test_each_scene_of_both_drafts_is_told_of_once(words: list[str], left_out: s
     before, now = draft(words), draft([one for at, one in enumerate(sorted(words)) if at not in left_out])
     made = changes(before, now)
     pairs = [*made.same, *made.changed]
-    assert sorted([*(one for one, _ in pairs), *made.cut]) == [one.number for one in before.scenes]
-    assert sorted([*(one for _, one in pairs), *made.new]) == [one.number for one in now.scenes]
+    assert sorted([*(one for one, _ in pairs), *made.cut]) == [scene.number for scene in before.scenes]
+    assert sorted([*(one for _, one in pairs), *made.new]) == [scene.number for scene in now.scenes]
     assert len(made.same) == len(now.scenes)
 
 
@@ -166,7 +166,10 @@ def test_a_report_knows_where_when_and_who() -> None:
     assert dict(made.settings) == {"INT": 2, "EXT": 1}
     assert dict(made.lights) == {"night": 2, "day": 1}
     assert dict(made.places) == {"A": 2, "B": 1}
-    assert [(one.name, one.scenes) for one in made.presences] == [("ANNA", (1, 2)), ("BOB", (1,))]
+    assert [(presence.name, presence.scenes) for presence in made.presences] == [
+        ("ANNA", (1, 2)),
+        ("BOB", (1,)),
+    ]
     assert made.together == ((2, 1), (1, 1))
     assert made.dialogue == pytest.approx(4 / 7)
 

@@ -114,7 +114,7 @@ async def test_a_script_is_taken_in_listed_and_shown_as_a_page(tmp_path: Path) -
         assert "Scene 2 (in the script: 12A) · EXT. PIER - NIGHT" in shown
         assert "                      BO (O.S.) (CONT'D)\n           Whose boat is that?\n" in shown
         events = await here.events(ADA, "script scene", "1")
-        (choices,) = [one for one in events if isinstance(one, Choices)]
+        (choices,) = [event for event in events if isinstance(event, Choices)]
         (after,) = choices.choices
         assert after.command.startswith("/script scene 2 --script ")
 
@@ -141,12 +141,12 @@ async def test_a_new_draft_says_what_changed(tmp_path: Path) -> None:
             PIER.replace("knots", "knots, and one").replace("Nobody is there.", "")
             + "\nINT. BOAT - DAY\n\nRain.\n"
         )
-        told = await here.add(ADA, draft.replace("EXT. PIER - DAWN #12A#\n", ""), "replace")
-        assert "draft 2: 3 scenes" in told
-        assert "1 scene changed, 1 cut, 1 new." in told
-        assert "Changed: 1" in told
-        assert "Cut (by their numbers in the draft before): 3" in told
-        assert "New: 3" in told
+        answer = await here.add(ADA, draft.replace("EXT. PIER - DAWN #12A#\n", ""), "replace")
+        assert "draft 2: 3 scenes" in answer
+        assert "1 scene changed, 1 cut, 1 new." in answer
+        assert "Changed: 1" in answer
+        assert "Cut (by their numbers in the draft before): 3" in answer
+        assert "New: 3" in answer
         assert "Three hundred knots, and one." in await here.said(ADA, "scene", "1")
         # Of another title, it is the draft of what is named.
         other = await here.add(ADA, PIER.replace("The Pier", "The Long Pier"), "replace", script="The Pier")
@@ -202,8 +202,8 @@ async def test_a_person_s_scripts_go_with_them_and_into_their_file(tmp_path: Pat
         await here.has(BO, visible="me")
         await here.said(ADA, "scene", "2")
         events = await here.events(ADA, "privacy export")
-        (file,) = [json.loads(one.data) for one in events if isinstance(one, Attachment)]
-        assert [one["author_id"] for one in file["scripts"]] == ["ada"]
+        (file,) = [json.loads(event.data) for event in events if isinstance(event, Attachment)]
+        assert [row["author_id"] for row in file["scripts"]] == ["ada"]
         assert "Three hundred knots." in json.dumps(file["scripts"])
         assert "1 script of yours" in await here.said(ADA, "privacy delete", yes="yes")
         scripts = here.desk.app.house.scripts
@@ -217,12 +217,12 @@ async def test_a_report_has_tables_and_pictures_with_words_for_them(tmp_path: Pa
     async with room(tmp_path) as here:
         await here.said(ADA, "add", paths=[str(SCRIPTS / "ferry.fdx")])
         events = await here.events(ADA, "script report")
-        told = words_of(events)
-        assert "**3 scenes, 3 7/8 pages**" in told
-        assert "| INT | 2 2/8 | 58 % |" in told
-        pictures = {one.name: one for one in events if isinstance(one, Picture)}
+        answer = words_of(events)
+        assert "**3 scenes, 3 7/8 pages**" in answer
+        assert "| INT | 2 2/8 | 58 % |" in answer
+        pictures = {event.name: event for event in events if isinstance(event, Picture)}
         assert list(pictures) == ["pace.png", "presence.png", "together.png"]
-        assert all(one.png.startswith(b"\x89PNG") for one in pictures.values())
+        assert all(picture.png.startswith(b"\x89PNG") for picture in pictures.values())
         assert pictures["together.png"].alt.endswith("Most often: ANNA + ÉLODIE: 1.")
         one = words_of(await here.events(ADA, "script report", character="anna"))
         assert "**ANNA** speaks in 1 of 3 scenes." in one
@@ -235,9 +235,9 @@ async def test_a_script_is_handed_out_in_three_formats(tmp_path: Path) -> None:
         made = {}
         for form in ("fountain", "markdown", "csv"):
             (made[form],) = [
-                one
-                for one in await here.events(ADA, "script export", **{"as": form})
-                if isinstance(one, Attachment)
+                event
+                for event in await here.events(ADA, "script export", **{"as": form})
+                if isinstance(event, Attachment)
             ]
         assert parsed(made["fountain"].data.decode()) == parsed(PIER)
         assert (
@@ -262,10 +262,10 @@ def test_fountain_out_of_final_draft_reads_back_as_the_same_scenes() -> None:
 
 def _same(before: Script) -> None:
     after = script(parsed(fountain(before)))
-    assert [one.content for one in after.scenes] == [one.content for one in before.scenes]
-    assert [one.label for one in after.scenes] == [one.label for one in before.scenes]
-    assert [one.characters for one in after.scenes] == [one.characters for one in before.scenes]
-    assert [one.dual for one in after.scenes] == [one.dual for one in before.scenes]
+    assert [scene.content for scene in after.scenes] == [scene.content for scene in before.scenes]
+    assert [scene.label for scene in after.scenes] == [scene.label for scene in before.scenes]
+    assert [scene.characters for scene in after.scenes] == [scene.characters for scene in before.scenes]
+    assert [scene.dual for scene in after.scenes] == [scene.dual for scene in before.scenes]
 
 
 _LETTERS = st.text(alphabet="aB.!@#=~>< ():^-É1[]\\/*", min_size=1, max_size=24)
