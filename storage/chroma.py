@@ -168,7 +168,7 @@ class Chroma:
         return self._where.rename(aside)
 
     def close(self) -> None:
-        """End the threads; the client has been let go before."""
+        """End the threads; the client is released before."""
         self._threads.shutdown()
 
     def _opened(self) -> Client:

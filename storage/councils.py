@@ -119,14 +119,14 @@ class Councils:
         await self._db.run(new.on_conflict_do_nothing())
 
     async def keep_seats(self, space: str, run: str, rows: Sequence[SeatRow]) -> None:
-        """Keep the members as they are now, in place of what was kept of the same seats."""
+        """Store the members, replacing those of the same seats."""
         from storage.tables import council_seats
 
         async with self._db.write() as connection:
             await self._keep(connection, council_seats, space, run, rows)
 
     async def keep_ballots(self, space: str, run: str, rows: Sequence[BallotRow]) -> None:
-        """Keep ballots, in place of what was kept of the same judges."""
+        """Store ballots, replacing those of the same judges."""
         from storage.tables import council_ballots
 
         async with self._db.write() as connection:

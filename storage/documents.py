@@ -1,4 +1,4 @@
-"""The library's catalogue: documents put on a shelf in all their parts, taken off it, and looked up.
+"""The library's catalogue: puts documents on a shelf with all their parts, takes them off, and finds them.
 
 Knows neither formats nor languages nor how anything is searched; a segment is the caller's bytes. What stands in
 the documents is read by `passages`, and for a whole shelf by `shelves`.
@@ -144,7 +144,7 @@ class Documents:
             await self._take_off(connection, dead)
 
     async def unseen(self, space: str, shelf: str) -> set[str]:
-        """The ids of what is not on the shelf although its vectors may lie there: being built, retired, left over."""
+        """The ids of documents whose vectors may lie in the shelf's collections although they are not on it."""
         from sqlalchemy import select, union
 
         from storage.tables import documents, leftovers
@@ -171,7 +171,7 @@ class Documents:
         return bool(shelves)
 
     async def leftovers(self) -> Sequence[Leftover]:
-        """What was taken off its shelf, in all spaces, and has not been `cleared`."""
+        """Documents that were taken off their shelf, in all spaces, and are not `cleared` yet."""
         from storage.tables import leftovers
 
         return await self._db.rows(leftovers.select(), Leftover)
@@ -251,7 +251,7 @@ class Documents:
         return await self._db.run(this_document.values(embedded=upto, embedder=embedder, state=state)) == 1
 
     async def without_vectors(self) -> Sequence[DocumentRow]:
-        """Of all spaces, what is on its shelf and waits for (more of) its vectors; the first ones first."""
+        """Documents of all spaces that are on their shelf and lack vectors, the oldest first."""
         from storage.tables import documents
 
         return await self._documents(

@@ -25,7 +25,7 @@ _POSTGRES: dict[str, FaultKind] = {
 
 
 class StorageFault(Exception):
-    """A store could not do what was asked, and nothing was half-written.
+    """A store failed; nothing was half-written.
 
     `kind`: "full" (no room), "locked" (somebody else holds it), "damaged" (not readable as what it
     should be), "missing" (not there at all), "newer" (written by a later release), "other" (unreachable,

@@ -174,7 +174,7 @@ class Ledger:
         cost_usd: Decimal | None,
         state: Settled = "settled",
     ) -> None:
-        """Put what was used in the estimate's place. An entry is settled once; later calls change nothing."""
+        """Replace the estimate by the real usage. An entry is settled once; later calls change nothing."""
         from storage.tables import ledger
 
         await self._db.run(

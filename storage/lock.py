@@ -30,7 +30,7 @@ _KEY = (0x5375, 0)
 """A lock of two numbers is never the migrations', which has one; the first is not that of `Database.alone`."""
 
 _KEEPALIVE = ("tcp_keepalives_idle=15", "tcp_keepalives_interval=5", "tcp_keepalives_count=3")
-"""How soon the server lets go of a holder whose machine has gone: else it may wait for two hours (seconds, count)."""
+"""TCP keep-alive (seconds, count): how soon the server drops a holder whose machine is gone; by default two hours."""
 
 _log = logging.getLogger(__name__)
 

@@ -34,7 +34,7 @@ class People:
             return list((await connection.execute(run_ids)).scalars())
 
     async def shared_with(self, space: str, person: str, before: str) -> Sequence[str]:
-        """What others asked where the person did: a step of theirs may hold what was said there earlier."""
+        """Other people's runs in the person's places: their steps may hold the person's words."""
         from sqlalchemy import and_, or_, select
 
         from storage.tables import exchanges, inbox, sessions

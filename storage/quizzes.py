@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Row
 
 LATEST = 5
-"""Quizzes of a channel that are looked at for the one that a typed answer means."""
+"""The newest quizzes of a channel among which a typed answer is placed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ CHARS_PER_TOKEN = 8
 
 SHORTEST_CAP = 2_000
 REASONING_CHARS = 20_000
-"""The most reasoning text that is kept."""
+"""Characters of reasoning text that stay in memory, at most."""
 
 HIDDEN = 4
 """Reasoning and tool arguments may be this many times as long as the answer's cap."""
@@ -120,7 +120,7 @@ class Answer:
         self._thinking.clear()
 
     def text_was_reasoning(self, reasoning: str, text: str) -> None:
-        """All text so far was in fact `reasoning` followed by `text`. What was shown stays shown."""
+        """Correct the text so far: it was `reasoning` followed by `text`. Text that was shown stays shown."""
         self._thinking.append(reasoning)
         self._pieces = [text]
 

@@ -122,7 +122,7 @@ class FaultError(Exception):
 
 
 class ImageFault(FaultError):
-    """What is wrong are the prompt's images: it may be asked again without them."""
+    """The prompt's images are at fault: it may be asked again without them."""
 
 
 @dataclass(frozen=True, slots=True)

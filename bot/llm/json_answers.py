@@ -26,7 +26,7 @@ STARTS = 100
 """How many braces are tried as the beginning of the object."""
 
 SHOWN = 4_000
-"""As many characters of a wrong answer are shown to the model again."""
+"""Characters of a wrong answer that the next prompt shows."""
 
 # What the wires could not know for thoughts; never a string within the object itself.
 _THOUGHTS = re.compile(r"\A(?!\s*[{\[]).*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)

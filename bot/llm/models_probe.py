@@ -224,7 +224,7 @@ def _is_city(arguments: str) -> bool:
 
 
 def _on_this_machine(base_url: str | None) -> bool:
-    """Where a prefix of thousands of tokens would take minutes to read, and is kept without a mark."""
+    """Whether it is on this machine, where thousands of tokens take minutes to read, and are cached without a mark."""
     host = urlsplit(base_url or "").hostname or ""
     return host == "localhost" or host == "::1" or host.startswith("127.") or host.endswith(".local")
 

@@ -250,7 +250,7 @@ class ChatAnswer(Answer):
             self._unopened.discard(self._model)
 
     def _part(self, new_text: str, reasoning: str) -> str:
-        """Takes thoughts of the text for what they are; gives what is said."""
+        """Separates thoughts from the text; returns the text that is said."""
         if reasoning:
             self.count_hidden(reasoning)
             if not self._apart:
@@ -258,7 +258,7 @@ class ChatAnswer(Answer):
         return self.add_text(new_text)
 
     def _rest(self, finish: str) -> str:
-        """What was held back until the end; and what only the whole text shows."""
+        """The text held back until the end, and corrections that only the whole text allows."""
         new_text, reasoning = self._thoughts.finish(finish)
         if text := self._thoughts.taken_back:
             self.retract_reasoning(text)

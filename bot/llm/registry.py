@@ -204,7 +204,7 @@ class Models:
         return self._providers[settings.name]
 
     async def close(self) -> None:
-        """Close what was opened."""
+        """Close the providers that were opened."""
         while self._providers:
             _, provider = self._providers.popitem()
             await provider.close()

@@ -89,7 +89,7 @@ class Thoughts:
         return "", "".join(thought)
 
     def finish(self, how: str) -> tuple[str, str]:
-        """The answer has ended as `how` says (see FINISHES): returns what was held back."""
+        """End the answer, as `how` says (see FINISHES); returns the text held back."""
         pending, self._held = self._held, ""
         self.taken_back = ""
         if self._begun:

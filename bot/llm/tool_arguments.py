@@ -48,7 +48,7 @@ def checked(tool: Tool, written: str) -> dict[str, Any]:
 
 
 def _number(text: str) -> int | float:
-    """5.0 is the whole number that a schema takes it for. Raises ValueError for what is no number of JSON's."""
+    """A JSON number, 5.0 as the integer 5. Raises ValueError for NaN and infinity."""
     number = float(text)
     if number - number:  # infinite, or none
         raise ValueError(text)

@@ -32,10 +32,10 @@ _WORDLESS: Final = "library.file_wordless"
 
 Read = Callable[[str, bytes, Progress], Document]
 MEMORY_BYTES: Final = 600_000_000
-"""Resident, of which Python and a parser's library take 30 MB before they have read a byte."""
+"""Resident memory of a parser's process; Python and a parser's library take 30 MB of it before they read a byte."""
 
 WALL_BYTES: Final = 800_000_000
-"""Of data, held by the kernel (Linux from 4.7): for what is taken at once, or while no other thread can run."""
+"""Data, limited by the kernel (Linux from 4.7): for memory taken at once, or while no other thread can run."""
 
 CPU_S: Final = 240
 FILES: Final = 64

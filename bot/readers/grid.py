@@ -13,7 +13,7 @@ from bot.readers.writer import PAGE
 
 _COLUMNS: Final = 1_000
 _ROWS: Final = 65_534
-"""Of a span, as in the standard."""
+"""The largest spans of a cell (HTML's standard)."""
 _REPEATED: Final = 200
 """Characters: a longer cell stands once, whatever it reaches over."""
 

@@ -13,7 +13,7 @@ _PNG: Final = b"\x89PNG\r\n\x1a\n"
 _FRAMES: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """JPEG's markers of a frame, which say its size (ITU-T T.81, table B.1)."""
 _BARE: Final = frozenset({0x01, *range(0xD0, 0xD8)})
-"""… and those that nothing belongs to."""
+"""JPEG's markers that no data follows."""
 
 
 class Picture(NamedTuple):

@@ -53,7 +53,7 @@ class Embedding:
         return self._former
 
     async def get(self) -> Embedder | None:
-        """The embedder, or None where none is configured or its files are not to be had."""
+        """The embedder, or None where none is configured or its files are missing."""
         async with self._loading:
             if not self._loaded:
                 try:

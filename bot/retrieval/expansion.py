@@ -19,11 +19,11 @@ NAME_CHARS = 2000
 """What a name that no heading bears is grown to at least: its text stands beside where it is mentioned."""
 
 REACH = 12
-"""How many chunks before and after a passage may be taken in."""
+"""Chunks before and after a passage that an expansion may add, at most."""
 
 
 class Rows(Protocol):
-    """What is read of passages; see storage.passages.Passages."""
+    """The part of storage.passages.Passages that expansion needs."""
 
     async def get(self, space: str, ids: Iterable[str]) -> Mapping[str, PassageRow]: ...
 

@@ -30,7 +30,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A file that will not be taken in, and the catalogue's key and values that say why."""
+    """A refused file, with the key and values of the sentence that says why."""
 
     name: str
     key: str
@@ -148,5 +148,5 @@ def _check_file(
 
 
 def megabytes(size: int) -> str:
-    """What is over a limit, rounded up, so that it reads as more than the limit."""
+    """A size over a limit, rounded up, so that it reads as more than the limit."""
     return f"{-(-size // 100_000) / 10:g}"

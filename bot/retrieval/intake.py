@@ -67,7 +67,7 @@ class Shaped:
 
 
 Shape: TypeAlias = "Callable[[str, Document], Shaped]"
-"""Gives a document its shape; the first argument is the file's name. Raises Sorry for what is none of its kind."""
+"""Gives a document its shape; the first argument is the file's name. Raises Sorry for a file of another kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +330,7 @@ class Intake:
                 await self._vectors.remove(space, shelf, [document])  # taken off its shelf meanwhile
 
     async def swap(self, space: str, shelf: str, staged: Sequence[IntakeResult]) -> list[str]:
-        """Put what was staged on the shelf, all in one moment; the ids of what is there then.
+        """Put the staged documents on the shelf in one transaction; returns the ids of those now on it.
 
         What they replace is no longer found, but can be read for a while (GRACE) by whoever has found it before.
         """

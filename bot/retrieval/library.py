@@ -38,10 +38,10 @@ NEAREST = 3
 """How many headings are offered, and how many passages' references are followed."""
 
 VARIETY = 3
-"""With variety, candidates per passage returned."""
+"""Candidates for each passage returned where variety is wanted."""
 
 COMPLETIONS = 25
-"""As many as a Discord autocomplete may show."""
+"""Suggestions of one autocomplete: Discord's limit."""
 
 
 class Library:
@@ -230,7 +230,7 @@ class Library:
         return sections
 
     async def section_of(self, space: str, chunk: str) -> SectionText | None:
-        """The whole section that a passage stands in; None when its book has gone."""
+        """The whole section that a passage stands in; None when its book was removed."""
         row = (await self._passages.get(space, [chunk])).get(chunk)
         if row is None:
             return None
@@ -265,13 +265,13 @@ class Library:
         return [name for name in names_there if fold(name).startswith(folded_prefix)][:COMPLETIONS]
 
     async def books(self, space: str, shelf: str | None = None) -> list[Book]:
-        """What is in the library, by shelf and title. Raises Sorry for a shelf that is not there, among others."""
+        """The books of the library, by shelf and title. Raises Sorry for an unknown shelf."""
         return [_book(row) for row in await self.rows(space, shelf)]
 
     async def rows(
         self, space: str, shelf: str | None = None, *, every_kind: bool = False
     ) -> Sequence[DocumentRow]:
-        """The same as rows; of all shelves with `every_kind`, for a reindex, also what is no book."""
+        """The rows of the books; with `every_kind` (for a reindex) also of documents that are no books."""
         rows_read = await self._documents.list(space, shelf, every_kind=every_kind)
         if not rows_read and shelf and (names := list(await self._shelves.all(space))):
             raise Sorry("rules.no_shelf", shelf=shelf, shelves=", ".join(names))

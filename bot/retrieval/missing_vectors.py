@@ -93,7 +93,7 @@ class MissingVectors:
             wait = ROUND_S * min(2**failures, LONGEST) if failures else ROUND_S
 
     async def round(self) -> bool:
-        """Make what is missing now, but for spaces whose library is at work; False where no model is at hand."""
+        """Make the missing vectors, but not in spaces with a running library job; False where no model is available."""
         if await asyncio.to_thread(self._vectors.untouched) and await self._documents.forget_vectors():
             _log.warning("the folder of vectors is gone: they are made again")
         due = await self._documents.without_vectors()

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 WEIGHT = 0.5
-"""Of the new scores beside the old ones; docs/retrieval.md measured others."""
+"""The share of the new scores in the sum with the old ones; docs/retrieval.md measured others."""
 
 NAME_WEIGHT = 0.25
 """The same where a bare name is asked for: these models were trained on questions."""
@@ -222,7 +222,7 @@ class Reranking:
         return self._config.retrieval.rerank != "none"
 
     async def get(self) -> Reranker | None:
-        """The reranker, or None where none is configured. Raises Sorry where its files are not to be had."""
+        """The reranker, or None where none is configured. Raises Sorry where its files are missing."""
         async with self._loading:
             if self._reranker is None and self._configured:
                 self._reranker = await asyncio.to_thread(self._load, self._config)

@@ -33,7 +33,7 @@ _LARGER: Final = 2
 """Half-points above the body's size."""
 
 _ROW: Final = 4
-"""As many alike one after another head nothing."""
+"""So many paragraphs in a row that look like headings are none."""
 
 
 def read(name: str, data: bytes, progress: Progress) -> Document:

@@ -29,7 +29,7 @@ from bot.readers.screenplay.indents import Row, guessed, rows
 from bot.readers.writer import Writer
 
 PAGES: Final = 10_000
-"""In one file, at most."""
+"""Pages of one file, at most."""
 _ENTRIES: Final = 20_000
 """The most entries of an outline."""
 _SCANNED: Final = 0.9

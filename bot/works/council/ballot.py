@@ -123,7 +123,7 @@ def read_words(text: str, n: int) -> Reading:
 
 
 def repair(prompt: Prompt, text: str, reason: str) -> Prompt:
-    """The same prompt with the judge's answer and a sentence on what was wrong with it."""
+    """The prompt that asks a judge again: with its answer and a sentence about the mistake."""
     repeated = repaired(prompt, text, UnreadableError(reason))
     *before, last = repeated.messages
     return replace(repeated, messages=(*before, replace(last, text=last.text + _IN_WORDS)))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from storage.councils import Council, Councils
 
 WHAT = ("answers", "ballots", "key", "research")
-"""What can be looked at; of the first two also a single seat's."""
+"""The parts of a council that `show` takes; of the first two also those of one seat."""
 
 OF_A_SEAT = ("answers", "ballots")
 
@@ -29,14 +29,14 @@ ALL = "all"
 
 
 class Display:
-    """Needs nothing but what was kept."""
+    """The verbs "show" and "export", from stored councils alone."""
 
     def __init__(self, councils: Councils, zone: Callable[[Request], Awaitable[tzinfo]]) -> None:
         self._councils = councils
         self._zone = zone
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Raises Sorry for a council that there is not, or not for this person in this place."""
+        """Show a stored council. Raises Sorry where there is none, or none that this person may see here."""
         request, say = run.request, words(run.request.locale)
         part, seat = ("export", None) if request.verb == "export" else _what(request.text)
         # Which one comes first and is kept: after a crash another one may be the newest. What was said in it is
@@ -121,7 +121,7 @@ def _text(council: Council, part: str, seat: int | None, say: Words) -> str:
 
 
 def research(categories: Sequence[str], typed: str) -> list[str]:
-    """What was typed with its last category completed, by one that is not yet named."""
+    """Completions of the last category typed, without those named before it."""
     before, comma, last = typed.rpartition(",")
     named = [name.strip() for name in before.split(",")]
     offered = categories if comma else [ALL, *categories]

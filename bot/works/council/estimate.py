@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from bot.llm.registry import Models
 
 TASK_TOKENS = 300
-"""Of the instructions of any one task."""
+"""Tokens of the instructions of one task."""
 
 ANSWER_TOKENS = 600
 CRITIQUE_TOKENS = 80
 VERDICT_TOKENS = 800
-"""What is usually written, at a quarter to a half of a page each."""
+"""Tokens of a usual answer, critique and verdict: a quarter to half of a page."""
 
 TOKENS_PER_WORD = 1.6
-"""Of a finding or an attack, which are about as long as they may be."""
+"""Tokens of a word of a finding or an attack, which are about as long as they may be."""
 
 
 @dataclass(frozen=True, slots=True)

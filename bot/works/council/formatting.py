@@ -15,7 +15,7 @@ WHOLE = 1_200
 """An answer of at most so many characters is shown whole in its stage."""
 
 EXCERPT = 800
-"""Of a longer one, as many; all of it is a button away."""
+"""Characters that are shown of a longer answer; a button shows all of it."""
 
 AGREE = ((0.7, "strong"), (0.5, "some"), (0.0, "little"))
 """From which Kendall's W on judges agree strongly, somewhat, hardly (Schmidt 1997, "Managing Delphi surveys using

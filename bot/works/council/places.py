@@ -36,7 +36,7 @@ _TIE = re.compile(r"\b(?:tie|tied|ties|equal|equally|empat\w*|igual\w*|gleich\w*
 
 @dataclass(slots=True)
 class Item:
-    """The letters that share a place, the number that a list or a table gives them, and what is said of them."""
+    """The letters that share a place, its number in a list or table, and the text beside them."""
 
     letters: list[str]
     numbers: list[int] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Item:
 
 
 def ordered(items: Sequence[Item]) -> Groups:
-    """The items in the order that is meant, best first; [] where what was written contradicts itself.
+    """The items in the judge's order, best first; [] where the judge contradicts itself.
 
     Scores or places beside every response decide where the responses stand in the order in which they were
     shown: nobody ranks them so by accident, and a score in the list of another order has to agree with it. Words
@@ -117,7 +117,7 @@ def _value(match: re.Match[str]) -> float:
 
 
 def _once(items: Sequence[Item]) -> list[Item]:
-    """Each letter where it stands first; neighbours that are both said to tie share a place."""
+    """Each letter at its first mention; neighbours that are both marked as ties share a place."""
     letters_seen: set[str] = set()
     items_made: list[Item] = []
     before: Item | None = None

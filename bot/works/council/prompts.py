@@ -24,17 +24,17 @@ attack or its second answer reads it. A ballot has a schema, which makes its beg
 mostly another model: a mark there would cost a quarter more, and nobody would read what it wrote."""
 
 VERDICT_CHARS, DISSENT_CHARS = 6_000, 1_500
-"""As much of an earlier council's verdict as a follow-up is read with; the end of a longer one is its dissent."""
+"""Characters of an earlier verdict that a follow-up's prompt holds, and those kept at its end for the dissent."""
 
 CRITIQUE_WORDS = 100
-"""Of a ballot, for each answer: up to three sentences, and its place in the ranking."""
+"""Words of a ballot for each answer: up to three sentences, and its place in the ranking."""
 
 _READ = "Read. What is my task?"
 _ALIKE = "Write as {persona}."
 
 
 class CouncilPrompts:
-    """One council's. `findings` are what was researched, by category."""
+    """The prompts of one council. `findings` are the researchers' texts, by category."""
 
     def __init__(self, snapshot: Snapshot, findings: Mapping[str, str]) -> None:
         self._snapshot = snapshot

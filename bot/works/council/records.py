@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from storage.ledger import Ledger, LedgerRow
 
 ATTACK = "attack"
-"""Among what was researched: what the devil's advocate said."""
+"""The key of the devil's advocate's text among the findings."""
 
 _OF_A_SEAT = re.compile(r"(?:answer|revise|ballot)-(\d+)(?:-again)?(?:-\d+)?")
 
@@ -66,7 +66,7 @@ class CouncilRecords:
 
 
 def billed(entries: Sequence[LedgerRow]) -> Bill:
-    """The sum of a run's calls, and each seat's; what was only reserved counts as spent."""
+    """The cost of a run in dollars, and each seat's; amounts that are only reserved count as spent."""
     tokens, usd, unpriced = 0, Decimal(0), dict[str, None]()
     seats: dict[int, tuple[int, Decimal | None]] = {}
     for entry in entries:

@@ -79,7 +79,7 @@ class Settings:
         return "saved"
 
     def checked(self, name: str, typed: str) -> str:
-        """The value as it is kept. Raises Sorry."""
+        """The value as it is stored. Raises Sorry."""
         match name:
             case "members":
                 return json.dumps([str(member) for member in self._chosen(typed)], ensure_ascii=False)

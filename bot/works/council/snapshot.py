@@ -121,7 +121,7 @@ class Snapshots:
         return answered[-most:] if most else []
 
     async def _categories(self, space: str, typed: str) -> list[str]:
-        """The categories of research that are meant, each once. Raises Sorry for one that there is not."""
+        """The requested categories of research, each once. Raises Sorry for an unknown one."""
         known_names = await categories(self._prompts, space)
         if typed.strip().casefold() == "all":
             return known_names

@@ -54,7 +54,7 @@ class Record:
 
 
 class Stats:
-    """Needs nothing but what was kept. `draw` makes the PNG, in a thread."""
+    """The verb "stats", from stored councils alone. `draw` makes the PNG, in a thread."""
 
     def __init__(
         self,

@@ -149,14 +149,14 @@ class DissentSplitter:
     def __init__(self) -> None:
         self._held = ""
         self._gap = ""
-        """Blank lines after what was given: nothing, where the dissent follows."""
+        """Blank lines that were held back, which are dropped before the dissent."""
         self._fresh = True
-        """Whether what is held begins a line."""
+        """Whether the held text begins a line."""
         self._below: list[str] | None = None
 
     @property
     def parted(self) -> bool:
-        """Whether the line has come: without it nothing was said of dissent, not even that there is none."""
+        """Whether the dissent's line has come; without it the chair wrote nothing about dissent."""
         return self._below is not None
 
     @property
@@ -188,6 +188,6 @@ class DissentSplitter:
         return stripped
 
     def finish(self) -> str:
-        """The text has ended: returns what was held back."""
+        """End the text; returns the text held back."""
         rest, self._held = self._held, ""
         return self._gap + rest if rest.strip() else ""

@@ -51,7 +51,7 @@ ALIAS = 6
 """Characters of a run's id that people name it by."""
 
 ESTIMATE = "estimate"
-"""The stage of the question about the cost, and the kind of the storage's offers by which it is kept."""
+"""The key of the stage that asks about the cost, and the kind of the stored offer behind its buttons."""
 
 
 @dataclass(frozen=True, slots=True)

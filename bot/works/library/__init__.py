@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bot.works.library.watch import Watch
 
 SHELVES = 12
-"""The most that are told of in an overview."""
+"""Books that an overview lists, at most."""
 _SHELF_NEEDED = replace(SHELF, required=True)
 
 VERBS: tuple[Verb, ...] = (

@@ -65,7 +65,7 @@ def named_paths(request: Request) -> list[str]:
 async def files_of(
     run: Run, incoming: Incoming, named: Sequence[str], max_bytes: int
 ) -> tuple[list[Candidate], list[Refused]]:
-    """The files that were named or attached, and why some cannot be had; of a watched folder, what is due in it."""
+    """The named or attached files, or those due in a watched folder; and why some cannot be read."""
     due = run.request.options.get(ONLY)
 
     async def gathered() -> tuple[list[Candidate], list[Refused]]:
@@ -248,7 +248,7 @@ class IntakeJob:
         yield Status(say("library.vectors"), total, total)
 
     async def _swapped(self, results: list[IntakeResult]) -> list[IntakeResult]:
-        """Put what was built beside the shelf on it; what has nothing to replace any more counts as known."""
+        """Put the editions built beside the shelf on it. One with nothing left to replace counts as known."""
         staged = [result for result in results if result.staged]
         if not staged:
             return results
@@ -306,7 +306,7 @@ def _spans(results: list[IntakeResult]) -> list[list[Span]]:
 
 
 def _outcome(shelf: str, results: list[IntakeResult], bad: list[Refused], say: Words) -> list[Event]:
-    """What the job tells at its end: what went in, what was there already, what failed and why."""
+    """The message at a job's end: files added, files known already, and files that failed, with the reason."""
     went_in = [result for result in results if result.document and not result.known]
     already_there = sum(1 for result in results if result.known)
     events: list[Event] = []

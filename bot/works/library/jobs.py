@@ -40,7 +40,7 @@ class JobBoard:
         yield Text(_table(jobs, waiting, say) if jobs or waiting else say("library.no_jobs"))
 
     async def cancel(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Stop the job that the request's text names by the end of its id, or the only one that there is.
+        """Stop the job whose id ends as the request's text says, or the only job.
 
         Whoever asked for a job may stop it, and whoever manages the space.
         """

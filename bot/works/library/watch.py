@@ -39,7 +39,7 @@ LONGEST = 60
 """Rounds left out, at most, before what failed is tried again: ten minutes."""
 
 PATIENCE_S = 5.0
-"""For one look: a file system that has gone away may not answer at all."""
+"""Seconds for one look at the folders: a file system that is no longer mounted may never answer."""
 
 Stamp = tuple[int, int]
 """A file's size in bytes, and when it was written to, in nanoseconds."""
@@ -257,7 +257,7 @@ class Watch:
         return time.time() - stamp[1] / 1e9 >= self._round_s
 
     async def _due(self, folder: _Folder, news: Mapping[str, Stamp], settled: Collection[str]) -> list[str]:
-        """Of what is new here, what the library does not have as it is now; of `settled` files all."""
+        """The new files that the library does not have in their present state; all files in `settled`."""
         rows: Sequence[DocumentRow] = []
         if any(name not in settled for name in news):
             rows = await self._documents.list(self._space, self._shelf or folder.path.name)

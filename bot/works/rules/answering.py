@@ -33,13 +33,13 @@ QUOTED = 3
 """How many passages an answer without a model quotes."""
 
 CLOSE = 3
-"""How many headings of passages that were found but not cited are offered."""
+"""Headings of passages that were found but not cited, offered as buttons."""
 
 NEAR = 0.6
-"""… each: those of at least this share of the best one's score."""
+"""A share of the best passage's score: what has less is neither quoted nor offered."""
 
 SHOWN_CHARS = 80
-"""… of a statement, where it is said that nothing bears it out."""
+"""Characters of a statement in the notice that no passage supports it."""
 
 
 class Answer:
@@ -170,7 +170,7 @@ def look_ups(prompt: str, headings: Iterable[str]) -> Choices:
 
 
 def unseen(say: Words, model: str | None, names: Sequence[str]) -> Notice:
-    """That a question's pictures were not looked at, by this model or for want of one, and what to do."""
+    """The notice that no model has seen the question's pictures, and what to do about it."""
     key = "rules.picture_quoted" if model is None else "rules.picture_unseen"
     return Notice(say(key, model=model, files=", ".join(names), n=len(names)))
 

@@ -45,7 +45,7 @@ _MEDIA: Final[dict[PictureKind, MediaType]] = {
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """A question's own texts, if it has brought any that can be read, and what is to be said of the others."""
+    """The readable files attached to a question, and the notices about the others."""
 
     library: Library
     attached: Attached | None = None
@@ -166,7 +166,7 @@ class QuestionPictures:
 
 
 def is_picture(file: File) -> bool:
-    """Whether it is to be looked at, by its name."""
+    """Whether a file is a picture, by its name."""
     return suffix_of(file.name) in PICTURES
 
 

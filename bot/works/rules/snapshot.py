@@ -63,7 +63,7 @@ class Snapshot:
 
     @property
     def reads(self) -> bool:
-        """Whether a model answers from what is found, rather than that being quoted."""
+        """Whether a model answers from the passages; else they are quoted."""
         return self.answerer is not None and self.cites
 
     def inquiry(self, request: Request, locale: str) -> Inquiry:
