@@ -175,11 +175,6 @@ class OnTerminal:
     async def mention(self, who: str, talk: TerminalTalk, text: str) -> None:
         self._type(text, talk)
 
-    async def speak(self, who: str, talk: TerminalTalk, data: bytes, *, heard: str = "") -> None:
-        file = self.process.data / "turn.ogg"
-        file.write_bytes(data)
-        self._type(f"/voice hear {file}", talk)
-
     async def press(self, who: str, talk: TerminalTalk, action: str) -> TerminalTalk:
         if action == "choice":
             groups = [one for run in talk.runs() for one in self._events(run) if one["event"] == "choices"]

@@ -1,0 +1,83 @@
+"""The stories of a table with everything read aloud, on each place: they run as they do in silence, and each scene is
+heard once.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import soundfile
+
+from bot.settings import NARRATE, ON
+from storage.db import Database
+from storage.readings import Readings
+from storage.settings import SettingsStore
+from tests.kill.instants import ALL
+from tests.wire.conftest import PLATFORMS
+from tests.wire.house import House
+from tests.wire.stories import STORIES
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
+TOLD = {"a scene that a kill 9 cuts off": 2} | ({"a table plays a story": 3} if ALL else {})
+"""How many scenes each has in the end."""
+
+
+def spaces(d: Any) -> list[str]:
+    if hasattr(d, "discord"):
+        return [str(guild.id) for guild in d.discord.world.guilds.values()]
+    return [team.id for team in d.slack.world.teams.values()] if hasattr(d, "slack") else ["local"]
+
+
+def narrated(kind: type[Any]) -> type[Any]:
+    """The driver of a bot that reads everything aloud; on Discord in a voice channel of each first table."""
+
+    class Narrated(kind):  # type: ignore[misc]
+        async def furnish(self, data: Path) -> None:
+            await super().furnish(data)
+            database = await Database.open(f"sqlite+aiosqlite:///{data / 'sutradhar.db'}")
+            try:
+                for space in spaces(self):
+                    await SettingsStore(database).set(space, NARRATE, ON, "")
+                for guild in self.discord.world.guilds.values() if hasattr(self, "discord") else ():
+                    channel = guild.voice("Table talk")
+                    await Readings(database).joined(str(guild.id), "discord", str(channel.id))
+            finally:
+                await database.close()
+
+    return Narrated
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["discord", "slack", "terminal"])
+async def house(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[House[Any]]:
+    fake, kind = PLATFORMS[request.param]
+    house: House[Any] = House(tmp_path_factory.mktemp("house"), fake, narrated(kind), tables=len(TOLD))
+    yield house
+    await house.close()
+
+
+@pytest.mark.parametrize("name", TOLD)
+async def test_a_story_is_told_and_heard(name: str, house: House[Any]) -> None:
+    d = await house.table()
+    listener = d.voice() if hasattr(d, "discord") else None
+    await STORIES[name](d)
+    if listener is not None:
+        await d.until(lambda: len(listener.spoken) > 100)
+    elif hasattr(d, "slack"):
+
+        def clips() -> list[Any]:
+            files = [file for file in d.slack.files.all.values() if file.shared == [d.channels[0]]]
+            return [file for file in files if file.name.endswith(".mp3") and not file.deleted]
+
+        await d.until(lambda: len(clips()) == TOLD[name])
+        assert all(len(soundfile.read(io.BytesIO(file.data))[0]) > 20_000 for file in clips())
+    else:
+        said = [one for run in d.runs() for one in d._events(run) if one["event"] == "speak"]
+        assert len(said) == TOLD[name]
+    d.check()
