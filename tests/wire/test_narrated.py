@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ from bot.settings import NARRATE, ON
 from storage.db import Database
 from storage.readings import Readings
 from storage.settings import SettingsStore
+from tests.fakes.reply import Reply
 from tests.kill.instants import ALL
+from tests.kill.remains import live
 from tests.wire.conftest import PLATFORMS
 from tests.wire.house import House
-from tests.wire.stories import STORIES
+from tests.wire.stories import ANA, CHOICES, PREMISE, STORIES, count
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 TOLD = {"a scene that a kill 9 cuts off": 2} | ({"a table plays a story": 3} if ALL else {})
@@ -57,7 +60,7 @@ async def house(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[House[Any]]:
     fake, kind = PLATFORMS[request.param]
-    house: House[Any] = House(tmp_path_factory.mktemp("house"), fake, narrated(kind), tables=len(TOLD))
+    house: House[Any] = House(tmp_path_factory.mktemp("house"), fake, narrated(kind), tables=len(TOLD) + 1)
     yield house
     await house.close()
 
@@ -80,4 +83,28 @@ async def test_a_story_is_told_and_heard(name: str, house: House[Any]) -> None:
     else:
         said = [one for run in d.runs() for one in d._events(run) if one["event"] == "speak"]
         assert len(said) == TOLD[name]
+    d.check()
+
+
+@pytest.mark.parametrize("house", ["discord"], indirect=True)
+async def test_the_first_sentence_is_heard_while_the_rest_is_not_written_yet(house: House[Any]) -> None:
+    d = await house.table()
+    listener = d.voice()
+    unheard = partial(
+        live, d.process.data / "sutradhar.db", "SELECT seq FROM voice_readings WHERE text != ''"
+    )
+    d.model.queue += [Reply("The sea is flat."), CHOICES]
+    talk = await d.ask(ANA, PREMISE, verb="story start")
+    await d.rest(1)
+    await d.until(lambda: listener.spoken and not unheard())
+    before = len(listener.spoken)
+    held = d.model.hold(
+        "The hinges give at once, and it is dark. Behind them there is nothing but the sea.", at=12
+    )
+    await d.mention(ANA, talk, "I open the door.")
+    await d.until(lambda: len(listener.spoken) > before + 50)
+    assert count(talk.said(), "nothing but the sea") == 0
+    d.model.queue.append(CHOICES)
+    held.set()
+    await d.rest(2)
     d.check()
