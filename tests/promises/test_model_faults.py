@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.llm.answer import CHARS_PER_TOKEN
-from bot.works.rules.answering import MAX_TOKENS
+from bot.works.rules.answer import MAX_TOKENS
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES, Wire
 from tests.promises.talk import (

@@ -19,7 +19,7 @@ from tests.fakes.reply import Reply
 from tests.kill.instants import ALL
 from tests.wire.conftest import Take
 from tests.wire.stories import ANA, BIA
-from tests.works.script.test_asking import FERRY
+from tests.works.script.test_answer import FERRY
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
 

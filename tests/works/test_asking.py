@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bot.events import Event, Stage, Text
 from bot.works.library.config import LibraryConfig
-from bot.works.rules.answering import rag
+from bot.works.rules.answer import rag
 from bot.works.rules.question_files import Own, Pictures, QuestionFiles, QuestionPictures
 from bot.works.rules.snapshot import Snapshots
 from bot.works.rules.work import Asking

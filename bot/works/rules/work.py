@@ -1,6 +1,6 @@
 """The rules: ask, lookup, roll, books, see. To ask is to find passages by a strategy, then to answer from them.
 
-Knows no platform and no database: strategies find, `answering` answers, `Sessions` remembers.
+Knows no platform and no database: strategies find, `answer` answers, `Sessions` remembers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bot.retrieval.library import Library
 from bot.retrieval.results import Book, SearchResult, SectionText
 from bot.strategies import strategy
 from bot.words import Words, words
-from bot.works.rules.answering import Answer, look_ups, unseen
+from bot.works.rules.answer import Answer, look_ups, unseen
 from bot.works.rules.question_files import Pictures, picture_names
 from bot.works.rules.snapshot import Snapshot
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.events import Author, Place, Request, Sorry
 from bot.runs.requests import event_id
-from bot.works.schedule.when import Rule
+from bot.works.schedule.rule import Rule
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from bot.events import Choice, Choices, Event, Notice, Request, Run, Sorry, Stage, Text
 from bot.words import Words, words
 from bot.works.schedule.calendar import SCHEDULED
-from bot.works.schedule.when import LAST_OF_EVERY_MONTH, Rule, read
+from bot.works.schedule.rule import LAST_OF_EVERY_MONTH, Rule, read
 from storage.schedules import ScheduleRow
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from bot.works.script.ideas import MOST, in_answer
 from storage.scripts import Reader
 from tests.fakes.reply import Reply
 from tests.works.course.desk import opened, words_of
-from tests.works.script.test_asking import FERRY, asked, prompts
+from tests.works.script.test_answer import FERRY, asked, prompts
 from tests.works.script.test_scripts import ADA, BO, Room
 
 LISTED = (

@@ -20,7 +20,7 @@ from storage.scripts import Reader, ScriptRow, Scripts
 from tests.fakes import migrated
 from tests.fakes.embedder import Letters
 from tests.works.course.desk import opened
-from tests.works.script.test_asking import FERRY, ferry
+from tests.works.script.test_answer import FERRY, ferry
 from tests.works.script.test_scripts import ADA, Room
 
 EMBEDDER = "openai:one"

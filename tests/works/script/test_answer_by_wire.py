@@ -14,7 +14,7 @@ from bot.works.script.intent import FORMS, Intent
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES
 from tests.works.course.desk import opened, words_of
-from tests.works.script.test_asking import FERRY
+from tests.works.script.test_answer import FERRY
 from tests.works.script.test_scripts import ADA, Room
 
 TIERS = ("quick", "standard", "deep")

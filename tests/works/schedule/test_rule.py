@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.events import Sorry
-from bot.works.schedule.when import Rule, read
+from bot.works.schedule.rule import Rule, read
 
 TUESDAY = datetime(2026, 11, 24, 18, 0, tzinfo=UTC)
 NEW_YORK = "America/New_York"
