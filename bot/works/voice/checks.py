@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 MOST_VOICES = 5
 FOR_CHANNELS = {"opuslib_next": "opuslib-next-bundled", "davey": "davey", "nacl": "PyNaCl"}
-"""What Discord's voice channels need, and the packages that bring it: libopus, and two encryptions, from end to end and on
-the way to the voice server."""
+"""What Discord's voice channels need, and the packages that bring it: libopus, and two encryptions, from end to end and
+on the way to the voice server."""
 _ON = frozenset({"on", "yes", "true", "1", "sim", "ligado", "ligada"})
 _OFF = frozenset({"off", "no", "false", "0", "não", "nao", "desligado", "desligada"})
 
