@@ -82,6 +82,32 @@ async def test_a_chat_that_a_kill_9_cuts_off_is_one_story(platform: str, take: T
     d.check()
 
 
+@pytest.mark.skipif(not ALL, reason="make test-kill has it")
+async def test_a_card_and_lore_that_kills_cut_off_are_there_once(take: Take, tmp_path: Path) -> None:
+    d = await take("discord")
+    runs, stories, cards = len(d.states()), count(d, "stories"), count(d, "story_cards")
+    talk = await brought(d, "discord", tmp_path, "mira.png", CARD)
+    await d.until(lambda: count(d, "stories") > stories)
+    await d.restart()
+    await d.rest(runs + 1)
+    assert (count(d, "stories"), count(d, "story_cards")) == (stories + 1, cards + 1)
+    assert "1 entry of lore" in shown(talk)
+    opened = await d.command(ANA, "story open", story="Mira")
+    await d.rest(runs + 2)
+    nodes = count(d, "story_nodes")
+    book = {"entries": [{"keys": [f"key {n}"], "content": f"Entry {n}."} for n in range(3_000)]}
+    asked = await d.discord.slash(
+        d.people[ANA], opened.home(), "exchange import", file=("world.json", json.dumps(book).encode())
+    )
+    for least in (200, 1_000, 2_000):
+        await d.until(lambda: count(d, "story_nodes") >= nodes + least)  # noqa: B023
+        await d.restart()
+    await d.rest(runs + 3)
+    assert "3000 entries of world.json" in shown(d.talk(asked, opened.home(), private=True))
+    assert count(d, "story_nodes") == nodes + 3_000
+    d.check()
+
+
 async def test_a_thread_on_discord_becomes_a_story_for_whoever_began_it(take: Take) -> None:
     d = await take("discord")
     ana, bia = d.people[ANA], d.people[BIA]

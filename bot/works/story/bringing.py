@@ -71,6 +71,8 @@ class Taken:
     bad: list[tuple[int, str]] = field(default_factory=list)
     bad_count: int = 0
     refused: Refused | None = None
+    book: bool = False
+    """The bad ones are entries of a lorebook."""
     plain: bool = False
     """A card's own picture was too large to be kept."""
 
@@ -138,9 +140,12 @@ class Bringing:
         if taken.plain:
             yield Notice(say("story.import_plain", name=name, limit=CARD_MB, all=CARDS_MB))
         for number, key in taken.bad:
-            yield Notice(say("story.import_line", line=number, reason=say(key)))
-        if taken.bad_count > len(taken.bad):
-            yield Notice(say("story.import_lines_more", n=taken.bad_count - len(taken.bad)))
+            left_out = "story.import_entry" if taken.book else "story.import_line"
+            yield Notice(say(left_out, line=number, reason=say(key)))
+        if (more := taken.bad_count - len(taken.bad)) > 0:
+            yield Notice(
+                say("story.import_entries_more" if taken.book else "story.import_lines_more", n=more)
+            )
         if taken.story:
             async with aclosing(self._remembered(run, taken.story, say)) as events:
                 async for event in events:
@@ -305,7 +310,7 @@ def _refused(name: str, sorry: Sorry) -> Taken:
 
 def _told(key: str, values: dict[str, Any], book: Lorebook) -> Taken:
     bad = [(entry.number, entry.key) for entry in book.left_out[:NAMED]]
-    return Taken(key, values, bad=bad, bad_count=len(book.left_out))
+    return Taken(key, values, bad=bad, bad_count=len(book.left_out), book=True)
 
 
 def _words(entry: dict[str, Any]) -> tuple[Sequence[str], str]:

@@ -109,7 +109,7 @@ def lines(story: Story, say: Words) -> str:
         return say("story.no_cast")
     found = []
     for name, sheet in story.cast.items():
-        about = str(sheet.get("about") or "")
+        about = " ".join(str(sheet.get("about") or "").split())  # a line, and those of cards have more
         about = about if len(about) <= SHOWN_CHARS else f"{about[:SHOWN_CHARS].rstrip()}…"
         player = f" ({say('story.played_by', name=str(sheet['player']))})" if sheet.get("player") else ""
         muted = f" ({say('story.is_muted')})" if sheet.get("muted") else ""

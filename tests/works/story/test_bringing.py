@@ -60,10 +60,12 @@ async def test_a_character_and_lore_come_into_the_story_that_is_played(tmp_path:
         await talk.say(START)
         card = put(tmp_path, "mira.json", V2)
         assert "Mira has joined the cast, with 1 entry of lore" in await brought(talk, card)
+        listed = texts(await talk.say("/story cast"))
+        assert "- **Mira**: Mira is a diver who fears the dark. dry\n" in listed, "a line each"
         events = await talk.say(f"/story import {world} {world} {card}")
         assert "2 entries of world.json came into the lorebook." in texts(events)
         assert "0 entries of world.json came into the lorebook." in texts(events)
-        assert "Line 3 was left out: the entry has no content, or no keys." in str(events)
+        assert "Entry 3 was left out: it has no content, or no keys." in str(events)
         assert "with 0 entries of lore" in texts(events)
         await talk.say("I say no more.")
         assert "is a diver who fears the dark" in str(writer.scenes[-1])
