@@ -19,9 +19,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks.cached_vectors import CachedVectors
 from benchmarks.course_names import NAMES, STRANGE, TITLES
 from benchmarks.figures import Figure, data, skipped
-from benchmarks.kept_vectors import KeptVectors
 from benchmarks.times import p95
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
@@ -112,7 +112,7 @@ def many(folder: Path) -> Set:
     return Set("many", files, read_questions(folder / "questions.jsonl"))
 
 
-def model() -> KeptVectors | None:
+def model() -> CachedVectors | None:
     models, cache = os.environ.get("SUTRADHAR_MODELS"), os.environ.get("SUTRADHAR_BENCH_CACHE")
     if not models:
         return None
@@ -120,11 +120,11 @@ def model() -> KeptVectors | None:
         local = embedder("bge-small", Path(models).expanduser())
     except Sorry:
         return None
-    return KeptVectors(local, Path(cache) if cache else None) if local is not None else None
+    return CachedVectors(local, Path(cache) if cache else None) if local is not None else None
 
 
 @asynccontextmanager
-async def opened(course_set: Set, vectors: KeptVectors | None, chunks: str = "") -> AsyncIterator[House]:
+async def opened(course_set: Set, vectors: CachedVectors | None, chunks: str = "") -> AsyncIterator[House]:
     """A house with the set's courses."""
     with tempfile.TemporaryDirectory() as folder:
         name = "bge-small" if vectors is not None else "none"
@@ -165,7 +165,7 @@ async def tools_of(house: House) -> CourseTools:
     return CourseTools(house.library, catalogue, CourseNames(house.embedding), SPACE)
 
 
-async def found(course_set: Set, vectors: KeptVectors | None, chunks: str = "") -> tuple[Report, Report]:
+async def found(course_set: Set, vectors: CachedVectors | None, chunks: str = "") -> tuple[Report, Report]:
     """Over all courses, and each question within its course, which is named."""
     async with opened(course_set, vectors, chunks) as house:
         tools = await tools_of(house)
@@ -194,7 +194,7 @@ def sets() -> list[Set]:
 
 
 async def resolved(
-    vectors: KeptVectors | None, *, leave_out: bool
+    vectors: CachedVectors | None, *, leave_out: bool
 ) -> list[tuple[str, str | None, str | None]]:
     """(name, the course it means, the course it was taken for) for each name.
 
@@ -223,7 +223,7 @@ def _course(n: int, title: str) -> Course:
     return Course(f"{n}", title, f"{n}.txt", "pt" if portuguese else "en", "", "", ())
 
 
-async def spent(folder: Path, vectors: KeptVectors | None) -> list[float]:
+async def spent(folder: Path, vectors: CachedVectors | None) -> list[float]:
     """Processor seconds of single tool calls: searches of all courses, of one and of one lesson, and outlines."""
     many_courses = many(folder)
     async with opened(many_courses, vectors) as house:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.kept_vectors import KeptVectors
+from benchmarks.cached_vectors import CachedVectors
 from benchmarks.retrieval import Corpus, ask, build, handed
 from bot.retrieval.embedding import embedder
 from bot.retrieval.evaluate import Question, read_questions, score, summary
@@ -56,7 +56,7 @@ def main(names: list[str]) -> int:
     return 0
 
 
-def found_by(corpus: Corpus, questions: list[Question], model: KeptVectors | None) -> dict[str, float]:
+def found_by(corpus: Corpus, questions: list[Question], model: CachedVectors | None) -> dict[str, float]:
     """The figures of these questions on their own corpus."""
     options = Options(
         model_languages=model.languages if model else None, likeness=model.likeness if model else None
@@ -69,7 +69,7 @@ def found_by(corpus: Corpus, questions: list[Question], model: KeptVectors | Non
     return summary(rows)
 
 
-def strangers(root: Path, corpus: Corpus, model: KeptVectors | None) -> list[tuple[str, str, float, int]]:
+def strangers(root: Path, corpus: Corpus, model: CachedVectors | None) -> list[tuple[str, str, float, int]]:
     """(questions of, asked of, share confident, how many): others' questions here, and ours elsewhere.
 
     Elsewhere no vectors are made (it would take an hour): there the words decide.
@@ -100,10 +100,10 @@ def strangers(root: Path, corpus: Corpus, model: KeptVectors | None) -> list[tup
     return rows
 
 
-def _kept(name: str) -> KeptVectors | None:
+def _kept(name: str) -> CachedVectors | None:
     models, cache = os.environ.get("SUTRADHAR_MODELS"), os.environ.get("SUTRADHAR_BENCH_CACHE")
     local = embedder(name, Path(models or "."))
-    return KeptVectors(local, Path(cache) if cache else None) if local else None
+    return CachedVectors(local, Path(cache) if cache else None) if local else None
 
 
 if __name__ == "__main__":

@@ -27,8 +27,8 @@ import numpy as np
 import psutil
 
 from benchmarks import scripted_extractor
+from benchmarks.cached_vectors import CachedVectors
 from benchmarks.figures import Figure, skipped
-from benchmarks.kept_vectors import KeptVectors
 from benchmarks.memory_sets import Pairs, english, play, portuguese
 from benchmarks.strategies import bootstrap
 from benchmarks.times import p95
@@ -74,7 +74,7 @@ class Kept:
 class Bench:
     memory: Memory
     sets: dict[str, list[Kept]]
-    embedder: KeptVectors | None
+    embedder: CachedVectors | None
 
     async def scores(self, name: str, by: RecallConfig, *, parted: bool = False) -> list[Scores]:
         """Of each query of a set; `parted` by the scripted extractor, too."""
@@ -117,7 +117,7 @@ def texts_of(story: Story) -> list[str]:
     ]
 
 
-def model(name: str = "bge-small") -> KeptVectors | None:
+def model(name: str = "bge-small") -> CachedVectors | None:
     """None where it is not on this machine."""
     models, cache = os.environ.get("SUTRADHAR_MODELS"), os.environ.get("SUTRADHAR_BENCH_CACHE")
     if name == "bge-small" and not models:
@@ -126,11 +126,11 @@ def model(name: str = "bge-small") -> KeptVectors | None:
         local = embedder(name, Path(models or "").expanduser())
     except Sorry:
         return None
-    return KeptVectors(local, Path(cache) if cache else None) if local is not None else None
+    return CachedVectors(local, Path(cache) if cache else None) if local is not None else None
 
 
 @asynccontextmanager
-async def opened(logs: dict[str, Pairs], cached: KeptVectors | None) -> AsyncIterator[Bench]:
+async def opened(logs: dict[str, Pairs], cached: CachedVectors | None) -> AsyncIterator[Bench]:
     """The logs taken in as the command line does it, each beside its queries, and learnt where there is a model."""
     with tempfile.TemporaryDirectory() as folder:
         wordless = Config(data_dir=Path(folder), models_dir=Path(folder), embedding=EmbeddingConfig("none"))
@@ -188,7 +188,7 @@ def figures() -> Iterator[Figure]:
     yield from large()
 
 
-async def _found(sets: dict[str, Pairs], cached: KeptVectors | None) -> list[Figure]:
+async def _found(sets: dict[str, Pairs], cached: CachedVectors | None) -> list[Figure]:
     figures = []
     async with opened(sets, cached) as bench:
         if "LoCoMo" in bench.sets:
@@ -229,7 +229,7 @@ def shared(sets: Sequence[Kept]) -> Figure:
     return Figure(label, f"{mean(shares):.3f}; {max(shares):.3f}", "; ≤ 0.3", good=max(shares) <= 0.3)
 
 
-def near(log: Kept, cached: KeptVectors) -> Iterator[Figure]:
+def near(log: Kept, cached: CachedVectors) -> Iterator[Figure]:
     """How many of the nearest that floats find the packed vectors find, too."""
     texts = texts_of(log.story)
     vectors = cached.passages(texts)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 
+from benchmarks.cached_vectors import CachedVectors
 from benchmarks.figures import Figure
-from benchmarks.kept_vectors import KeptVectors
 from benchmarks.memory import BARE, SPACE, STANDARD, alone, gain, model, variants
 from benchmarks.planted_story import NAMED, Planted, planted
 from benchmarks.scripted_extractor import parts
@@ -28,11 +28,11 @@ FOUND = "found"
 class Rows:
     """The vectors of a story's nodes, where the database would keep them; and the embedder, where there is one."""
 
-    def __init__(self, embedder: KeptVectors | None) -> None:
+    def __init__(self, embedder: CachedVectors | None) -> None:
         self._embedder = embedder
         self._rows: dict[str, bytes] = {}
 
-    async def get(self) -> KeptVectors | None:
+    async def get(self) -> CachedVectors | None:
         return self._embedder
 
     async def put(self, space: str, story: str, embedder: str, rows: Sequence[NodeVectors]) -> None:
@@ -43,7 +43,7 @@ class Rows:
 
 
 class Bench:
-    def __init__(self, cached: KeptVectors | None) -> None:
+    def __init__(self, cached: CachedVectors | None) -> None:
         rows = Rows(cached)
         self.branches = planted()
         self.memory = Memory(rows, rows, RecallConfig())  # type: ignore[arg-type]

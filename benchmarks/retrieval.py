@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.cached_vectors import CachedVectors
 from benchmarks.figures import Figure, data, skipped
-from benchmarks.kept_vectors import KeptVectors
 from bot.readers import Document, read
 from bot.retrieval.chunk import Chunk, chunks, parents
 from bot.retrieval.embedding import embedder
@@ -60,7 +60,7 @@ class Corpus:
 
 
 def build(
-    folder: Path, model: KeptVectors | None, child_chars: int = 800, files: Sequence[str] | None = None
+    folder: Path, model: CachedVectors | None, child_chars: int = 800, files: Sequence[str] | None = None
 ) -> Corpus:
     """A set's corpus, or these `files` of it: read, cut, indexed and, where a model speaks its language, embedded."""
     began = time.perf_counter()
@@ -154,11 +154,11 @@ def passages(corpus: Corpus, ranked: Ranked) -> list[Passage]:
     return handed(corpus, ranked.hits, NAME_CHARS if ranked.nameless else 0)
 
 
-def kept_model() -> KeptVectors | None:
+def kept_model() -> CachedVectors | None:
     """bge-small over SUTRADHAR_MODELS and SUTRADHAR_BENCH_CACHE; None without the former."""
     models, cache = os.environ.get("SUTRADHAR_MODELS"), os.environ.get("SUTRADHAR_BENCH_CACHE")
     local = embedder("bge-small", Path(models)) if models else None
-    return KeptVectors(local, Path(cache) if cache else None) if local else None
+    return CachedVectors(local, Path(cache) if cache else None) if local else None
 
 
 def measured(corpus: Corpus, vectors: dict[str, NDArray[np.float32]], options: Options) -> dict[str, float]:
@@ -171,7 +171,7 @@ def measured(corpus: Corpus, vectors: dict[str, NDArray[np.float32]], options: O
     return summary(rows)
 
 
-def asked(corpora: Sequence[Corpus], model: KeptVectors | None) -> dict[str, NDArray[np.float32]]:
+def asked(corpora: Sequence[Corpus], model: CachedVectors | None) -> dict[str, NDArray[np.float32]]:
     """The vectors of all their questions."""
     queries = sorted({question.query for corpus in corpora for question in corpus.questions})
     return dict(zip(queries, model.queries(queries), strict=True)) if model and queries else {}
@@ -231,7 +231,7 @@ def main(names: list[str]) -> int:
     return 0
 
 
-def _shelves(corpora: list[Corpus], model: KeptVectors | None) -> list[Corpus]:
+def _shelves(corpora: list[Corpus], model: CachedVectors | None) -> list[Corpus]:
     """The corpora that strangers are put to: with CFI's Portuguese questions, and half of Hotpot's articles."""
     shelves = list(corpora)
     if (folder := data(ABROAD)) is not None and all(corpus.name != ABROAD for corpus in corpora):

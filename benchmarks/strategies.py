@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.kept_vectors import KeptVectors
+from benchmarks.cached_vectors import CachedVectors
 from benchmarks.retrieval import Corpus, ask, build
 from bot.config import load
 from bot.llm.registry import Models
@@ -196,7 +196,7 @@ def bootstrap(before: list[float], after: list[float]) -> tuple[float, float, fl
     return float(gains.mean()), float(low), float(high)
 
 
-async def measured(folder: Path, cached: KeptVectors | None, model: Embedder | None) -> None:
+async def measured(folder: Path, cached: CachedVectors | None, model: Embedder | None) -> None:
     corpus = build(folder, cached)
     queries = [question.query for question in corpus.questions]
     vectors = dict(zip(queries, cached.queries(queries), strict=True)) if cached else {}
@@ -258,7 +258,7 @@ def main(names: list[str]) -> int:
     root = Path(os.environ.get("SUTRADHAR_BENCH_DATA", ""))
     models, cache = os.environ.get("SUTRADHAR_MODELS"), os.environ.get("SUTRADHAR_BENCH_CACHE")
     local = embedder("bge-small", Path(models)) if models else None
-    cached = KeptVectors(local, Path(cache) if cache else None) if local else None
+    cached = CachedVectors(local, Path(cache) if cache else None) if local else None
     print("| set | strategy | recall@5 | recall@10 | recall@4k | refused | calls | searches |")
     print("|" + "---|" * 8)
     for name in names or SETS:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.kept_scores import KeptScores, KeptTokens
-from benchmarks.kept_vectors import KeptVectors
+from benchmarks.cached_scores import CachedScores, CachedTokens
+from benchmarks.cached_vectors import CachedVectors
 from benchmarks.retrieval import SETS, Corpus, ask, build, handed
 from bot.retrieval.embedding import embedder
 from bot.retrieval.evaluate import score
@@ -46,7 +46,7 @@ def plain(question: str, ranked: Ranked) -> list[Hit]:
     return list(ranked.hits)
 
 
-def reranked(corpus: Corpus, model: KeptScores, top: int, weight: float | None) -> Order:
+def reranked(corpus: Corpus, model: CachedScores, top: int, weight: float | None) -> Order:
     """What `bot.retrieval.rerank.Reranking` does, without a time limit."""
 
     def order(question: str, ranked: Ranked) -> list[Hit]:
@@ -114,10 +114,10 @@ class Bench:
         folder = Path(cache) if cache else None
         embedding_model = embedder("bge-small", models)
         assert embedding_model is not None
-        self.vectors = KeptVectors(embedding_model, folder)
+        self.vectors = CachedVectors(embedding_model, folder)
         self.rerankers = [
-            KeptScores(reranker, folder)
-            for reranker in (CrossEncoder(models / "cross-encoder"), KeptTokens(models / "colbert"))
+            CachedScores(reranker, folder)
+            for reranker in (CrossEncoder(models / "cross-encoder"), CachedTokens(models / "colbert"))
         ]
         root = Path(os.environ["SUTRADHAR_BENCH_DATA"])
         self.folders = [root / name for name in sets if (root / name / "questions.jsonl").is_file()]

@@ -132,8 +132,8 @@ class Sessions:
 
         from storage.tables import sessions as table
 
-        here = active_at(space, platform, channel, thread)[:-1]
-        first = select(table.c.author_id).where(*here).order_by(table.c.created_at, table.c.id).limit(1)
+        in_place = active_at(space, platform, channel, thread)[:-1]
+        first = select(table.c.author_id).where(*in_place).order_by(table.c.created_at, table.c.id).limit(1)
         async with self._db.read() as connection:
             return str(await connection.scalar(first) or "")
 

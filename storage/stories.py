@@ -316,9 +316,9 @@ class Stories:
 
         from storage.tables import story_cards as table
 
-        kept = (table.c.space == space, table.c.story_id == story, table.c.card == card)
+        of_card = (table.c.space == space, table.c.story_id == story, table.c.card == card)
         async with self._db.read() as connection:
-            file: bytes | None = await connection.scalar(select(table.c.file).where(*kept))
+            file: bytes | None = await connection.scalar(select(table.c.file).where(*of_card))
             return file
 
     async def branches(self, space: str, story: str) -> list[BranchRow]:

@@ -182,14 +182,14 @@ class Quiz:
                 asked_questions.append(_quiz_question(len(asked_questions), plan, excerpt, left_out, chance))
                 by_code += 1
 
-        async def kept() -> list[QuizQuestion]:
+        async def store() -> list[QuizQuestion]:
             if asked_questions:
                 await self._quizzes.ask(
                     place.space, run.id, place.channel, place.thread, asked_questions, self._clock()
                 )
             return await self._quizzes.of(place.space, run.id)
 
-        questions = await run.step("kept", kept, list[QuizQuestion])
+        questions = await run.step("kept", store, list[QuizQuestion])
         if not questions:
             raise Sorry("course.quiz_empty", course=plan.course)
         if plan.back:

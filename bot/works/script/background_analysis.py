@@ -106,11 +106,11 @@ class BackgroundAnalysis:
             yield Answered()
             return
 
-        async def wanted() -> list[str]:
+        async def missing() -> list[str]:
             row, opened = await self._open(asker, id)
             return list((await self.of(asker, row, opened.script)).missing)
 
-        async def there(content: str) -> bool:
+        async def still_there(content: str) -> bool:
             _, opened = await self._open(asker, id)
             return any(scene.content == content for scene in opened.script.scenes)
 
@@ -118,8 +118,8 @@ class BackgroundAnalysis:
             await run.step("roles", lambda: self._roles(run.request), dict[str, list[str]])
         )
         try:
-            for content in await run.step("scenes", wanted, list[str]):
-                if not await run.step(f"there-{content}", partial(there, content), bool):
+            for content in await run.step("scenes", missing, list[str]):
+                if not await run.step(f"there-{content}", partial(still_there, content), bool):
                     continue  # a newer draft has come, whose own run is behind this one
                 prompt = await self._scene_prompt(asker, id, content)
                 try:

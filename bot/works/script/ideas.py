@@ -92,7 +92,7 @@ class Ideas:
         asker = reader(request)
 
         # Which one comes first and is kept: after a crash there is no such idea any more.
-        async def meant() -> tuple[str, int]:
+        async def droppable() -> tuple[str, int]:
             row = await self._catalogue.resolve(asker, str(request.options.get("script") or ""))
             typed = request.text.strip().strip("#.")
             ideas = await self._catalogue.rows.ideas(asker, row.id)
@@ -107,7 +107,7 @@ class Ideas:
             await self._catalogue.rows.drop_idea(asker.space, idea)
             return True
 
-        idea, number = await run.step("idea", meant, tuple[str, int])
+        idea, number = await run.step("idea", droppable, tuple[str, int])
         await run.step("drop", dropped, bool)
         yield Stage("drop", "")
         yield Text(say("script.idea_dropped", number=number))

@@ -86,7 +86,7 @@ class SceneSearch:
         """The rarest words of a text, as a query."""
         return " ".join(sorted(dict.fromkeys(self.terms(text)), key=self.rarity, reverse=True)[:most])
 
-    def window(self, text: str, wanted: Iterable[str], chars: int) -> str:
+    def window(self, text: str, query_terms: Iterable[str], chars: int) -> str:
         """So many characters of the text, whole lines where they are short: the part that holds most of the terms."""
         if len(text) <= chars:
             return text
@@ -98,8 +98,8 @@ class SceneSearch:
             for line in text.splitlines(keepends=True)
             for piece in (parts.findall(line) if len(line) > chars // 2 else [line])
         ]
-        wanted = set(wanted)
-        weights = [sum(self.rarity(term) for term in wanted.intersection(self.terms(line))) for line in lines]
+        terms = set(query_terms)
+        weights = [sum(self.rarity(term) for term in terms.intersection(self.terms(line))) for line in lines]
         best, at, weight, length, first = -1.0, 0, 0.0, 0, 0
         for last, line in enumerate(lines):
             weight += weights[last]

@@ -76,7 +76,7 @@ class Scripts:
         request, say = run.request, words(run.request.locale)
 
         # Which one comes first and is kept: after a crash its name may mean none, or another one.
-        async def meant() -> tuple[str, str]:
+        async def removable() -> tuple[str, str]:
             row = await self._catalogue.resolve(reader(request), request.text)
             if row.author_id != request.author.id and not (
                 request.author.admin and row.visibility == "space"
@@ -88,7 +88,7 @@ class Scripts:
             await self._catalogue.rows.remove(request.place.space, script_id)
             return True
 
-        script_id, title = await run.step("script", meant, tuple[str, str])
+        script_id, title = await run.step("script", removable, tuple[str, str])
         await run.step("remove", removed, bool)
         yield Stage("remove", "")
         yield Text(say("script.removed", title=title))

@@ -34,7 +34,7 @@ LOCAL = "terminal"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ChosenSession:
     """A session as a step stores it."""
 
     id: str
@@ -166,10 +166,10 @@ class SessionsWork:
         space, person = request.place.space, request.author.id
 
         # Neither step may keep a name: a conversation is called by what was asked first in it.
-        async def meant() -> str:
+        async def target() -> str:
             return (await self._named(request, request.text)).id
 
-        id = await run.step("session", meant, str)
+        id = await run.step("session", target, str)
 
         async def belonging() -> list[str]:
             naming = run.request.work
@@ -187,18 +187,18 @@ class SessionsWork:
         yield Stage("sessions", "")
         yield Text(say("sessions.deleted", code=id[-6:]))
 
-    async def _chosen(self, run: Run, name: str) -> Known:
+    async def _chosen(self, run: Run, name: str) -> ChosenSession:
         """The session that the person means: by code or title, or the one that is active here. Raises Sorry."""
         request = run.request
 
         # Which one comes first and is kept: after a crash its name may mean no session, or another one.
-        async def known() -> Known:
+        async def choose() -> ChosenSession:
             say = words(request.locale)
             row = await self._named(request, name)
             place = Place(row.platform, row.space, row.channel, row.thread)
-            return Known(row.id, row.title or say("sessions.untitled"), asdict(place), row.state)
+            return ChosenSession(row.id, row.title or say("sessions.untitled"), asdict(place), row.state)
 
-        return await run.step("session", known, Known)
+        return await run.step("session", choose, ChosenSession)
 
     async def _named(self, request: Request, name: str) -> SessionRow:
         place = request.place

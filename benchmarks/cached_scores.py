@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.kept_vectors import key
+from benchmarks.cached_vectors import key
 from bot.retrieval.rerank import ColBERT, Reranker
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class KeptScores:
+class CachedScores:
     """A reranker that asks its folder first, without a time limit; `save` keeps what is new."""
 
     def __init__(self, model: Reranker, folder: Path | None) -> None:
@@ -55,7 +55,7 @@ class KeptScores:
             )
 
 
-class KeptTokens(ColBERT):
+class CachedTokens(ColBERT):
     """ColBERT with the token vectors of passages kept in memory, in half precision."""
 
     def __init__(self, folder: Path) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 
-class KeptVectors:
+class CachedVectors:
     """An embedder that asks its folder first; without a folder it keeps nothing."""
 
     def __init__(self, model: Embedder, folder: Path | None) -> None:
