@@ -227,14 +227,13 @@ class Speak:
     """Words for the voice channel or for an audio clip, spoken at most once, also after a crash.
 
     `key` is that of the stage whose words they are. `speaker` is who says it, a role such as "narrator" or a
-    character's name; `language` is as in `Request.locale`, "" for the request's own. `title` names a file of it.
+    character's name; `language` is as in `Request.locale`, "" for the request's own.
     """
 
     text: str
     key: str
     speaker: str = ""
     language: str = ""
-    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

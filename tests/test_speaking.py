@@ -89,7 +89,7 @@ def written(go: asyncio.Event, *, breaks: bool = False) -> Script:
         if breaks:
             raise OSError("the writer is gone")
         yield Text("Nobody is there.")
-        yield Speak("The door opens. Nobody is there.", "scene", "narrator", title="Scene 1")
+        yield Speak("The door opens. Nobody is there.", "scene", "narrator")
         yield Text("Dissent.")
 
     return script

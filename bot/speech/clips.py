@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from bot.speech.speech import Paid, Speech
     from storage.readings import ReadingRow, Readings
 
+DIGITS: Final = 8
+"""Of the run's id in a clip's name."""
 LONGEST_S: Final = 600.0
 """Of one clip: what is left of a longer text is to be read."""
 WAITING: Final = 200
@@ -265,7 +267,8 @@ class Clips:
             if speaker
             else say("speech.clip_bare", length=length)
         )
-        name = _file(words_aloud.title or words_aloud.key)
+        # Of the run and the stage alone: made again after a crash it has the same name, by which it is found.
+        name = f"{_file(words_aloud.key)}-{request.id[-DIGITS:]}"
         return Clip(f"{name}.{self._suffix}", label, data, seconds, " ".join(notes))
 
     def paid(self, request: Request) -> Paid:

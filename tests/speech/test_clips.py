@@ -107,7 +107,7 @@ async def test_a_clip_is_posted_once_its_text_stands(desk: Desk) -> None:
     assert (run, key, clip.name, clip.label, clip.note) == (
         "run",
         "scene-1",
-        "scene-1.mp3",
+        "scene-1-run.mp3",
         "🔊 Narrator, 0:01",
         "",
     )

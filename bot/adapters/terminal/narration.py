@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from bot.events import Request
     from bot.speech.clips import Clip
 
 
@@ -18,9 +17,9 @@ PLAYERS: Final = (("pw-play",), ("paplay",), ("aplay", "-q"), ("afplay",))
 """Programs that play a WAV and end: of PipeWire, PulseAudio, ALSA, macOS."""
 
 
-async def kept(folder: Path, request: Request, clip: Clip) -> Path:
-    """Its file; the run's id keeps two of one name apart."""
-    target = folder / f"{request.id[-12:]}-{clip.name}"
+async def kept(folder: Path, clip: Clip) -> Path:
+    """Its file, whose name no other run's has."""
+    target = folder / clip.name
 
     def write() -> None:
         folder.mkdir(parents=True, exist_ok=True)

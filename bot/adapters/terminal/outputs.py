@@ -94,13 +94,13 @@ class PlainOutput:
 
     async def clip(self, request: Request, made: Clip, key: str) -> None:
         """Name the file of what was narrated."""
-        for line in await clip_lines(self._folder, request, made):
+        for line in await clip_lines(self._folder, made):
             await self.note(request.id, line)
 
 
-async def clip_lines(folder: Path, request: Request, made: Clip) -> list[str]:
+async def clip_lines(folder: Path, made: Clip) -> list[str]:
     """Keep the file; the lines that tell of it."""
-    lines = [f"{made.label}: {await kept(folder, request, made)}"] if made.data else []
+    lines = [f"{made.label}: {await kept(folder, made)}"] if made.data else []
     return [*lines, made.note] if made.note else lines
 
 

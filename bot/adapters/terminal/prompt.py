@@ -249,7 +249,7 @@ class Prompt:
 
     async def _clip(self, request: Request, made: Clip, key: str) -> None:
         """Name the file of what was narrated, and play it beside whatever goes on."""
-        file = await kept(self._data / "files", request, made) if made.data else None
+        file = await kept(self._data / "files", made) if made.data else None
         lines = [f"{made.label}: {file}"] if file is not None else []
         await self.write([self.ink(clean(line), DIM) for line in (*lines, made.note) if line])
         if file is not None:

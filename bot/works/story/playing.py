@@ -459,7 +459,7 @@ class Playing:
         elif text in (message.text for message in asked.messages[-4:]):
             yield Notice(say("story.repeated"))
         if text:
-            yield Speak(text, taken.stage, narrator, title=say("story.scene", n=taken.n))
+            yield Speak(text, taken.stage, narrator)
         if taken.more:
             yield Choices("", (card,))
             return

@@ -70,7 +70,7 @@ class VoiceWork:
         yield Text(told)
         if request.verb == "say":
             yield Text(f"\n\n{request.text.strip()}")
-            yield Speak(request.text.strip(), "voice", title=say("voice.title_say"))
+            yield Speak(request.text.strip(), "voice")
 
     async def _done(self, request: Request, reader: Reader | VoiceChannels | None, say: Words) -> str:
         """Do as the verb says, and what to say of it. Raises Sorry."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +37,7 @@ async def slack() -> AsyncIterator[FakeSlack]:
 async def scene(run: Run) -> AsyncGenerator[Event, None]:
     yield Stage("scene", "Scene 1")
     yield Text(SCENE)
-    yield Speak(SCENE, "scene", "narrator", title="Scene 1")
+    yield Speak(SCENE, "scene", "narrator")
 
 
 def speaking(data: Path, service: SpeechService) -> Config:
@@ -66,7 +67,7 @@ async def test_a_stage_that_is_narrated_is_followed_by_its_recording(
         said = [one for one in message.thread if "cold wind" in one.shown or one.files]
         assert [bool(one.files) for one in said] == [False, True]
         (file,) = said[1].files
-        assert said[1].shown == "🔊 Narrator, 0:02\nScene-1.mp3"
+        assert re.fullmatch(r"🔊 Narrator, 0:02\nscene-[0-9a-f]{8}\.mp3", said[1].shown)
         samples, rate = soundfile.read(io.BytesIO(file.data or b""))
         assert 2.0 < len(samples) / rate < 3.5
         assert [one["voice"] for one in service.requests] == ["nova", "nova"]

@@ -91,8 +91,8 @@ async def test_a_table_plays(tmp_path: Path, writer: Writer) -> None:
         second = await talk.say("I open the door.")
         assert "number 2" in texts(second)
         (spoken,) = (event for event in second if event["event"] == "speak")
-        heard = ("This is what was written as number 2.", "scene", "narrator", "Scene 2")
-        assert (spoken["text"], spoken["key"], spoken["speaker"], spoken["title"]) == heard
+        heard = ("This is what was written as number 2.", "scene", "narrator")
+        assert (spoken["text"], spoken["key"], spoken["speaker"]) == heard
         assert "number 3" in texts(await talk.say("/story say Hello?"))
         assert "number 4" in texts(await talk.say("/story continue"))
         sent = [message["content"] for message in writer.scenes[-1]["messages"]]
