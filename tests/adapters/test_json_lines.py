@@ -127,6 +127,7 @@ async def test_all_well_is_zero_and_events_carry_run_and_stage() -> None:
             "title": "Answer",
             "speaker": None,
             "calls": [],
+            "meanwhile": None,
         },
         {"run": run, "stage": "answer", "event": "text", "text": "ask: hello"},
         {"run": run, "event": "done", "status": "done"},
