@@ -94,6 +94,19 @@ class Outbox:
             rows = await connection.execute(query.order_by(t.c.created_at))
             return [(str(row.stage), str(row.message_id)) for row in rows]
 
+    async def messages(self, space: str, run: str, stage: str) -> list[str]:
+        """The messages of a stage, in order: a long one has several."""
+        from storage.tables import outbox as t
+
+        sent = (t.c.space == space, t.c.run_id == run, t.c.message_id.is_not(None))
+        of_stage = t.c.stage == stage
+        parts = t.c.stage.startswith(f"{stage}#", autoescape=True)
+        async with self._db.read() as connection:
+            rows = await connection.execute(
+                t.select().where(*sent, of_stage | parts).order_by(t.c.created_at)
+            )
+            return [str(row.message_id) for row in rows]
+
     async def cut_off(self, space: str, run: str) -> list[str]:
         """The run's messages that were posted but not finished."""
         from storage.tables import outbox as t

@@ -121,19 +121,22 @@ class Readings:
 
         await self._db.run(t.delete().where(t.c.seq == seq))
 
-    async def over(self, seq: int, heard: str) -> None:
-        """Keep nothing of it but that it was heard: until its run has ended, that may bring it again."""
-        await self._set(seq, text="", whole=True, heard=heard, marked="")
+    async def over(self, heard: str, *seqs: int) -> None:
+        """Keep nothing of them but that they were heard, and where they may be marked."""
+        from storage.tables import voice_readings as t
+
+        these = t.update().where(t.c.seq.in_(seqs))
+        await self._db.run(these.values(text="", whole=True, heard=heard))
 
     async def tidy(self, space: str, heard: str) -> None:
         """Remove those that are over, and those that are not whole and never will be: of runs that have ended."""
-        from sqlalchemy import or_, select
+        from sqlalchemy import and_, or_, select
 
         from storage.tables import inbox
         from storage.tables import voice_readings as t
 
         ended = select(inbox.c.id).where(inbox.c.space == space, inbox.c.state.not_in(UNFINISHED))
-        over = or_(t.c.heard == heard, t.c.whole.is_(False))
+        over = or_(and_(t.c.heard == heard, t.c.marked == ""), t.c.whole.is_(False))
         await self._db.run(t.delete().where(t.c.space == space, over, t.c.run_id.in_(ended)))
 
     async def channels(self, platform: str) -> Sequence[ChannelRow]:

@@ -53,6 +53,8 @@ class Rank(IntEnum):
     FIRST = 1
     """The first words of a stage, which people wait for."""
     PASSING = 2
+    MARK = 3
+    """Which sentence is heard now."""
 
 
 class Writable(Protocol):

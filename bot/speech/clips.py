@@ -164,7 +164,7 @@ class Clips:
     async def _over(self, row: ReadingRow | None) -> None:
         """Keep nothing of it but that it was said."""
         if row is not None and self._kept is not None:
-            await self._kept.over(row.seq, HEARD)
+            await self._kept.over(HEARD, row.seq)
             await self._kept.tidy(row.space, HEARD)
 
     @property

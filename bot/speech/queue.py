@@ -425,14 +425,19 @@ class Queue:
             self._open.remove(reading)
 
     async def _close_rows(self, readings: list[Reading]) -> None:
+        """Keep that they are not to be read any more; then, in the background, leave nothing of them."""
+        async with self._keeping:
+            await self._readings.over(HEARD, *(reading.row.seq for reading in readings))
+        self._do(self._leave_nothing(readings))
+
+    async def _leave_nothing(self, readings: list[Reading]) -> None:
         for reading in readings:
             if self._captions is not None:
                 await self._captions.ends(reading)
-            async with self._keeping:
-                if reading.written is None:
-                    await self._readings.remove(reading.row.seq)
-                else:  # after a crash its run may bring it again
-                    await self._readings.over(reading.row.seq, HEARD)
+            if reading.written is None:
+                await self._readings.remove(reading.row.seq)
+            else:  # after a crash its run may bring it again
+                await self._readings.mark(reading.row.seq, "")
 
     def _call(self, callback: Callable[..., None], *arguments: object) -> None:
         """From the player's thread; the loop may be closed by then."""

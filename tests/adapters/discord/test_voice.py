@@ -13,6 +13,7 @@ import discord
 import pytest
 
 from bot.adapters.discord.service import Sutradhar
+from bot.adapters.discord.text.page import MARK, marked
 from bot.adapters.discord.voice import connection
 from bot.adapters.discord.voice.channels import Room
 from bot.events import Event, Run, Speak, Stage, Text
@@ -38,6 +39,11 @@ async def scene(run: Run) -> AsyncGenerator[Event, None]:
     yield Stage("scene", "Scene 1")
     yield Text(SCENE)
     yield Speak(SCENE, "scene", "narrator")
+
+
+def marks(text: str) -> list[str]:
+    """What stands behind each mark, to the end of its line."""
+    return [behind.partition("\n")[0] for behind in text.split(MARK)[1:]]
 
 
 @dataclass
@@ -141,6 +147,30 @@ async def test_what_is_to_be_said_is_heard_in_the_voice_channel_frame_for_frame(
     await hall.hears(ana, FIRST, SECOND)
     assert "I've left **Table talk**" in await hall.slash("voice leave")
     await hall.until(lambda: hall.fake.voice.place(hall.guild) is None)
+
+
+def test_a_sentence_is_marked_behind_the_one_that_was() -> None:
+    texts = ["No. Yes. No.", "Yes."]
+    first = marked(texts, "No.")
+    assert first == [f"{MARK}No. Yes. No.", "Yes."]
+    second = marked(first, "Yes.")
+    assert second == [f"No. {MARK}Yes. No.", "Yes."]
+    third = marked(second, "No.")
+    assert third == [f"No. Yes. {MARK}No.", "Yes."]
+    assert marked(third, "Yes.") == ["No. Yes. No.", f"{MARK}Yes."]
+    assert marked(third, "") == texts
+    assert marked(third, "Perhaps.") is None
+
+
+@pytest.mark.slow
+async def test_the_sentence_that_is_heard_is_marked_in_the_text_and_none_afterwards(hall: Hall) -> None:
+    await joined(hall)
+    await hall.slash("voice say", text=f"{LONG} {SECOND}")
+    await hall.until(lambda: marks(hall.said()) == [f"{LONG} {SECOND}"])
+    await hall.until(lambda: marks(hall.said()) == [SECOND])
+    await hall.until(lambda: hall.waiting == 0 and not marks(hall.said()))
+    await hall.until(lambda: not hall.room.queue._tasks)
+    assert await hall.client.app.records.readings.waiting(str(hall.guild.id), "discord") == []
 
 
 LONG = "Mira waits outside in the rain, and waits, and waits, until the wolf is there, and then she waits no more."

@@ -274,19 +274,30 @@ class Channel:
 
     async def end_message(self, message: str, run: str, note: str) -> None:
         """Finish a message that a crash interrupted. Raises Unavailable, and the faults of a surface."""
+        with suppress(NotEditable):
+            await self.amend(message, lambda unfinished: ending_edit(unfinished, run, note))
+
+    async def amend(self, message: str, amended: Callable[[discord.Message], dict[str, Any] | None]) -> bool:
+        """Edit a message as it is now; whether `amended` gave an edit of it. Raises the faults of a surface."""
+        none = discord.AllowedMentions.none()
+        edited = False
         with as_surface_faults():
-            none = discord.AllowedMentions.none()
             if not message.startswith(OWN):
-                unfinished = await self._channel.fetch_message(int(message))
-                await unfinished.edit(**ending_edit(unfinished, run, note), allowed_mentions=none)
-                return
+                present = await self._channel.fetch_message(int(message))
+                if (changed := amended(present)) is not None:
+                    await present.edit(**changed, allowed_mentions=none)
+                    edited = True
+                return edited
 
-            async def end(webhook: discord.Webhook) -> None:
+            async def amend(webhook: discord.Webhook) -> None:
+                nonlocal edited
                 posted = await webhook.fetch_message(int(bare(message)), **self._in_thread(webhook))
-                await posted.edit(**ending_edit(posted, run, note), allowed_mentions=none)
+                if (changed := amended(posted)) is not None:
+                    await posted.edit(**changed, allowed_mentions=none)
+                    edited = True
 
-            with suppress(NotEditable):
-                await self._as_posted(message, end)
+            await self._as_posted(message, amend)
+        return edited
 
     async def find(self, ref: MessageRef, since: datetime, known_ids: Collection[str]) -> str | None:
         me, likely = self._client.user, None

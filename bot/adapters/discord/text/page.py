@@ -230,6 +230,45 @@ def ending_edit(message: discord.Message, run: str, note: str) -> dict[str, Any]
     return {"view": view}
 
 
+MARK = "\u2060🔊 "
+"""Stands before the sentence that is heard; the word joiner tells it from what people write."""
+
+
+def marked(texts: Sequence[str], sentence: str) -> list[str] | None:
+    """The texts of a message with the mark before the sentence, the next such one behind the mark that there is.
+
+    With "" nothing is marked. None where they have no such sentence.
+    """
+    bare = [text.replace(MARK, "") for text in texts]
+    if not sentence:
+        return bare
+    first, start = next(((n, at) for n, text in enumerate(texts) if (at := text.find(MARK)) >= 0), (0, 0))
+    for n in range(first, len(bare)):
+        at = bare[n].find(sentence, start if n == first else 0)
+        if at >= 0:
+            bare[n] = bare[n][:at] + MARK + bare[n][at:]
+            return bare
+    return None
+
+
+def texts_of(message: discord.Message) -> list[str]:
+    """What is written in it: its content, or its text displays."""
+    if not message.flags.components_v2:
+        return [message.content]
+    return [item.content for item in _view(message).walk_children() if isinstance(item, ui.TextDisplay)]
+
+
+def reworded(message: discord.Message, texts: Sequence[str]) -> dict[str, Any]:
+    """The edit after which its `texts_of` are these."""
+    if not message.flags.components_v2:
+        return {"content": texts[0]}
+    view = _view(message)
+    displays = [item for item in view.walk_children() if isinstance(item, ui.TextDisplay)]
+    for display, text in zip(displays, texts, strict=True):
+        display.content = text
+    return {"view": view}
+
+
 def _view(message: discord.Message) -> ui.LayoutView | ui.View:
     kind = ui.LayoutView if message.flags.components_v2 else ui.View
     view = kind.from_message(message, timeout=None)

@@ -16,9 +16,10 @@ import discord
 
 from bot.adapters.discord.received.placing import PLATFORM
 from bot.adapters.discord.voice import connection
+from bot.adapters.discord.voice.captions import Captions
 from bot.adapters.discord.voice.connection import VoiceChannel, VoiceConnection, connect
 from bot.events import Request, Sorry, Speak, Speaking
-from bot.speech.queue import HEARD, Queue
+from bot.speech.queue import HEARD, Queue, Reading
 from bot.words import words
 from storage.faults import StorageFault
 
@@ -92,6 +93,7 @@ class VoiceChannels:
         self._readings = client.app.records.readings
         self._clips = clips
         self._post = post
+        self._captions = Captions(client)
         self._rooms: dict[str, Room] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -101,10 +103,13 @@ class VoiceChannels:
             room = self._room(row.space, int(row.channel))
             await self._readings.tidy(row.space, HEARD)
             for reading in await self._readings.waiting(row.space, PLATFORM):
+                request = await self._app.request_of(row.space, reading.run_id)
+                if request is None:
+                    continue
                 if reading.whole and reading.heard != HEARD:
-                    request = await self._app.request_of(row.space, reading.run_id)
-                    if request is not None:
-                        room.queue.take(request, reading)
+                    room.queue.take(request, reading)
+                elif reading.marked:  # its mark was left behind by a kill
+                    self._do(self._unmark(Reading(request, reading, None)))
         self._client.add_listener(self._come_back, "on_ready")
         self._client.add_listener(self._come_back, "on_guild_available")
         self._client.add_listener(self._moved, "on_voice_state_update")
@@ -150,6 +155,8 @@ class VoiceChannels:
         room = self._rooms.get(request.place.space)
         if room is not None:
             await room.queue.hush(request.id, key)
+        else:
+            await self._readings.take_back(request.place.space, request.id, key, HEARD)
 
     async def join(self, request: Request, name: str) -> str:
         """Enter a voice channel: the one of this name, else that of whoever asks. What to say of it. Raises Sorry."""
@@ -245,6 +252,7 @@ class VoiceChannels:
             room,
             paid=self._clips.paid,
             tell=self._tell,
+            captions=self._captions,
         )
         return room
 
@@ -385,6 +393,10 @@ class VoiceChannels:
     def _leave_empty(self, room: Room) -> None:
         if not room.leaving:
             self._do(self._forget(room))
+
+    async def _unmark(self, reading: Reading) -> None:
+        await self._captions.ends(reading)
+        await self._readings.mark(reading.row.seq, "")
 
     async def _whole(self, request: Request, speaking: Speaking, pieces: AsyncGenerator[str, None]) -> None:
         text = "".join([piece async for piece in pieces])

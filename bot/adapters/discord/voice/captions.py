@@ -1,0 +1,138 @@
+"""Marks the sentence that is heard in the messages where its text stands, by the channel's writer and at its pace.
+
+A message is read before it is edited, in the writer's turn, so that nothing is written over what it shows by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from bot.adapters.discord.received.placing import origin_of
+from bot.adapters.discord.shown.narration import place_of
+from bot.adapters.discord.text.page import marked, reworded, texts_of
+from bot.adapters.surface import SurfaceFault, Unavailable
+from bot.adapters.writer import Rank, Writer
+from storage.faults import StorageFault
+
+if TYPE_CHECKING:
+    import discord
+
+    from bot.adapters.discord.installed.client import Client
+    from bot.adapters.discord.shown.surface import Channel
+    from bot.speech.queue import Reading
+    from bot.speech.speech import Heard
+
+CLEAR_S: Final = 20.0
+"""How long the end of a stage waits for its last mark to be taken away."""
+
+_log = logging.getLogger(__name__)
+
+
+class Captions:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._captions: dict[int, Caption] = {}
+
+    def begins(self, reading: Reading, sentence: Heard) -> None:
+        """See `bot.speech.queue.Captions`."""
+        caption = self._captions.get(reading.row.seq)
+        if caption is None:
+            caption = self._captions[reading.row.seq] = Caption(self._client, reading)
+        caption.show(sentence.written)
+
+    async def ends(self, reading: Reading) -> None:
+        """See `bot.speech.queue.Captions`."""
+        caption = self._captions.pop(reading.row.seq, None)
+        if caption is None and reading.row.marked:
+            caption = Caption(self._client, reading)
+        if caption is not None:
+            await caption.clear()
+
+
+class Caption:
+    """Of one stage: what its channel's writer writes when its turn comes."""
+
+    exists = True
+
+    def __init__(self, client: Client, reading: Reading) -> None:
+        self._client = client
+        self._request = reading.request
+        self._key = reading.key
+        self._seq = reading.row.seq
+        self._kept = bool(reading.row.marked)
+        """Whether it is stored that something may be marked."""
+        self._sentence = ""
+        self._at = 0
+        """The first of the stage's messages in which something may be marked."""
+        self._over = False
+        self._surface: Channel | None = None
+        self._writer: Writer | None = None
+        self._finding: asyncio.Task[None] | None = None
+
+    def show(self, sentence: str) -> None:
+        self._sentence = sentence
+        if self._finding is None:
+            self._finding = asyncio.create_task(self._find())
+        elif self._writer is not None:
+            self._writer.put(self, Rank.MARK)
+
+    async def clear(self) -> None:
+        """Leave nothing marked; waits until that is written, but not for long."""
+        self.show("")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLEAR_S):
+                if self._finding is not None:
+                    await asyncio.wait([self._finding])
+                if self._writer is not None:
+                    await self._writer.settled(self)
+
+    async def _find(self) -> None:
+        """Find where the text stands."""
+        try:
+            origin = origin_of(self._request.origin)
+            if origin.private or not origin.member:
+                return
+            self._surface = await place_of(self._client, self._request)
+        except (SurfaceFault, StorageFault, ValueError, KeyError, TypeError) as fault:
+            _log.info("run %s: its text is not marked: %r", self._request.id, fault)
+            return
+        self._writer = self._client.writers.at(self._surface.key)
+        self._writer.put(self, Rank.MARK)
+
+    async def write(self) -> bool | None:
+        place = self._request.place
+        if self._over or self._surface is None or self._client.app.live(place.space, self._request.id):
+            return False  # while it is written, its message is the run's
+        sentence, wrote = self._sentence, False
+        if not (sentence or self._kept):
+            return False
+        app = self._client.app
+        try:
+            if not self._kept:
+                await app.records.readings.mark(self._seq, str(self._surface.key))
+                self._kept = True
+            messages = await app.records.outbox.messages(place.space, self._request.id, self._key)
+            for at in range(self._at, len(messages)):
+                found = False
+
+                def amended(message: discord.Message) -> dict[str, Any] | None:
+                    nonlocal found
+                    texts = texts_of(message)
+                    with_mark = marked(texts, sentence)
+                    found = with_mark is not None and sentence != ""
+                    changed = with_mark if with_mark is not None else marked(texts, "")
+                    return reworded(message, changed) if changed is not None and changed != texts else None
+
+                wrote = await self._surface.amend(messages[at], amended) or wrote
+                if found:
+                    self._at = at
+                    break
+        except Unavailable:
+            raise
+        except (SurfaceFault, StorageFault) as fault:  # deleted, too old, or too long with the mark
+            _log.info("run %s: its text is marked no more: %r", self._request.id, fault)
+            self._over = True
+        return wrote
