@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bot import fence
-from bot.budget import text_tokens
 from bot.citing.quoting import why_quoted
 from bot.commands import FOLLOW_UP
 from bot.events import (
@@ -34,19 +33,17 @@ from bot.events import (
 from bot.llm.base import Message, Prompt, room
 from bot.llm.tools import Limits, ToolLoop
 from bot.place_session import session_for
-from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
 from bot.retrieval.lexical import content_terms
-from bot.strategies.base import LANGUAGES
 from bot.strategies.following import leans
 from bot.words import Words, words
 from bot.works.script.catalogue import Catalogue, reader
-from bot.works.script.evidence import ranked
-from bot.works.script.intent import FORMS, INTENTS, Intent, by_keywords, scene_named, with_tools
-from bot.works.script.length import page_of, pages
+from bot.works.script.intent import INTENTS, Intent, by_keywords, scene_named, with_tools
+from bot.works.script.prompts import ScriptPrompts
 from bot.works.script.quotations import QuotationGate
 from bot.works.script.quoted_scenes import nearest_scenes, quotations
-from bot.works.script.tools import ScriptTools, card, outlined
+from bot.works.script.snapshot import Snapshot
+from bot.works.script.tools import ScriptTools
 from bot.works.script.work import numbered
 
 if TYPE_CHECKING:
@@ -72,8 +69,6 @@ LINKED: Final = 5
 """At most so many scenes that an answer names get a button."""
 MOST_IDEAS: Final = 30
 """Stored ideas, the newest, that a brainstorm's prompt lists."""
-ACKNOWLEDGED: Final = "I have read what is known of the script."
-"""The model's own turn between the facts, which are cached, and the question."""
 _NAMED: Final = re.compile(r"\b(?:scenes?|cenas?)\s+#?(\d{1,5})\b", re.IGNORECASE)
 
 
@@ -82,36 +77,6 @@ class IntentReply:
     """The form of the small model's reply."""
 
     intent: Intent
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """What a question's run decides first, so that a replay decides the same.
-
-    `intent` is "" where a small model has to say it, and `scene` is the scene that is meant, 0 for none. `answerer` is
-    who answers, None where nobody does; `reads`: no code has to answer. `history` is empty where a new topic begins.
-    `ideas` are kept with the script already: others are wanted.
-    """
-
-    question: str
-    language: str
-    script: str
-    alias: str
-    tier: str
-    tools: str
-    calls: int
-    intent: str
-    scene: int
-    session: str | None
-    answerer: str | None
-    reads: bool
-    demo: bool
-    introduced: bool
-    prompts: dict[str, PromptText]
-    history: list[tuple[str, str]] = field(default_factory=list)
-    earlier: str = ""
-    roles: dict[str, list[str]] = field(default_factory=dict)
-    ideas: list[str] = field(default_factory=list)
 
 
 class ScriptQuestions:
@@ -263,12 +228,12 @@ class Answer:
         config: ScriptConfig,
     ) -> None:
         self._run = run
-        self._analysis = analysis
         self._snapshot = snapshot
         self._script = opened.script
         self._search = opened.search
         self._like = like
-        self._tools = ScriptTools(snapshot.script, opened.script, opened.search, analysis, like)
+        tools = ScriptTools(snapshot.script, opened.script, opened.search, analysis, like)
+        self._prompts = ScriptPrompts(snapshot, opened, analysis, tools, config, say)
         self._say = say
         self._models = models
         self._config = config
@@ -306,7 +271,7 @@ class Answer:
         snapshot, say = self._snapshot, self._say
         intent = await self._intent()
         tools = with_tools(snapshot.question, intent, focus=snapshot.scene > 0, choice=snapshot.tools)
-        prompt = self._prompt(intent, tools=tools)
+        prompt = self._prompts.question(intent, tools=tools)
         if tools:
             tokens = self._config.tokens(snapshot.tier)
             limits = Limits(
@@ -332,7 +297,7 @@ class Answer:
                 return
             if loop.error is not None:
                 yield Notice(say(loop.error.key, **loop.error.values))
-            prompt = self._synthesis(intent, loop)
+            prompt = self._prompts.synthesis(intent, loop.tool_results)
         yield Status(say("script.writing"))
         async with aclosing(self._models.stream(self._run, "answerer", "answer", prompt)) as stream:
             async for part in stream:
@@ -363,89 +328,6 @@ class Answer:
             return (await self._models.json(self._run, "extractor", "intent", prompt, IntentReply)).intent
         except Sorry:
             return "GLOBAL_QUESTION"
-
-    def _prompt(self, intent: Intent, *, tools: bool) -> Prompt:
-        """What comes again stands first, marked for the cache: who the model is, the script; then its scenes' cards,
-        where no tools look them up. Then what is of this question alone: conversation, scene and question."""
-        snapshot, left = self._snapshot, self._config.tokens(self._snapshot.tier)
-        scene = (
-            self._focus(left // 2)
-            if snapshot.scene and (intent in ("LOCAL_EDIT", "SCENE_FEEDBACK") or not tools)
-            else ""
-        )
-        history = self._history(left // 4)
-        left -= text_tokens(scene) + text_tokens(history) + text_tokens(snapshot.question)
-        facts = _cut(self._facts(), max(left, 0))
-        if not tools:
-            facts += _cut(self._cards(), max(left - text_tokens(facts), 0))
-        system, user = snapshot.prompts["script"].fill(
-            language=LANGUAGES.get(snapshot.language, "the language of the question"),
-            form=FORMS[intent],
-            history=history,
-            scene=f"<scene>\n{scene}\n</scene>" if scene else "",
-            question=fence.data(snapshot.question),
-        )
-        messages = (
-            Message("user", f"<screenplay>\n{facts}\n</screenplay>", cache=True),
-            Message("assistant", ACKNOWLEDGED),
-            Message("user", user),
-        )
-        offered = self._tools.offered(self._say) if tools else ()
-        return Prompt(system, messages, max_tokens=self._config.answer_tokens, tools=offered, cache=True)
-
-    def _synthesis(self, intent: Intent, loop: ToolLoop) -> Prompt:
-        snapshot = self._snapshot
-        items = ranked(loop.tool_results, snapshot.question, self._search, self._config)
-        evidence = "\n\n".join(f"{fence.data(item.name)}\n{fence.data(item.text)}" for item in items)
-        system, user = snapshot.prompts["script_evidence"].fill(
-            language=LANGUAGES.get(snapshot.language, "the language of the question"),
-            form=FORMS[intent],
-            history=self._history(self._config.tokens(snapshot.tier) // 4),
-            evidence=evidence,
-            question=fence.data(snapshot.question),
-        )
-        return Prompt(system, (Message("user", user),), max_tokens=self._config.answer_tokens)
-
-    def _history(self, tokens: int) -> str:
-        """What was said and thought of before, in about so many tokens."""
-        snapshot = self._snapshot
-        conversation = _cut(fence.exchanges(snapshot.history) or fence.thread(snapshot.earlier), tokens)
-        if not snapshot.ideas:
-            return conversation
-        ideas = _cut(fence.lines(snapshot.ideas), tokens - text_tokens(conversation))
-        return f"{conversation}\n<ideas>\n{ideas}\n</ideas>".lstrip()
-
-    def _facts(self) -> str:
-        """The script in a few lines: its figures, the writer's own outline, who speaks in most scenes."""
-        script, figures = self._script, self._tools.report
-        lines = [
-            f"Title: {script.title}",
-            f"{len(script.scenes)} scenes, {pages(sum(scene.eighths for scene in script.scenes))} pages, "
-            f"{round(100 * figures.dialogue)} % dialogue.",
-        ]
-        lines += [
-            f"{presence.name}: speaks in {len(presence.scenes)} scenes, from scene {presence.scenes[0]} to scene "
-            f"{presence.scenes[-1]}."
-            for presence in figures.presences[: self._config.characters]
-        ]
-        sheets = [
-            self._analysis.sheet(presence.name) for presence in figures.presences[: self._config.characters]
-        ]
-        lines += [f"{sheet.name}: {sheet.who} {sheet.arc}" for sheet in sheets if sheet]
-        acts = self._analysis.whole.acts if self._analysis.whole else []
-        lines += [f"{act.title} (scenes {act.first} to {act.last}): {act.summary}" for act in acts]
-        return fence.data("\n".join([*lines, *outlined(script)])) + "\n"
-
-    def _cards(self) -> str:
-        before, lines = 0, []
-        for scene in self._script.scenes:
-            lines.append(f"{card(scene, page_of(before))}. {self._analysis.card(scene)}".rstrip(". "))
-            before += scene.eighths
-        return fence.data("\n".join(lines))
-
-    def _focus(self, tokens: int) -> str:
-        scene = self._script.scenes[self._snapshot.scene - 1]
-        return _cut(fence.data(f"Scene {scene.number}\n{scene.text}"), tokens)
 
     async def _plan(self) -> list[ToolCall]:
         """What to look up for a model that cannot ask for it."""
@@ -480,16 +362,3 @@ class Answer:
         for shown in quotations(scenes, snapshot.question, self._search, say):
             self.shown.append(shown)
             yield Text(shown)
-
-
-def _cut(text: str, tokens: int) -> str:
-    """The beginning of the text that has about so many tokens, whole lines of it."""
-    if text_tokens(text) <= tokens:
-        return text
-    lines, left = [], tokens
-    for line in text.split("\n"):
-        left -= text_tokens(line) + 1
-        if left < 0:
-            break
-        lines.append(line)
-    return "\n".join([*lines, "…"]) if lines else ""

@@ -1,0 +1,146 @@
+"""The prompts of an answer to a question about a script, each within its tier's tokens. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from bot import fence
+from bot.budget import text_tokens
+from bot.llm.base import Message, Prompt
+from bot.strategies.base import LANGUAGES
+from bot.words import Words
+from bot.works.script.evidence import ranked
+from bot.works.script.intent import FORMS, Intent
+from bot.works.script.length import page_of, pages
+from bot.works.script.tools import ScriptTools, card, outlined
+
+if TYPE_CHECKING:
+    from bot.events import ToolCall
+    from bot.llm.base import ToolOutput
+    from bot.works.script.analysis import Analysis
+    from bot.works.script.catalogue import OpenScript
+    from bot.works.script.config import ScriptConfig
+    from bot.works.script.snapshot import Snapshot
+
+ACKNOWLEDGED: Final = "I have read what is known of the script."
+"""The model's own turn between the facts, which are cached, and the question."""
+
+
+class ScriptPrompts:
+    """The prompts of one answer."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        opened: OpenScript,
+        analysis: Analysis,
+        tools: ScriptTools,
+        config: ScriptConfig,
+        say: Words,
+    ) -> None:
+        """`say` words what a tool is doing; it goes with the tools that are offered."""
+        self._snapshot = snapshot
+        self._script = opened.script
+        self._search = opened.search
+        self._analysis = analysis
+        self._tools = tools
+        self._config = config
+        self._say = say
+
+    def question(self, intent: Intent, *, tools: bool) -> Prompt:
+        """What comes again stands first, marked for the cache: who the model is, the script; then its scenes' cards,
+        where no tools look them up. Then what is of this question alone: conversation, scene and question."""
+        snapshot, left = self._snapshot, self._config.tokens(self._snapshot.tier)
+        scene = (
+            self._focus(left // 2)
+            if snapshot.scene and (intent in ("LOCAL_EDIT", "SCENE_FEEDBACK") or not tools)
+            else ""
+        )
+        history = self._history(left // 4)
+        left -= text_tokens(scene) + text_tokens(history) + text_tokens(snapshot.question)
+        facts = _cut(self._facts(), max(left, 0))
+        if not tools:
+            facts += _cut(self._cards(), max(left - text_tokens(facts), 0))
+        system, user = snapshot.prompts["script"].fill(
+            language=LANGUAGES.get(snapshot.language, "the language of the question"),
+            form=FORMS[intent],
+            history=history,
+            scene=f"<scene>\n{scene}\n</scene>" if scene else "",
+            question=fence.data(snapshot.question),
+        )
+        messages = (
+            Message("user", f"<screenplay>\n{facts}\n</screenplay>", cache=True),
+            Message("assistant", ACKNOWLEDGED),
+            Message("user", user),
+        )
+        offered = self._tools.offered(self._say) if tools else ()
+        return Prompt(system, messages, max_tokens=self._config.answer_tokens, tools=offered, cache=True)
+
+    def synthesis(self, intent: Intent, results: Sequence[tuple[ToolCall, ToolOutput]]) -> Prompt:
+        """The prompt of the answer that is made from what the tools have found."""
+        snapshot = self._snapshot
+        items = ranked(results, snapshot.question, self._search, self._config)
+        evidence = "\n\n".join(f"{fence.data(item.name)}\n{fence.data(item.text)}" for item in items)
+        system, user = snapshot.prompts["script_evidence"].fill(
+            language=LANGUAGES.get(snapshot.language, "the language of the question"),
+            form=FORMS[intent],
+            history=self._history(self._config.tokens(snapshot.tier) // 4),
+            evidence=evidence,
+            question=fence.data(snapshot.question),
+        )
+        return Prompt(system, (Message("user", user),), max_tokens=self._config.answer_tokens)
+
+    def _history(self, tokens: int) -> str:
+        """What was said and thought of before, in about so many tokens."""
+        snapshot = self._snapshot
+        conversation = _cut(fence.exchanges(snapshot.history) or fence.thread(snapshot.earlier), tokens)
+        if not snapshot.ideas:
+            return conversation
+        ideas = _cut(fence.lines(snapshot.ideas), tokens - text_tokens(conversation))
+        return f"{conversation}\n<ideas>\n{ideas}\n</ideas>".lstrip()
+
+    def _facts(self) -> str:
+        """The script in a few lines: its figures, the writer's own outline, who speaks in most scenes."""
+        script, figures = self._script, self._tools.report
+        lines = [
+            f"Title: {script.title}",
+            f"{len(script.scenes)} scenes, {pages(sum(scene.eighths for scene in script.scenes))} pages, "
+            f"{round(100 * figures.dialogue)} % dialogue.",
+        ]
+        lines += [
+            f"{presence.name}: speaks in {len(presence.scenes)} scenes, from scene {presence.scenes[0]} to scene "
+            f"{presence.scenes[-1]}."
+            for presence in figures.presences[: self._config.characters]
+        ]
+        sheets = [
+            self._analysis.sheet(presence.name) for presence in figures.presences[: self._config.characters]
+        ]
+        lines += [f"{sheet.name}: {sheet.who} {sheet.arc}" for sheet in sheets if sheet]
+        acts = self._analysis.whole.acts if self._analysis.whole else []
+        lines += [f"{act.title} (scenes {act.first} to {act.last}): {act.summary}" for act in acts]
+        return fence.data("\n".join([*lines, *outlined(script)])) + "\n"
+
+    def _cards(self) -> str:
+        before, lines = 0, []
+        for scene in self._script.scenes:
+            lines.append(f"{card(scene, page_of(before))}. {self._analysis.card(scene)}".rstrip(". "))
+            before += scene.eighths
+        return fence.data("\n".join(lines))
+
+    def _focus(self, tokens: int) -> str:
+        scene = self._script.scenes[self._snapshot.scene - 1]
+        return _cut(fence.data(f"Scene {scene.number}\n{scene.text}"), tokens)
+
+
+def _cut(text: str, tokens: int) -> str:
+    """The beginning of the text that has about so many tokens, whole lines of it."""
+    if text_tokens(text) <= tokens:
+        return text
+    lines, left = [], tokens
+    for line in text.split("\n"):
+        left -= text_tokens(line) + 1
+        if left < 0:
+            break
+        lines.append(line)
+    return "\n".join([*lines, "…"]) if lines else ""
