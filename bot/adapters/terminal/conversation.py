@@ -277,19 +277,29 @@ class _Watched:
 
 
 class _Resumed(_Watched):
-    """A view of what was cut off in another thread, which says so where it begins."""
+    """A view of what was cut off in another thread, which says so where it begins.
+
+    What does not go on here is shown at once when it has ended: not between the lines of what does.
+    """
 
     def __init__(self, view: View, request: Request, conversation: Conversation) -> None:
         super().__init__(view, request.id, conversation)
         self._place = request.place
-        self._begun = False
+        self._told = ""
+        self._held: list[Shown] = []
 
     async def show(self, event: Shown) -> None:
-        if not self._begun and isinstance(event, Stage):
-            told = f"({self._conversation.takes_up(self._place)})"
-            event, self._begun = replace(event, title=f"{event.title} {told}".lstrip()), True
-        await super().show(event)
-
-    def _hear(self, event: Shown) -> None:
+        if not self._told:
+            self._told = self._conversation.takes_up(self._place)
+            if isinstance(event, Stage):
+                event = replace(event, title=f"{event.title} ({self._told})".lstrip())
         if self._conversation.place == self._place:
-            super()._hear(event)
+            await super().show(event)
+        else:
+            self._held.append(event)
+
+    async def flush(self, status: Ended) -> None:
+        held, self._held = self._held, []
+        for event in held:
+            await self._view.show(event)
+        await super().flush(status)

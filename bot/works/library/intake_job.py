@@ -321,11 +321,11 @@ def _outcome(shelf: str, results: list[IntakeResult], bad: list[Refused], say: W
     return events + failures(bad, len(went_in) + already_there + len(bad), say)
 
 
-def failures(bad: list[Refused], total: int, say: Words) -> list[Event]:
-    """The events that report the failed files of a job of `total` files."""
-    events: list[Event] = [Notice(say(refusal.key, **refusal.values)) for refusal in islice(bad, NAMED)]
-    if len(bad) > NAMED:
-        events.append(Notice(say("library.more_failed", n=len(bad) - NAMED)))
+def failures(bad: list[Refused], total: int, say: Words, *, most: int = NAMED) -> list[Event]:
+    """The events that report the failed files of a job of `total` files; `/library jobs` has those beyond `most`."""
+    events: list[Event] = [Notice(say(refusal.key, **refusal.values)) for refusal in islice(bad, most)]
+    if len(bad) > most:
+        events.append(Notice(say("library.more_failed", n=len(bad) - most)))
     if bad:
         events.append(Failed(say("library.some_failed", n=len(bad), total=total)))
     return events

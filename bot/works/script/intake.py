@@ -98,7 +98,7 @@ class ScriptIntake:
             if not outcome.known and await self._background.begin(run, f"analyse:{n}", outcome.id):
                 lines.append(say("script.analysing"))
             yield Text("\n".join(lines) + "\n\n")
-        for event in failures(refused, count, say):
+        for event in failures(refused, count, say, most=count):
             yield event
 
 

@@ -113,7 +113,7 @@ class Bringing:
             async with aclosing(self._taken(run, f"take:{n}", file.name, taking, refused)) as events:
                 async for event in events:
                     yield event
-        for event in failures(refused, count, say):
+        for event in failures(refused, count, say, most=count):
             yield event
 
     async def _taken(

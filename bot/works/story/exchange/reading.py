@@ -110,12 +110,14 @@ def _sound(tree: dict[str, Any], file: str) -> dict[str, Any]:
 
 
 def _card_of_png(data: bytes, file: str) -> dict[str, Any]:
+    if not data.startswith(png.SIGNATURE):
+        raise Sorry("story.import_no_png", file=file)
     try:
         texts = png.texts(data, png.CARDS)
     except png.BombError as fault:
         raise Sorry("library.file_bomb", name=file) from fault
     except ValueError as fault:
-        raise Sorry("story.import_no_png", file=file) from fault
+        raise Sorry("story.import_broken_card", file=file) from fault
     text = texts.get("ccv3") or texts.get("chara")
     if not text:
         raise Sorry("story.import_no_card", file=file)

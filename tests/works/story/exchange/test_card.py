@@ -293,7 +293,7 @@ BAD: dict[str, tuple[str, bytes, str]] = {
         a_png((b"tEXt", b"chara\0" + base64.b64encode(b"[" * 99_999))),
         "story.import_broken_card",
     ),
-    "a broken packed text": ("a.png", a_png((b"zTXt", b"chara\0\0nonsense")), "story.import_no_png"),
+    "a broken packed text": ("a.png", a_png((b"zTXt", b"chara\0\0nonsense")), "story.import_broken_card"),
     "a card without a name": (
         "a.json",
         json.dumps({**V2, "data": {"name": " "}}).encode(),
