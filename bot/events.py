@@ -269,8 +269,7 @@ class Changed:
     """Gives a stage of an earlier run of this space, by its key, this title and these contents.
 
     Without contents it is withdrawn: a sentence replaces it. A stage that was never shown is not shown now; one that
-    can no longer be edited is posted again, but not with `in_place`. With `unsaid` nobody hears any more what was said
-    of it.
+    can no longer be edited is posted again, but not with `in_place`.
     """
 
     run: str
@@ -279,10 +278,17 @@ class Changed:
     contents: tuple[Text | Citation | Choices | Picture | Attachment | Link | Notice, ...] = ()
     in_place: bool = False
     speaker: Speaker | None = None
-    unsaid: bool = False
 
 
-Event: TypeAlias = Shown | Speaking | Speak | Changed | Answered
+@dataclass(frozen=True, slots=True)
+class Unsaid:
+    """Nobody hears any more what was said of a stage of an earlier run of this space, by its key."""
+
+    run: str
+    stage: str
+
+
+Event: TypeAlias = Shown | Speaking | Speak | Unsaid | Changed | Answered
 
 
 @dataclass(frozen=True, slots=True)

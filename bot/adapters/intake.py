@@ -281,7 +281,7 @@ class Intake:
         """
         if row is not None and (row.at_once or row.stops):
             return
-        works = row is not None and (row.ordered or row.background)
+        works = row is not None and (row.ordered or row.background or row.hears)
         if seconds := (self._asks if works else self._looks).take(location.space, location.user):
             raise Sorry("edge.slow_down", n=int(seconds) + 1)
 

@@ -34,6 +34,7 @@ from bot.events import (
     Stage,
     Status,
     Text,
+    Unsaid,
     View,
     Work,
 )
@@ -226,6 +227,9 @@ class Execution:
                             if aloud is not None:
                                 aloud.end()
                             aloud = await self._speak_along(request, event)
+                        case Unsaid(run=earlier, stage=stage):
+                            if (said := await self._past.request(request.place.space, earlier)) is not None:
+                                await self.hush(said, stage)
                         case Speak() if aloud is not None and aloud.key == event.key:
                             aloud.end()
                             aloud = None
@@ -287,8 +291,6 @@ class Execution:
         if (view := self._view(earlier)) is not None:
             async with self._changing.setdefault(changed.run, asyncio.Lock()):
                 await wait_at_most(view.change(changed), VIEW_S, f"run {changed.run} was not changed in time")
-        if changed.unsaid:
-            await self.hush(earlier, changed.stage)
 
     async def _speak_along(self, request: Request, speaking: Speaking) -> _Aloud | None:
         """None where nobody hears it, or only once it is whole."""

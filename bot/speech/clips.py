@@ -63,13 +63,14 @@ Post = Callable[[Request, Clip, str], Awaitable[None]]
 """Shows a clip where its run's text stands; the last is its `Speak.key`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Making:
-    """A clip on its way; `row` is None where it is not kept."""
+    """A clip on its way; `row` is None where it is not kept. `posting`: made, and being posted."""
 
     request: Request
     words_aloud: Speak
     row: ReadingRow | None
+    posting: bool = False
 
 
 class Clips:
@@ -196,7 +197,8 @@ class Clips:
         """Make no more of these; how many they were."""
         ended = {going: self._going[going] for going in those}
         for going, making in ended.items():
-            going.cancel()
+            if not making.posting:  # half posted it could not be taken back
+                going.cancel()
             await asyncio.wait([going])
             await self._over(making.row)
         return len(ended)
@@ -214,13 +216,14 @@ class Clips:
 
     async def _one(self, making: _Making) -> None:
         try:
-            await self._said(making.request, making.words_aloud)
+            await self._said(making)
         except Exception:
             await self._over(making.row)  # only what a kill has cut off is made again
             raise
         await self._over(making.row)
 
-    async def _said(self, request: Request, words_aloud: Speak) -> None:
+    async def _said(self, making: _Making) -> None:
+        request, words_aloud = making.request, making.words_aloud
         async with self._turns.setdefault(request.place, asyncio.Lock()):
             try:
                 made = await self._made(request, words_aloud)
@@ -231,6 +234,7 @@ class Clips:
                 return
             # Its text stands before it, and is never kept waiting by it.
             if await self._ended(request.id) != "stopped" and await self._stands(request):
+                making.posting = True
                 async with asyncio.timeout(POST_S):
                     await self._post(request, made, words_aloud.key)
 

@@ -37,6 +37,7 @@ from bot.events import (
     Stage,
     Status,
     Text,
+    Unsaid,
 )
 from tests.fakes.application import FakeApp, FakeOutbox
 
@@ -80,7 +81,7 @@ async def spoken(app: FakeApp, *lines: str) -> tuple[int, list[dict[str, Any]]]:
 
 
 def test_every_event_has_an_example_here() -> None:
-    assert {type(one) for one in EXAMPLES} | {Answered, Speaking} == set(get_args(Event))
+    assert {type(one) for one in EXAMPLES} | {Answered, Speaking, Unsaid} == set(get_args(Event))
 
 
 @pytest.mark.parametrize("event", EXAMPLES, ids=lambda event: type(event).__name__)
@@ -228,6 +229,5 @@ async def test_a_changed_stage_is_a_line_of_the_earlier_run_and_comes_once() -> 
         "contents": [{"event": "text", "text": "Or not."}],
         "in_place": False,
         "speaker": None,
-        "unsaid": False,
     }
     assert out.getvalue().count(b"changed") == 1

@@ -16,7 +16,20 @@ from typing import TYPE_CHECKING, cast
 from bot.adapters.terminal.view import Claims
 from bot.commands import plain_verb, verb
 from bot.config import Config, SpeechConfig
-from bot.events import Answered, Changed, Ended, Event, Failed, Place, Request, Sorry, Speak, Speaking, View
+from bot.events import (
+    Answered,
+    Changed,
+    Ended,
+    Event,
+    Failed,
+    Place,
+    Request,
+    Sorry,
+    Speak,
+    Speaking,
+    Unsaid,
+    View,
+)
 from bot.platforms import Platform
 from bot.speech.clips import Clips, Post
 from bot.speech.speech import Speech
@@ -184,7 +197,7 @@ class FakeApp:
                         wanted = self._narrates is None or await self._narrates(request)
                         if self._speak is not None and wanted:
                             await self._speak(request, event)
-                    elif not isinstance(event, Speaking):
+                    elif not isinstance(event, Speaking | Unsaid):
                         assert not isinstance(event, Changed | Answered), "only the real one can"
                         await view.show(event)
         except Sorry as sorry:

@@ -58,6 +58,7 @@ class Desk:
             stands=self._stands,
             suffix=suffix,
             kept=Readings(db) if kept else None,
+            unpost=self._unpost,
         )
 
     async def _stands(self, request: Request) -> bool:
@@ -66,6 +67,9 @@ class Desk:
     async def _ended(self, run: str) -> Ended:
         await self.texts.wait()
         return self.end
+
+    async def _unpost(self, request: Request, key: str) -> None:
+        self.posted = [one for one in self.posted if one[0] != request.id]
 
     async def _post(self, request: Request, clip: Clip, key: str) -> None:
         self.posted.append((request.id, key, clip))
@@ -227,3 +231,27 @@ async def test_what_a_crash_cut_off_is_made_after_the_next_start_and_what_was_po
     third = Desk(db, config(), {"fake": FakeEngine()}, kept=True)
     await third.clips.take_up("terminal", request_of)
     assert third.clips.waiting == 0
+
+
+async def test_a_clip_that_is_being_posted_is_there_before_it_is_taken_back(db: Database) -> None:
+    begun, go, done = asyncio.Event(), asyncio.Event(), list[str]()
+
+    class Slow(Desk):
+        async def _post(self, request: Request, clip: Clip, key: str) -> None:
+            begun.set()
+            await go.wait()
+            done.append("posted")
+
+        async def _unpost(self, request: Request, key: str) -> None:
+            done.append("taken back")
+
+    desk = Slow(db, config(), {"fake": FakeEngine()}, kept=True)
+    desk.texts.set()
+    await desk.clips.speak(asked("run", "x"), Speak(SCENE, "scene"))
+    await begun.wait()
+    hushing = asyncio.create_task(desk.clips.hush(asked("run", "x"), "scene"))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    go.set()
+    await hushing
+    assert done == ["posted", "taken back"]

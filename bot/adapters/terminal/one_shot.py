@@ -31,6 +31,7 @@ from bot.events import (
     Sorry,
     Speak,
     Speaking,
+    Unsaid,
 )
 from bot.platforms import Platform
 from bot.runs.requests import WATCH
@@ -150,7 +151,7 @@ async def _direct(app: App, request: Request, output: Output, conversation: Conv
     try:
         async with aclosing(app.works[request.work].run(Direct(request))) as events:
             async for event in events:
-                if not isinstance(event, Answered | Changed | Speak | Speaking):
+                if not isinstance(event, Answered | Changed | Speak | Speaking | Unsaid):
                     status = "failed" if isinstance(event, Failed) else status
                     await view.show(event)
     except (Sorry, StorageFault) as error:

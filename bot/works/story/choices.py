@@ -54,15 +54,7 @@ class Before:
             contents = (*contents, Choices(say("story.what_now"), made, taken=taken))
         if self.turn:
             contents = (*contents, Choices("", (stopcard(self.turn, say),)))
-        return Changed(
-            self.run,
-            self.stage,
-            self.title,
-            contents,
-            in_place=True,
-            speaker=self.speaker,
-            unsaid=self.again,
-        )
+        return Changed(self.run, self.stage, self.title, contents, in_place=True, speaker=self.speaker)
 
 
 def read_choices(text: str, most: int) -> list[str]:

@@ -27,6 +27,7 @@ from bot.events import (
     Speaking,
     Stage,
     Text,
+    Unsaid,
 )
 from bot.llm.base import Message, Prompt, room
 from bot.place_session import session_for, title_of
@@ -432,6 +433,8 @@ class Playing:
         story = await self._logs.story(space, taken.story, taken.branch, taken.at)
         writing = Writing(self.models.with_roles(taken.roles), run, taken, players(story, taken))
         narrator = taken.speaker.name if taken.speaker else "narrator"
+        if taken.before is not None and taken.before.again:
+            yield Unsaid(taken.before.run, taken.before.stage)
         yield Speaking(taken.stage, narrator)
         try:
             async with aclosing(writing.events(asked, say)) as events:

@@ -24,6 +24,7 @@ from bot.events import (
     Sorry,
     Stage,
     Text,
+    Unsaid,
 )
 from bot.words import Words, words
 from bot.works.story.choices import CODE, something_else
@@ -127,8 +128,10 @@ class Safety:
         yield Answered()
         shown = await run.step("shown", lambda: self._withdrawn(request.place.space, card), list[list[str]])
         story = await self._logs.story(request.place.space, card.story, card.branch)
+        for shown_by, stage in shown:
+            yield Unsaid(shown_by, stage)
         for shown_by, stage in shown[:-1]:
-            yield Changed(shown_by, stage, "", (Text(say("story.carded")),), unsaid=True)
+            yield Changed(shown_by, stage, "", (Text(say("story.carded")),))
         for shown_by, stage in shown[-1:]:
             head = story.head
             back = (
@@ -137,7 +140,7 @@ class Safety:
             on = (Choice(say("story.button_continue"), "/story continue"), something_else(say))
             told = Text(say("story.carded_on" if head else "story.carded_all", n=story.length))
             then = Choices(say("story.what_now"), on)
-            yield Changed(shown_by, stage, "", (told, *back, then), unsaid=True)
+            yield Changed(shown_by, stage, "", (told, *back, then))
 
     async def _card(self, request: Request) -> Card:
         """Raises Sorry."""

@@ -15,7 +15,7 @@ from aiohttp import web
 from bot.adapters.slack.placing import event_of
 from bot.adapters.slack.shown import narration
 from bot.config import Config, ProviderConfig, SpeechConfig
-from bot.events import Changed, Event, Place, Run, Speak, Stage, Text
+from bot.events import Changed, Event, Place, Run, Speak, Stage, Text, Unsaid
 from bot.runs.requests import event_id
 from bot.settings import NARRATE, ON
 from bot.speech.clips import Clip
@@ -131,7 +131,8 @@ async def test_what_is_said_of_a_scene_goes_with_the_scene(slack: FakeSlack, tmp
     runs: list[str] = []
 
     async def away(run: Run) -> AsyncGenerator[Event, None]:
-        yield Changed(runs[0], "scene", "", (Text("Taken out."),), unsaid=True)
+        yield Unsaid(runs[0], "scene")
+        yield Changed(runs[0], "scene", "", (Text("Taken out."),))
         yield Text("It is away.")
 
     scripts = {"play": scene, "away": away}
@@ -146,7 +147,7 @@ async def test_what_is_said_of_a_scene_goes_with_the_scene(slack: FakeSlack, tmp
         runs.append(event_id("slack", team.id, event_of("message", channel.id, message.ts)))
         await slack.say(ana, channel, "away", mention=True)
         await slack.until(lambda: all(file.deleted for file in slack.files.all.values()))
-        assert any("Taken out." in one.shown for one in message.thread)
+        await slack.until(lambda: any("Taken out." in one.shown for one in message.thread))
         again = await slack.say(ana, channel, "play", mention=True)
         await slack.until(lambda: any(one.files for one in again.thread))
         await slack.delete(again)
