@@ -1,6 +1,6 @@
 """A strict loopback service that speaks /v1/audio/speech, refusing what the real one refuses.
 
-Knows nothing of the bot. What it says is a tone as long as the text is, 50 ms a character:
+Knows nothing of the bot. What it says is what `sound` makes of a text, by default a tone of 50 ms a character:
 
     async with SpeechService(key="sk-1") as service:
         service.base_url, service.requests
@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import io
 import wave
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +28,11 @@ MOST_CHARACTERS = 4096
 
 def tone(seconds: float, rate: int = 24_000, hertz: float = 440.0) -> bytes:
     """A WAV file of one channel, 16 bits."""
-    samples = 12_000 * np.sin(2 * np.pi * hertz * np.arange(int(seconds * rate)) / rate)
+    return wav(12_000 * np.sin(2 * np.pi * hertz * np.arange(int(seconds * rate)) / rate), rate)
+
+
+def wav(samples: np.ndarray[Any, Any], rate: int = 24_000) -> bytes:
+    """Samples of -32,768 to 32,767, one channel."""
     out = io.BytesIO()
     with wave.open(out, "wb") as file:
         file.setnchannels(1)
@@ -44,6 +49,8 @@ class SpeechService:
     key: str | None = None
     answers: list[web.Response | None] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
+    sound: Callable[[str], bytes] = lambda text: tone(0.05 * len(text))
+    """The WAV file of what is said."""
 
     async def __aenter__(self) -> SpeechService:
         app = web.Application()
@@ -71,7 +78,7 @@ class SpeechService:
                 await asyncio.Event().wait()
             assert answer is not None
             return answer
-        return web.Response(body=tone(0.05 * len(body["input"])), content_type="audio/wav")
+        return web.Response(body=self.sound(body["input"]), content_type="audio/wav")
 
 
 def _wrong(body: dict[str, Any]) -> str | None:

@@ -35,6 +35,10 @@ DELAY = 312
 """Samples by which Opus is late (OPUS_GET_LOOKAHEAD, of the applications audio and voip)."""
 QUIET = 200.0 * SAMPLES**0.5
 """The norm of a frame in which there is nothing to hear."""
+MOST_CONCEALED = 5
+"""Lost frames one after another, of which the decoder makes something."""
+FAINT = 0.3
+"""How loud a frame is at least, compared with most, that is told from others."""
 ALIKE = 0.35
 """How much two frames correlate at least that are the same, one of them encoded and decoded."""
 
@@ -144,31 +148,52 @@ class Listener:
 
 
 def pcm(frames: Sequence[Frame]) -> list[bytes]:
-    """Each frame decoded, one after the other: 48 kHz, 16 bits, two ears, 3,840 bytes."""
-    decoder = opuslib_next.Decoder(RATE, 2)
-    return [bytes(decoder.decode(frame.opus, SAMPLES)) for frame in frames]
+    """Each frame decoded, one after the other: 48 kHz, 16 bits, two ears, 3,840 bytes. Lost ones are concealed."""
+    decoder, decoded, expected = (
+        opuslib_next.Decoder(RATE, 2),
+        list[bytes](),
+        frames[0].sequence if frames else 0,
+    )
+    for frame in frames:
+        for _ in range(min(frame.sequence - expected, MOST_CONCEALED)):
+            decoder.decode(b"", SAMPLES)
+        decoded.append(bytes(decoder.decode(frame.opus, SAMPLES)))
+        expected = frame.sequence + 1
+    return decoded
 
 
 def placed(sent: Sequence[bytes], heard: Sequence[bytes]) -> list[int]:
     """Which of the frames that were sent were heard, by their numbers, in the order in which they were heard.
 
-    Both as `pcm` gives them, `heard` from the beginning of what a listener heard. Frames in which there is nothing to
-    hear are left out; of one that is none of those that were sent the number is -1. No two of `sent` may be alike.
+    Both as `pcm` gives them, `heard` from the beginning of what a listener heard. Frames in which little is to be heard
+    are left out; of one that is none of those that were sent the number is -1. No two of `sent` may be alike.
     """
-    there, came = _loud(sent, 0), _loud(heard, DELAY)
-    if not there or not came:
-        return [-1 for _ in came]
-    likeness = np.stack([frame for _, frame in came]) @ np.stack([frame for _, frame in there]).T
+    there, came = _left(sent, 0), _left(heard, DELAY)
+    likeness = came @ there.T / np.outer(_loudness(came) + 1.0, _loudness(there) + 1.0)
     best = likeness.argmax(axis=1)
-    return [there[at][0] if row[at] > ALIKE else -1 for at, row in zip(best, likeness, strict=True)]
+    loud = _loudness(came) > FAINT * np.median(_loudness(there))
+    return [
+        int(at) if row[at] > ALIKE else -1
+        for at, row, counts in zip(best, likeness, loud, strict=True)
+        if counts
+    ]
 
 
-def _loud(frames: Sequence[bytes], delay: int) -> list[tuple[int, np.ndarray[Any, Any]]]:
-    """The numbers of the frames in which there is something to hear, and the left ear of each, all equally loud."""
-    left = np.frombuffer(b"".join(frames), "<i2").astype(np.float32)[::2][delay:]
-    left = np.append(left, np.zeros(-len(left) % SAMPLES, np.float32)).reshape(-1, SAMPLES)
-    norms = np.linalg.norm(left, axis=1)
-    return [(n, left[n] / norms[n]) for n in range(len(left)) if norms[n] > QUIET]
+def distinct(sent: Sequence[bytes]) -> set[int]:
+    """The numbers of the frames that have to be among the `placed` ones where all was heard."""
+    loudness = _loudness(_left(sent, 0))
+    return {int(at) for at in np.flatnonzero(loudness > 2 * FAINT * np.median(loudness))}
+
+
+def _left(frames: Sequence[bytes], delay: int) -> np.ndarray[Any, Any]:
+    """Of each frame what is for the left ear."""
+    samples = np.frombuffer(b"".join(frames), "<i2").astype(np.float32)[::2][delay:]
+    return np.append(samples, np.zeros(-len(samples) % SAMPLES, np.float32)).reshape(-1, SAMPLES)
+
+
+def _loudness(frames: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    norms: np.ndarray[Any, Any] = np.linalg.norm(frames, axis=1)
+    return norms
 
 
 def likeness(sent: Sequence[bytes], heard: Sequence[bytes]) -> list[float]:

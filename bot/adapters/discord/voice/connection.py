@@ -9,11 +9,15 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import aiohttp
 import discord
+from discord.gateway import DiscordVoiceWebSocket
+from discord.voice_state import ConnectionFlowState, VoiceConnectionState
 
 from bot.events import Sorry
 
@@ -27,11 +31,71 @@ PRIVACY_S: Final = 10.0
 """How long the members of a channel may take to agree on their keys."""
 LOOK_S: Final = 0.02
 
+CUT: Final = 1006
+CRASHED: Final = 4015
+"""Close codes: none came; the voice gateway asks for a RESUME (Discord's documentation, "Voice Close Event Codes")."""
+
 VoiceChannel = discord.VoiceChannel | discord.StageChannel
 
 
 class NotEncrypted(Exception):
     """Nobody but the members of the channel may hear it, and their keys are not there."""
+
+
+class ResumedState(VoiceConnectionState):
+    """The library's, with a RESUME that succeeds; a connection that was cut is resumed, too.
+
+    Its own asks for the channel first, which ends the session, and waits for a key that comes once per session.
+    """
+
+    async def _connect(
+        self,
+        reconnect: bool,
+        timeout: float,  # noqa: ASYNC109 - the library's
+        self_deaf: bool,
+        self_mute: bool,
+        resume: bool,
+    ) -> None:
+        if not resume:
+            await super()._connect(reconnect, timeout, self_deaf, self_mute, resume)
+            return
+        before, resumed = self.ws, asyncio.Event()
+        if before._keep_alive is not None:
+            before._keep_alive.stop()
+
+        async def hook(_: DiscordVoiceWebSocket, message: dict[str, Any]) -> None:
+            if message["op"] == DiscordVoiceWebSocket.RESUMED:
+                resumed.set()
+
+        try:
+            async with asyncio.timeout(timeout):
+                self.ws = await self._connect_websocket(True)
+                self.ws._hook = hook  # type: ignore[method-assign]
+                while not resumed.is_set():
+                    await self.ws.poll_event()
+        except (discord.ConnectionClosed, aiohttp.ClientError, OSError) as fault:
+            raise TimeoutError from fault  # at which the library disconnects
+        self.ws.secret_key = before.secret_key
+        self.state = ConnectionFlowState.connected
+
+    async def _poll_voice_ws(self, reconnect: bool) -> None:
+        with suppress(discord.ConnectionClosed):  # it has disconnected by then
+            await super()._poll_voice_ws(reconnect)
+
+    async def _connect_websocket(self, resume: bool) -> DiscordVoiceWebSocket:
+        socket = await super()._connect_websocket(resume)
+        poll = socket.poll_event
+
+        async def poll_event() -> None:
+            try:
+                await poll()
+            except discord.ConnectionClosed as closed:
+                if closed.code == CUT:
+                    closed.code = CRASHED
+                raise
+
+        socket.poll_event = poll_event  # type: ignore[method-assign]
+        return socket
 
 
 class VoiceConnection(discord.VoiceClient):
@@ -43,8 +107,11 @@ class VoiceConnection(discord.VoiceClient):
         self.changed: Callable[[], None] = lambda: None
         self.gone: Callable[[bool], None] = lambda sent_away: None
         self.suppressed = self.muted = self.alone = False
-        self._sent_away = False
+        self._sent_away = self._moving = False
         self._over = False
+
+    def create_connection_state(self) -> VoiceConnectionState:
+        return ResumedState(self)
 
     @property
     def connected(self) -> bool:
@@ -56,7 +123,7 @@ class VoiceConnection(discord.VoiceClient):
 
     def lacks(self) -> str:
         """See `bot.speech.queue.Player`."""
-        if not self.connected:
+        if self._moving or not self.connected:
             return "voice.lacks_connection"
         if self.suppressed:
             return "voice.lacks_leave"
@@ -96,6 +163,13 @@ class VoiceConnection(discord.VoiceClient):
             self._sent_away = True
         await super().on_voice_state_update(data)
         self.changed()
+
+    async def on_voice_server_update(self, data: Any) -> None:
+        self._moving = True  # nobody hears what goes to the old server while its connection is closed
+        try:
+            await super().on_voice_server_update(data)
+        finally:
+            self._moving = False
 
     def cleanup(self) -> None:
         if not self._over:

@@ -1,0 +1,175 @@
+"""The bot as a process of its own in voice channels: people there hear what its voice has said, frame for frame.
+
+The voice is a service whose sentences can be told apart, every 20 ms of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from hashlib import blake2b
+
+import numpy as np
+import pytest
+import pytest_asyncio
+
+from bot.speech import sound
+from bot.speech.engines.wav import sound_of
+from bot.speech.speech import Heard
+from tests.fakes.discord import FakeDiscord
+from tests.fakes.discord.voice_heard import FRAME_SECONDS, SAMPLES, Listener, distinct, pcm, placed
+from tests.fakes.speech_service import SpeechService, wav
+from tests.wire.house import House
+from tests.wire.on_discord import OnDiscord
+from tests.wire.stories import ANA
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
+
+SCENE = (
+    "A lantern burns in the window.",
+    "Nobody in the whole village has seen who it was that lit it.",
+    "The wolves are silent now.",
+)
+CHARACTER_S = 0.03
+RATE = 24_000
+NOTE = RATE // 50
+
+
+def music(words: str) -> bytes:
+    """Two notes every 20 ms, others in every sentence."""
+    seed = int.from_bytes(blake2b(words.encode(), digest_size=8).digest())
+    count = int(len(words) * CHARACTER_S * 50)
+    notes = np.random.default_rng(seed).uniform(300, 2_500, (2, count))
+    phases = np.cumsum(np.repeat(notes, NOTE, axis=1), axis=1) * 2 * np.pi / RATE
+    return wav(8_000 * np.sin(phases).sum(axis=0))
+
+
+class Stage:
+    """Ana in a voice channel with the bot, to which the scene is read."""
+
+    def __init__(self, driver: OnDiscord, ana: Listener) -> None:
+        self.driver = driver
+        self.ana = ana
+        self.guild = driver.guilds[0]
+        self.sent = [frame for words in SCENE for frame in frames(words)]
+
+    @property
+    def heard(self) -> list[int]:
+        """Which of the scene's frames Ana has heard, in order."""
+        return placed(self.sent, pcm(self.ana.frames))
+
+    @property
+    def missed(self) -> list[int]:
+        """Which of these frames Ana has not heard."""
+        return sorted(distinct(self.sent) - set(self.heard))
+
+    async def begins(self, frames: int) -> None:
+        """The scene is read, until Ana has heard so many frames."""
+        await self.driver.command(ANA, "voice say", text=" ".join(SCENE))
+        await self.driver.until(lambda: len(self.ana.spoken) >= frames)
+
+    async def ends(self) -> None:
+        """The scene is read to its end."""
+        last = max(distinct(self.sent))
+        looked = 0
+
+        def met() -> bool:
+            nonlocal looked
+            if len(self.ana.frames) < looked + 10:
+                return False
+            looked = len(self.ana.frames)
+            return last in self.heard
+
+        await self.driver.until(met)
+
+
+def frames(words: str) -> list[bytes]:
+    return list(Heard(words, sound.pcm(sound_of(music(words)), "tts")).frames())
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def service() -> AsyncIterator[SpeechService]:
+    async with SpeechService(sound=music) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def house(
+    tmp_path_factory: pytest.TempPathFactory, service: SpeechService
+) -> AsyncIterator[House[OnDiscord]]:
+    toml = (
+        f'[providers.tts]\nkind = "openai-compatible"\nbase_url = "{service.base_url}"\n'
+        '[speech]\nvoices = ["tts:gpt-4o-mini-tts/coral"]\n'
+    )
+    made = House(tmp_path_factory.mktemp("voice"), FakeDiscord, OnDiscord, toml, tables=6)
+    yield made
+    await made.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def stage(house: House[OnDiscord]) -> AsyncIterator[Stage]:
+    driver = await house.table()
+    made = Stage(driver, driver.voice(ANA))
+    await driver.command(ANA, "voice join")
+    await driver.until(lambda: driver.discord.voice.ready(made.guild))
+    yield made
+    print(driver.story())
+    driver.check()
+    await driver.command(ANA, "voice leave")
+    await driver.until(lambda: driver.discord.voice.place(made.guild) is None)
+
+
+async def test_all_is_heard_in_order_and_20_ms_apart(stage: Stage) -> None:
+    await stage.begins(1)
+    await stage.ends()
+    assert stage.missed == []
+    assert stage.heard == sorted(set(stage.heard))
+    came = stage.ana.frames
+    assert [one.sequence - came[0].sequence for one in came] == list(range(len(came)))
+    assert [one.timestamp - came[0].timestamp for one in came] == [SAMPLES * n for n in range(len(came))]
+    voiced = stage.ana.spoken
+    assert voiced[-1].at - voiced[0].at > 0.9 * (len(voiced) - 1) * FRAME_SECONDS, (
+        "no faster than it is spoken"
+    )
+
+
+async def test_after_kill_9_it_goes_on_with_the_sentence_that_was_cut(stage: Stage) -> None:
+    driver, first = stage.driver, len(frames(SCENE[0]))
+    await stage.begins(first + 10)
+    await driver.kill()
+    cut = len(stage.heard)
+    await driver.begin(driver.process)
+    await stage.ends()
+    before, after = stage.heard[:cut], stage.heard[cut:]
+    assert before == sorted(set(before))
+    assert after == sorted(set(after))
+    assert first <= after[0] <= first + 5, "from the beginning of the second sentence, not of the first"
+    assert set(before) | set(after) >= distinct(stage.sent)
+
+
+async def crashes(stage: Stage) -> None:
+    stage.driver.discord.voice.crash(stage.guild)
+
+
+async def is_cut(stage: Stage) -> None:
+    stage.driver.discord.voice.drop(stage.guild)
+
+
+async def is_forgotten(stage: Stage) -> None:
+    stage.driver.discord.voice.crash(stage.guild, resumable=False)
+
+
+async def gateway_resumes(stage: Stage) -> None:
+    await stage.driver.discord.drop()
+
+
+@pytest.mark.parametrize(
+    ("fault", "lost"), [(crashes, 0), (is_cut, 2), (is_forgotten, 60), (gateway_resumes, 0)]
+)
+async def test_a_fault_in_mid_sentence_costs_a_breath(
+    fault: Callable[[Stage], Awaitable[None]], lost: int, stage: Stage
+) -> None:
+    await stage.begins(20)
+    await fault(stage)
+    await stage.ends()
+    assert stage.heard == sorted(set(stage.heard)), "in order, and nothing twice"
+    assert len(stage.missed) <= lost
