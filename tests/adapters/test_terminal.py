@@ -473,7 +473,7 @@ async def test_what_a_crash_cut_off_elsewhere_goes_on_here_or_says_where_it_belo
     view = TerminalView(paper, Stages(FakeOutbox(), "local", "r"), words("en"), tmp_path, hold=False)
     watched = conversation.watched(view, request)
     go_on = Choice("Open the door.", "/story act -- Open the door.")
-    for event in (Stage("scene", "Scene 2"), Text("The sea is flat."), Choices("", (go_on,))):
+    for event in (Status("It is next."), Stage("scene", "Scene 2"), Text("The sea."), Choices("", (go_on,))):
         await watched.show(event)
     assert bool(paper.lines) == (reader in ("person", "program")), "not in the middle of something else"
     await watched.flush("done")

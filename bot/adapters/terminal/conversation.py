@@ -286,13 +286,14 @@ class _Resumed(_Watched):
         super().__init__(view, request.id, conversation)
         self._place = request.place
         self._told = ""
+        self._begun = False
         self._held: list[Shown] = []
 
     async def show(self, event: Shown) -> None:
         if not self._told:
             self._told = self._conversation.takes_up(self._place)
-            if isinstance(event, Stage):
-                event = replace(event, title=f"{event.title} ({self._told})".lstrip())
+        if isinstance(event, Stage) and not self._begun:  # a status may stand before it
+            event, self._begun = replace(event, title=f"{event.title} ({self._told})".lstrip()), True
         if self._conversation.place == self._place:
             await super().show(event)
         else:
