@@ -189,6 +189,10 @@ async def connect(channel: VoiceChannel) -> VoiceConnection:
     except (TimeoutError, discord.DiscordException, OSError) as fault:
         raise Sorry("voice.not_connected", channel=channel.name) from fault
     connection._connection.timeout = AGAIN_S
+    if (
+        runner := connection._connection._runner
+    ) is not None:  # nobody awaits it, and its fault is told by `gone`
+        runner.add_done_callback(lambda task: None if task.cancelled() else task.exception())
     connection.alone = not listeners(channel)
     ends = time.monotonic() + PRIVACY_S
     while not (connection.alone or connection.encrypted):
