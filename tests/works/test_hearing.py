@@ -62,6 +62,9 @@ async def test_a_spoken_turn_is_played_as_if_it_had_been_typed(tmp_path: Path, e
             assert ear.heard[0]["model"] == "whisper-1"
             played = await talk.say("/voice play")
             assert "number 2" in texts(played)
+            assert not list((tmp_path / "data" / "incoming").rglob("*.*")), (
+                "the recording is kept no longer than it is listened to"
+            )
             assert "I open the door." in str(writer.scenes[-1]["messages"][-1]["content"])
             (changed,) = (
                 event for event in talk.events if event["event"] == "changed" and event["stage"] == "heard"
