@@ -12,9 +12,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.events import Author, Choice, Choices, Event, Request, Run, Sorry, Stage, Text
+from bot.runs.requests import child_id
 from bot.words import Words, words
 from bot.works.story import cast
 from bot.works.story.log import Story
@@ -228,7 +230,9 @@ class Party:
             if turn and (played := await self._logs.here(place)) is not None:
                 minutes = int(played.story.settings.get("deadline") or 0)
             here = await self._schedules.here(place.space, place.platform, place.channel, place.thread)
-            old = [row for row in here if row.kind == DEADLINE and row.id != run.id]
+            # It is the table's: it stays when whoever played last takes their words back.
+            id = child_id(request, DEADLINE)
+            old = [row for row in here if row.kind == DEADLINE and row.id != id]
             if minutes and request.verb != DEADLINE and any(json.loads(row.options) == turn for row in old):
                 return True  # it counts from when the waiting began
             await self._schedules.remove(place.space, *(row.id for row in old))
@@ -237,8 +241,8 @@ class Party:
             due = self._now() + timedelta(minutes=minutes)
             rule = {"zone": "UTC", "first": f"{due:%Y-%m-%dT%H:%M:%S}", "every": ""}
             row = ScheduleRow(
-                run.id, place.space, place.platform, place.channel, place.thread, request.author.id,
-                request.locale, DEADLINE, "", json.dumps(turn), json.dumps(rule), "once", due, self._now(),
+                id, place.space, place.platform, place.channel, place.thread, "", request.locale, DEADLINE,
+                "", json.dumps(turn), json.dumps(rule), "once", due, self._now(),
             )  # fmt: skip
             await self._schedules.add(row)
             return True
@@ -252,7 +256,11 @@ class Party:
             return {}
         waited = waited_for(played.story, self._settings)
         after, count = last_taken(played.story), passed(played.story)
-        return {"after": after, "passed": count, "waited": waited[0]} if waited is not None else {}
+        if waited is None:
+            return {}
+        # Not the person's id, which would stay there after they have their data deleted.
+        who = sha256(waited[0].encode()).hexdigest()[:8] if waited[0] else ""
+        return {"after": after, "passed": count, "waited": who}
 
     async def overdue(self, run: Run) -> AsyncGenerator[Event, None]:
         """What the calendar begins: nobody waits any longer, unless something has happened since.

@@ -14,6 +14,7 @@ import pytest
 
 from bot.events import Place
 from bot.works.schedule.calendar import Calendar
+from storage.people import People
 from storage.schedules import ScheduleRow
 from tests.promises.talk import Talk
 from tests.works.story.test_playing import Writer, playing
@@ -165,18 +166,18 @@ async def test_votes_are_counted_when_their_time_is_up_after_a_restart_too(tmp_p
         await after_days(talk, 3)
         await talk.until(lambda events: "nobody has voted" in str(events))
         await rows_become(talk, lambda rows: not rows)
-        await asks(talk, "act", "I go on.", who="bia")
+        await asks(talk, "act", "I go on.", who="bia", id=(run := "bia-goes-on"))
         (row,) = await due(talk)
         assert talk.app is not None
         for n, who in enumerate(("ana", "bia", "cai")):
-            await talk.app.records.votes.give("local", row.id, 0, who, min(n, 1))
+            await talk.app.records.votes.give("local", run, 0, who, min(n, 1))
     async with playing(tmp_path, writer) as talk:
         await talk.say("/help")
         await after_days(talk, 3)
         await talk.until(lambda events: "2 of 3 votes for: Call into the dark." in str(events))
         await rows_become(talk, lambda rows: rows not in ([], [row]))
         (following,) = await due(talk)
-        assert (following.kind, following.author_id) == ("deadline", row.author_id)
+        assert (following.kind, following.author_id) == ("deadline", "")
         assert 'by="the table"' in whole(writer.scenes[-1])
         assert "There are: Ana, Bia." in await told(talk, "whisper", "Zoe: hello"), "the table is nobody"
 
@@ -205,6 +206,28 @@ async def test_a_game_master_who_does_not_come_is_not_waited_for_for_ever(tmp_pa
         await asks(talk, "act", "And on.", who="cai")
         assert len(writer.scenes) == before + 1, "the next turn waits for the game master again"
         assert len(await due(talk)) == 1
+
+
+async def test_what_is_left_of_a_player_who_has_their_data_deleted(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await begin(talk)
+        await asks(talk, "join", "Mira", who="bia")
+        await asks(talk, "act", "I wait.", who="ana")
+        await asks(talk, "deadline", "1 day")
+        await asks(talk, "act", "I dive.", who="bia")
+        await asks(talk, "whisper", f"I know that {SECRET}", who="bia")
+        (row,) = await due(talk)
+        assert '"bia"' not in row.options
+        assert talk.app is not None
+        people = People(talk.app.records.database)
+        about = str(await people.rows_about("local", "bia", ""))
+        for hers in (SECRET, "I dive.", "Mira"):
+            assert hers in about, "her file has it"
+        await people.delete("local", "bia", "", lambda payload: payload)
+        assert await due(talk) == [row], "others are still waited for"
+        for kind in ("party", "whisper"):
+            assert [node.body for node in await log(talk, kind) if node.body] == []
+        assert "Ana." in await told(talk, "whisper", "Bia: are you there?"), "nobody is called so any more"
 
 
 async def test_a_thread_whose_branch_is_played_elsewhere_waits_for_nobody(tmp_path: Path) -> None:
