@@ -1,19 +1,26 @@
-"""A table with several people on Discord and Slack: a session zero through a kill -9, and a whisper for two."""
+"""A table with several people on Discord and Slack, through kill -9: session zero, parts, whispers, deadlines."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import random
+from collections.abc import AsyncIterator, Coroutine
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from tests.fakes.reply import Reply
+from tests.kill.instants import ALL
+from tests.kill.remains import live
 from tests.wire.conftest import PLATFORMS
 from tests.wire.house import House
 from tests.wire.stories import ANA, BIA, CHOICES, PREMISE, count
+from tests.wire.stories_played import seen
+from tests.wire.test_schedules import due_now, left
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.asyncio(loop_scope="module")]
+ROUNDS = 6 if ALL else 1
 SECRET = "the lamp is a trapdoor in disguise"
 
 
@@ -76,3 +83,74 @@ async def test_a_whisper_is_read_by_two_people_alone(driver: Any) -> None:
     ]
     assert SECRET not in str(d.model.prompts[before:])
     assert "Traceback" not in d.process.log(), d.process.log()
+
+
+async def struck(d: Any, chance: random.Random, asked: Coroutine[Any, Any, Any]) -> None:
+    """Kill the bot at some instant after it has taken the request in."""
+    before = len(d.states())
+    told = asyncio.create_task(asked)
+    await seen(lambda: len(d.states()) > before)
+    await asyncio.sleep(chance.random() * 0.3)
+    await d.restart()
+    await asyncio.gather(told, return_exceptions=True)
+    await d.until(lambda: d.states().count("") == 0)
+
+
+def kept(d: Any, kind: str) -> int:
+    return len(live(d.process.data / "sutradhar.db", f"SELECT id FROM story_nodes WHERE kind = '{kind}'"))
+
+
+async def test_what_a_party_does_is_done_once_whenever_the_bot_is_killed(driver: Any) -> None:
+    d, chance = driver, random.Random("party")
+    await d.restart()  # people's turns are counted anew
+    d.model.queue += [Reply("The sea is flat at noon."), CHOICES]
+    talk = await d.ask(ANA, PREMISE, verb="story start", mode="round-robin", cast="Mira: a diver")
+    await d.until(lambda: count(talk.said(), "flat at noon") == 1 and not d.model.queue)
+    for n in range(ROUNDS):
+        party, whispers = kept(d, "party"), kept(d, "whisper")
+        for who, verb, options, said in (
+            (BIA, "join", {}, "is at the table"),
+            (BIA, "play", {"character": "Mira"}, "plays Mira"),
+            (ANA, "whisper", {"text": f"{BIA}: {SECRET}, {n}"}, "A whisper for"),
+            (BIA, "leave", {}, "has left the table"),
+        ):
+            before = count(talk.said(), said)
+            await struck(d, chance, d.command(who, f"story {verb}", talk=talk, **options))
+            await d.until(lambda said=said, before=before: count(talk.said(), said) == before + 1)
+        assert (kept(d, "party"), kept(d, "whisper")) == (party + 3, whispers + 1)
+    assert not [
+        post
+        for post in (*talk.posts(), *d.channel().posts())
+        if SECRET in post.text and not post.by.startswith(ANA)
+    ]
+    assert "Traceback" not in d.process.log(), d.process.log()
+
+
+async def test_a_turn_whose_time_is_up_is_passed_once_whenever_the_bot_is_killed(driver: Any) -> None:
+    d, chance = driver, random.Random("deadline")
+    await d.restart()
+    d.model.queue += [Reply("The sea is flat at dusk."), CHOICES]
+    talk = await d.ask(ANA, PREMISE, verb="story start", mode="round-robin")
+    await d.until(lambda: count(talk.said(), "flat at dusk") == 1 and not d.model.queue)
+    for who in (ANA, BIA):
+        await d.command(who, "story join", talk=talk)
+    await d.until(lambda: count(talk.said(), "is at the table") == 2)
+    d.model.queue += [Reply("The lamp burns."), CHOICES]
+    await d.mention(ANA, talk, "I light the lamp.")
+    await d.until(lambda: count(talk.said(), "The lamp burns.") == 1 and not d.model.queue)
+    await d.command(ANA, "story deadline", talk=talk, span="2 days")
+    await d.until(lambda: count(talk.said(), "a turn may take 2 days") == 1 and d.states().count("") == 0)
+    for n, passed in enumerate((BIA, ANA)):  # then all have been passed over, and it rests
+        await d.until(lambda: waiting(d) == 1)
+        due_now(d, n + 1)
+        await asyncio.sleep(chance.random() * 1.5)
+        await d.restart()
+        await d.until(lambda n=n: count(talk.said(), "has taken too long") == n + 1)
+        assert count(talk.said(), f"{passed}'s turn has taken too long") == 1, talk.said()
+    await d.until(lambda: not waiting(d) and not left(d) and d.states().count("") == 0)
+    assert count(talk.said(), "has taken too long") == 2
+    assert "Traceback" not in d.process.log(), d.process.log()
+
+
+def waiting(d: Any) -> int:
+    return len(live(d.process.data / "sutradhar.db", "SELECT id FROM schedules WHERE kind = 'deadline'"))
