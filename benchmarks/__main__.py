@@ -14,7 +14,7 @@ from benchmarks.figures import table
 
 PARTS = (
     "startup", "answering", "demo", "discord", "slack", "council", "story", "memory", "course", "script", "voice",
-    "retrieval", "formats", "seeds", "indexing",
+    "schedules", "retrieval", "formats", "seeds", "indexing",
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import cast
 
-from bot.events import Place, Request
+from bot.events import Ended, Place, Request
 from bot.kind import Runs
 from bot.runs.requests import row_of
 from bot.works.schedule.calendar import Calendar
@@ -34,6 +34,9 @@ class Process:
 
     async def perform(self, request: Request) -> None:
         self.begun += await self._inbox.receive([row_of(request)])
+
+    async def ended(self, run_id: str) -> Ended:
+        return "done"
 
 
 async def test_two_processes_begin_each_schedule_once(db: Database) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 ROUND_S: Final = 5.0
 """Seconds between two looks for schedules that are due."""
 AT_ONCE: Final = 25
+PATIENCE_S: Final = 1.0
+"""How long the next AT_ONCE wait for the runs of these: many are due at seven in the evening, when people ask, too."""
 LATE: Final = timedelta(minutes=15)
 """A schedule that begins later than this was missed: the bot or its platform was not there."""
 
@@ -98,11 +101,15 @@ class Calendar:
         """Begin all that is due now. Raises StorageFault."""
         now = self._now()
         while due := await self._schedules.due(now, self._runs.platforms, AT_ONCE):
-            if not all(await asyncio.gather(*(self._fire(row, now) for row in due))):
-                return  # the next round tries it again
+            begun = await asyncio.gather(*(self._fire(row, now) for row in due))
+            if None in begun or len(due) < AT_ONCE:
+                return  # what has failed the next round tries again
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE_S):
+                    await asyncio.gather(*(self._runs.ended(run) for run in begun if run))
 
-    async def _fire(self, row: ScheduleRow, now: datetime) -> bool:
-        """Begin its run and move it on; False where the storage is in trouble."""
+    async def _fire(self, row: ScheduleRow, now: datetime) -> str | None:
+        """Begin its run and move it on: the run's id, "" for none, None where the storage is in trouble."""
         late = now - row.next_at > LATE
         try:
             following = Rule(**json.loads(row.rule)).following(now)
@@ -110,18 +117,18 @@ class Calendar:
         except (KeyError, TypeError, ValueError) as error:  # as another release wrote it, which may come back
             _log.warning("schedule %s cannot be read: %r", row.id, error)
             await self._schedules.move(row, now + timedelta(days=1), fired=False)
-            return True
+            return ""
         if late and row.missed == "drop":
             await self._schedules.move(row, following, fired=False)
-            return True
+            return ""
         try:
             await self._runs.perform(request)
         except Sorry as refusal:
             _log.warning("schedule %s has not come: %s", row.id, refusal)
             if refusal.key.startswith("storage."):
-                return False
+                return None
         await self._schedules.move(row, following, fired=True)
-        return True
+        return request.id
 
     def _request(self, row: ScheduleRow, late: bool, *, last: bool) -> Request:
         kind = SCHEDULED[row.kind]

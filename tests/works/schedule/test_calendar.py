@@ -8,13 +8,15 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from bot.app import App
-from bot.events import Author, Choices, Failed, Notice, Place, Request, Stage, Text
+from bot.events import Author, Choices, Ended, Failed, Notice, Place, Request, Stage, Text
+from bot.kind import Runs
 from bot.platforms import Platform
-from bot.works.schedule.calendar import Calendar
+from bot.works.schedule.calendar import AT_ONCE, Calendar
 from storage.db import Database
 from storage.schedules import ScheduleRow, Schedules
 from storage.tables import stories
@@ -244,3 +246,36 @@ async def test_leaving_in_the_middle_of_a_round_is_no_fault(
         await schedules.asked.wait()
         await leaving.close()
     assert "Traceback" not in caplog.text
+
+
+class Counting:
+    """Runs that go on until somebody asks for their end."""
+
+    platforms = ("terminal",)
+
+    def __init__(self) -> None:
+        self.going: set[str] = set()
+        self.most = self.begun = 0
+
+    def origin(self, place: Place) -> str:
+        return ""
+
+    async def perform(self, request: Request) -> None:
+        self.begun += 1
+        self.going.add(request.id)
+        self.most = max(self.most, len(self.going))
+
+    async def ended(self, run_id: str) -> Ended:
+        await asyncio.sleep(0)
+        self.going.discard(run_id)
+        return "done"
+
+
+async def test_of_many_that_are_due_at_once_a_few_go_on_at_the_same_time() -> None:
+    db, runs = await Database.open("sqlite+aiosqlite:///:memory:"), Counting()
+    schedules = Schedules(db)
+    for n in range(2 * AT_ONCE + 5):
+        await schedules.add(row(f"reminder-{n}"))
+    await Calendar(schedules, cast(Runs, runs), lambda: DUE).round()
+    await db.close()
+    assert (runs.begun, runs.most) == (2 * AT_ONCE + 5, AT_ONCE)
