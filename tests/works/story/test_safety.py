@@ -170,11 +170,14 @@ async def test_ten_at_once_take_out_one_scene(tmp_path: Path) -> None:
             shown = await talk.say(line)
         code, there = card_of(shown).split()[-1], Place("terminal", "local", "terminal", "another")
         assert len(code) == len("12345678/act"), "short enough to be typed"
+        await talk.say("/story fork aside")
         ten = [asks(talk, "stopcard", code, who=f"p{n}", place=(HERE, there)[n % 2]) for n in range(10)]
         typed = [asks(talk, "stopcard", who=f"q{n}") for n in range(10)]
         assert set(await asyncio.gather(*ten, *typed)) <= {"done", "failed"}
         assert "2 scenes" in texts(await talk.say("/story show"))
         assert len(await log(talk, "stopcard")) == 1
+        await talk.say("/story switch main")
+        assert "2 scenes" in texts(await talk.say("/story show")), "it is gone from both branches"
         refused = await talk.say("/story stopcard")
         assert "/story stopcard 2" in str(refused), "to go further back has to be meant"
         await talk.say("/story stopcard 2")
