@@ -23,6 +23,7 @@ from storage.passages import Passages
 from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions
 from storage.shelves import Shelves
+from storage.stories import CardRow, Node, Spot, Stories
 from storage.threads import Threads
 from storage.votes import Votes
 from storage.withdrawals import Withdrawals
@@ -456,3 +457,35 @@ async def test_many_who_vote_at_once_are_all_counted(db: Database) -> None:
     votes = Votes(db)
     await asyncio.gather(*(votes.give("local", "run", 0, f"person {n}", n % 2) for n in range(30)))
     assert await votes.counts("local", "run", 0) == {0: 15, 1: 15}
+
+
+async def test_files_of_cards_have_room_together_and_a_turn_is_known_by_its_end(db: Database) -> None:
+    stories, spot = Stories(db), Spot("local", "terminal", "c", "t")
+    await stories.create(spot, "story", "The door", "ana")
+    first = CardRow("local", "story", "a", "run", "ana", b"12345")
+    assert await stories.keep_card(first, 10)
+    assert await stories.keep_card(replace(first, file=b"1234567"), 10), "in its own place"
+    assert not await stories.keep_card(replace(first, card="b", file=b"1234"), 10)
+    assert await stories.card_file("local", "story", "a") == b"1234567"
+    assert await stories.card_file("local", "story", "b") is None
+    assert await stories.card_file("other", "story", "a") is None
+    await stories.append(
+        "local",
+        "story",
+        "story",
+        [Node(f"{run}/act", "act", "", run, "", "{}") for run in ("x-12", "y-12", "y_34")],
+    )
+    assert await stories.turn_ending("local", "12/act") is None, "of two it is neither"
+    assert (found := await stories.turn_ending("local", "_34/act")) is not None
+    assert found.id == "y_34/act"
+    assert await stories.turn_ending("local", "_12/act") is None, "no pattern"
+    assert await stories.turn_ending("other", "_34/act") is None
+
+
+async def test_who_began_a_thread_is_who_began_its_first_session(db: Database) -> None:
+    sessions, place = Sessions(db), ("local", "terminal", "c", "t")
+    assert await sessions.starter(*place) == ""
+    await sessions.open(*place, "rules", author_id="ana")
+    await sessions.open(*place, "story", author_id="bia")
+    assert await sessions.starter(*place) == "ana"
+    assert await sessions.starter("other", "terminal", "c", "t") == ""
