@@ -292,6 +292,8 @@ class App:
         with in_words():
             meant, follows = await stands_for(self.house, self, request)
             if meant is not request and await self._inbox.get(meant.id) is not None:
+                if follows is not None:  # a crash may have come before it
+                    await self._perform(follows, None)
                 raise Sorry("edge.sent_before")
         return meant, follows
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -811,3 +812,22 @@ async def test_a_place_and_a_person_have_their_own_settings_in_a_story(tmp_path:
         await talk.say("/settings reset model.writer --for channel")
         await talk.say("/story retry")
         assert (len(first.scenes), len(second.scenes)) == (2, 1)
+
+
+async def test_a_scene_is_hushed_before_another_version_of_it_and_by_a_stop_card(
+    tmp_path: Path, writer: Writer
+) -> None:
+    hushed: asyncio.Queue[tuple[str, str, int]] = asyncio.Queue()
+
+    async def hush(request: Request, stage: str) -> None:
+        hushed.put_nowait((request.id, stage, len(writer.scenes)))
+
+    async with playing(tmp_path, writer) as talk:
+        first = await talk.say(START)
+        assert talk.app is not None
+        talk.app.attach(replace(talk.app._platforms["terminal"], hush=hush))
+        second = await talk.say("/story retry")
+        assert hushed.get_nowait() == (first[0]["run"], "scene", 1), "before the other one is asked for"
+        await talk.say("/story stopcard")
+        async with asyncio.timeout(60):
+            assert (await hushed.get())[:2] == (second[0]["run"], "scene")
