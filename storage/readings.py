@@ -110,8 +110,9 @@ class Readings:
         """Its text is whole."""
         await self._set(seq, text=text, whole=True)
 
-    async def heard(self, seq: int, digests: str) -> None:
-        await self._set(seq, heard=digests)
+    async def heard(self, seq: int, digests: str) -> bool:
+        """Whether it is there still: its run may have been taken back."""
+        return await self._set(seq, heard=digests)
 
     async def mark(self, seq: int, message: str) -> None:
         await self._set(seq, marked=message)
@@ -160,7 +161,7 @@ class Readings:
         here: tuple[ColumnElement[bool], ...] = (t.c.space == space, t.c.platform == platform)
         await self._db.run(t.delete().where(*here))
 
-    async def _set(self, seq: int, **values: Any) -> None:
+    async def _set(self, seq: int, **values: Any) -> bool:
         from storage.tables import voice_readings as t
 
-        await self._db.run(t.update().where(t.c.seq == seq).values(**values))
+        return await self._db.run(t.update().where(t.c.seq == seq).values(**values)) == 1

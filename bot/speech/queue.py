@@ -294,7 +294,10 @@ class Queue:
 
     async def _collect(self, seq: int, written: Written, pieces: AsyncIterable[str]) -> None:
         await written.take(pieces)
-        await self._readings.written(seq, written.text)
+        if self._closed or any(
+            reading.row.seq == seq for reading in self._open
+        ):  # else it was heard, or taken back
+            await self._readings.written(seq, written.text)
 
     async def _serve(self) -> None:
         while self._unmade:
@@ -401,7 +404,11 @@ class Queue:
 
     async def _keep(self, reading: Reading) -> None:
         async with self._keeping:
-            await self._readings.heard(reading.row.seq, " ".join(reading.heard))
+            kept = reading not in self._open or await self._readings.heard(
+                reading.row.seq, " ".join(reading.heard)
+            )
+        if not kept:
+            await self._drop(reading)
 
     def _see(self, reading: Reading) -> None:
         """Whether it is heard to its end."""

@@ -28,6 +28,7 @@ from tests.fakes.house import asked
 from tests.fakes.player import FakePlayer
 
 SCENE = "The door opens. Mira waits outside. A wolf!"
+SENTENCES = ("The door opens.", "Mira waits outside.", "A wolf!")
 SPACE = asked("run", "x").place.space
 
 
@@ -204,6 +205,38 @@ async def test_what_was_taken_back_meanwhile_is_not_heard(hall: Hall) -> None:
     hall.player.credit = None
     await hall.settled()
     assert hall.heard()
+
+
+async def test_what_is_taken_back_while_it_is_heard_ends_with_the_sentence(hall: Hall) -> None:
+    hall.player.credit = 5
+    await hall.add("one", SCENE)
+    await hall.until(lambda: hall.player.credit == 0)
+    (row,) = await hall.readings.waiting(SPACE, "terminal")
+    await hall.readings.remove(row.seq)
+    await hall.add("two", "It howls.")
+    hall.player.credit = 30  # into the second sentence
+    await hall.until(lambda: hall.queue.waiting == 1)
+    hall.player.credit = None
+    await hall.settled()
+    assert hall.player.frames[-len(spoken("It howls.")) :] == spoken("It howls.")
+    assert len(hall.player.frames) < sum(len(spoken(words)) for words in (*SENTENCES, "It howls."))
+
+
+async def test_of_what_is_taken_back_while_it_is_written_no_words_are_kept(hall: Hall) -> None:
+    rest = asyncio.Event()
+
+    async def written() -> AsyncIterator[str]:
+        yield "The door opens. Mi"
+        await rest.wait()
+        yield "ra waits outside."
+
+    await hall.add("one", written())
+    await hall.until(lambda: hall.heard("The door opens."))
+    await hall.queue.hush("one")
+    rest.set()
+    await hall.settled()
+    (row,) = await hall.readings.waiting(SPACE, "terminal")
+    assert (row.text, row.heard) == ("", HEARD)
 
 
 @pytest.mark.parametrize("state", ["nothing", "making", "heard", "between", "paused", "written", "lost"])

@@ -315,3 +315,24 @@ async def test_the_bot_comes_back_after_a_restart_and_goes_on(tmp_path: Path) ->
             assert [row.channel for row in await client.app.records.readings.channels("discord")] == [
                 str(voice.id)
             ]
+
+
+@pytest.mark.slow
+async def test_on_a_stage_the_bot_asks_to_speak_and_reads_once_it_may(hall: Hall) -> None:
+    stage = hall.named("Stage")
+    ana = hall.fake.voice.enter(hall.ana, stage)
+    assert "have asked to speak" in await hall.slash("voice join")
+    state = hall.guild.voice_states[hall.fake.world.bot.id]
+    assert state.request_to_speak is not None
+    await hall.slash("voice say", text=FIRST)
+    hall.fake.voice.suppress(hall.guild, False)
+    await hall.hears(ana, FIRST)
+
+
+@pytest.mark.slow
+async def test_in_direct_messages_what_is_said_comes_as_a_recording(hall: Hall) -> None:
+    dm = hall.fake.dm(hall.ana)
+    await hall.fake.slash(hall.ana, dm, "voice say", text=FIRST)
+    await hall.until(lambda: any(one.files for one in dm.posts.values()))
+    await hall.fake.slash(hall.ana, dm, "voice join")
+    await hall.until(lambda: any("in direct messages" in one.text for one in dm.posts.values()))
