@@ -830,4 +830,5 @@ async def test_a_scene_is_hushed_before_another_version_of_it_and_by_a_stop_card
         assert hushed.get_nowait() == (first[0]["run"], "scene", 1), "before the other one is asked for"
         await talk.say("/story stopcard")
         async with asyncio.timeout(60):
-            assert (await hushed.get())[:2] == (second[0]["run"], "scene")
+            while (await hushed.get())[0] != second[0]["run"]:
+                pass  # the version before, once more
