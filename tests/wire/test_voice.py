@@ -24,11 +24,7 @@ from tests.wire.stories import ANA
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 
-SCENE = (
-    "A lantern burns in the window.",
-    "Nobody in the whole village has seen who it was that lit it.",
-    "The wolves are silent now.",
-)
+SCENE = ("A lantern burns in the window.", "Nobody has seen who lit it.", "The wolves are silent now.")
 CHARACTER_S = 0.03
 RATE = 24_000
 NOTE = RATE // 50
@@ -100,7 +96,7 @@ async def house(
         f'[providers.tts]\nkind = "openai-compatible"\nbase_url = "{service.base_url}"\n'
         '[speech]\nvoices = ["tts:gpt-4o-mini-tts/coral"]\n'
     )
-    made = House(tmp_path_factory.mktemp("voice"), FakeDiscord, OnDiscord, toml, tables=6)
+    made = House(tmp_path_factory.mktemp("voice"), FakeDiscord, OnDiscord, toml, tables=5)
     yield made
     await made.close()
 
@@ -130,20 +126,6 @@ async def test_all_is_heard_in_order_and_20_ms_apart(stage: Stage) -> None:
     assert voiced[-1].at - voiced[0].at > 0.9 * (len(voiced) - 1) * FRAME_SECONDS, (
         "no faster than it is spoken"
     )
-
-
-async def test_after_kill_9_it_goes_on_with_the_sentence_that_was_cut(stage: Stage) -> None:
-    driver, first = stage.driver, len(frames(SCENE[0]))
-    await stage.begins(first + 10)
-    await driver.kill()
-    cut = len(stage.heard)
-    await driver.begin(driver.process)
-    await stage.ends()
-    before, after = stage.heard[:cut], stage.heard[cut:]
-    assert before == sorted(set(before))
-    assert after == sorted(set(after))
-    assert first <= after[0] <= first + 5, "from the beginning of the second sentence, not of the first"
-    assert set(before) | set(after) >= distinct(stage.sent)
 
 
 async def crashes(stage: Stage) -> None:

@@ -35,8 +35,6 @@ DELAY = 312
 """Samples by which Opus is late (OPUS_GET_LOOKAHEAD, of the applications audio and voip)."""
 QUIET = 200.0 * SAMPLES**0.5
 """The norm of a frame in which there is nothing to hear."""
-MOST_CONCEALED = 5
-"""Lost frames one after another, of which the decoder makes something."""
 FAINT = 0.3
 """How loud a frame is at least, compared with most, that is told from others."""
 ALIKE = 0.35
@@ -148,18 +146,9 @@ class Listener:
 
 
 def pcm(frames: Sequence[Frame]) -> list[bytes]:
-    """Each frame decoded, one after the other: 48 kHz, 16 bits, two ears, 3,840 bytes. Lost ones are concealed."""
-    decoder, decoded, expected = (
-        opuslib_next.Decoder(RATE, 2),
-        list[bytes](),
-        frames[0].sequence if frames else 0,
-    )
-    for frame in frames:
-        for _ in range(min(frame.sequence - expected, MOST_CONCEALED)):
-            decoder.decode(b"", SAMPLES)
-        decoded.append(bytes(decoder.decode(frame.opus, SAMPLES)))
-        expected = frame.sequence + 1
-    return decoded
+    """Each frame decoded, one after the other: 48 kHz, 16 bits, two ears, 3,840 bytes. Nothing is made of lost ones."""
+    decoder = opuslib_next.Decoder(RATE, 2)
+    return [bytes(decoder.decode(frame.opus, SAMPLES)) for frame in frames]
 
 
 def placed(sent: Sequence[bytes], heard: Sequence[bytes]) -> list[int]:

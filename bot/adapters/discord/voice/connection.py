@@ -79,7 +79,7 @@ class ResumedState(VoiceConnectionState):
         self.state = ConnectionFlowState.connected
 
     async def _poll_voice_ws(self, reconnect: bool) -> None:
-        with suppress(discord.ConnectionClosed):  # it has disconnected by then
+        with suppress(discord.ConnectionClosed, TimeoutError):  # nobody awaits it, and `gone` has been called
             await super()._poll_voice_ws(reconnect)
 
     async def _connect_websocket(self, resume: bool) -> DiscordVoiceWebSocket:
@@ -189,10 +189,6 @@ async def connect(channel: VoiceChannel) -> VoiceConnection:
     except (TimeoutError, discord.DiscordException, OSError) as fault:
         raise Sorry("voice.not_connected", channel=channel.name) from fault
     connection._connection.timeout = AGAIN_S
-    if (
-        runner := connection._connection._runner
-    ) is not None:  # nobody awaits it, and its fault is told by `gone`
-        runner.add_done_callback(lambda task: None if task.cancelled() else task.exception())
     connection.alone = not listeners(channel)
     ends = time.monotonic() + PRIVACY_S
     while not (connection.alone or connection.encrypted):
