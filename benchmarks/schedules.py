@@ -16,7 +16,7 @@ import psutil
 
 from benchmarks.discord import Bench, all_answered, opened
 from benchmarks.figures import Figure
-from benchmarks.times import ms, p99
+from benchmarks.times import ms, p95, p99
 from storage.db import Database
 from storage.schedules import ScheduleRow, Schedules
 
@@ -52,7 +52,7 @@ async def _measured() -> list[Figure]:
         Figure(f"{OTHERS} others acknowledged, before", f"p99 {ms(p99(quiet))} (n {len(quiet)})"),
         Figure(
             f"{OTHERS} others acknowledged, meanwhile",
-            f"p99 {ms(p99(acks))} (n {len(acks)}, the longest {ms(max(acks))})",
+            f"p99 {ms(p99(acks))} (p95 {ms(p95(acks))}, n {len(acks)})",
             "p99 < 300 ms",
             good=p99(acks) < 0.3,
         ),
