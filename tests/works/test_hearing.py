@@ -84,38 +84,34 @@ async def test_a_spoken_turn_is_played_as_if_it_had_been_typed(tmp_path: Path, e
             assert len(writer.scenes) == 3
 
 
-@pytest.mark.parametrize(
-    ("data", "name", "sentence"),
-    [
-        (b"", "turn.ogg", "is empty"),
-        (long_ogg(0), "turn.ogg", "nothing on that recording"),
-        (long_ogg(7_200), "turn.ogg", "120 minutes, and I listen to 5 at most"),
-        (mp4(3.0, b"vide", b"soun"), "turn.mp4", "That is a video"),
-        (archive(), "turn.ogg", "no recording that I can read"),
-        (archive(), "turn.zip", "ogg"),
-        (b"OggS" + bytes(21_000_000), "turn.ogg", "20"),
-    ],
-    ids=["0 bytes", "nothing", "2 hours", "video", "renamed zip", "zip", "large"],
-)
-async def test_what_cannot_be_heard_is_said_in_a_sentence(
-    tmp_path: Path, ear: Ear, data: bytes, name: str, sentence: str
-) -> None:
-    told = await heard(tmp_path, listening(settings(tmp_path / "data"), ear), kept(tmp_path, data, name))
-    (failed,) = (one for one in told if one["event"] == "failed")
-    assert sentence in str(failed["text"])
-    assert ear.heard == []
+BAD = [
+    (b"", "turn.ogg", "is empty"),
+    (long_ogg(0), "turn.ogg", "nothing on that recording"),
+    (long_ogg(7_200), "turn.ogg", "120 minutes, and I listen to 5 at most"),
+    (mp4(3.0, b"vide", b"soun"), "turn.mp4", "That is a video"),
+    (archive(), "turn.ogg", "no recording that I can read"),
+    (archive(), "turn.zip", ".ogg"),
+    (b"OggS" + bytes(21_000_000), "turn.ogg", "20"),
+]
+"""0 bytes, nothing, two hours, a video, a renamed zip, a zip, and too large."""
+
+
+async def test_what_cannot_be_heard_is_said_in_a_sentence(tmp_path: Path, ear: Ear) -> None:
+    async with talking(listening(settings(tmp_path / "data"), ear)) as talk:
+        for data, name, sentence in BAD:
+            told = await talk.say(kept(tmp_path, data, name))
+            (failed,) = (one for one in told if one["event"] == "failed")
+            assert sentence in str(failed["text"])
+        assert ear.heard == []
+        ear.hears = " … "
+        told = await talk.say(kept(tmp_path, ogg(1.0)))
+        assert "could not make out a word" in str([one for one in told if one["event"] == "failed"])
 
 
 async def test_without_a_transcriber_one_sentence_says_what_to_configure(tmp_path: Path) -> None:
     told = await heard(tmp_path, settings(tmp_path / "data"), kept(tmp_path, ogg(1.0)))
     (failed,) = (one for one in told if one["event"] == "failed")
     assert "transcriber" in str(failed["text"])
-
-
-async def test_a_recording_without_a_word_is_no_turn(tmp_path: Path, ear: Ear) -> None:
-    ear.hears = " … "
-    told = await heard(tmp_path, listening(settings(tmp_path / "data"), ear), kept(tmp_path, ogg(1.0)))
-    assert "could not make out a word" in str([one for one in told if one["event"] == "failed"])
 
 
 async def test_the_next_model_listens_where_one_fails_and_each_second_is_in_the_ledger(
