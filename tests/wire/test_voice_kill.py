@@ -38,7 +38,7 @@ async def spoken() -> list[list[bytes]]:
 
 def heard(listener: Listener, sentences: list[list[bytes]]) -> list[int]:
     """Which sentences were heard whole, in order."""
-    got = pcm(listener.spoken)
+    got = pcm(listener.frames)
     found = []
     for n, sent in enumerate(sentences):
         at = 0

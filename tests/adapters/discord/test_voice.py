@@ -106,12 +106,14 @@ def loud(pcm_frames: list[bytes]) -> list[bytes]:
 
 def heard(listener: Listener, *sentences: str) -> list[tuple[str, int]]:
     """Which of them were heard whole, and from which frame on, in order."""
-    got = pcm(listener.spoken)
+    got = pcm(listener.frames)
     found: list[tuple[int, str]] = []
     for words in sentences:
         sent = loud(frames(words))
         starts = range(len(got) - len(sent) + 1)
-        found += [(at, words) for at in starts if min(likeness(sent, got[at : at + len(sent) + 1])) > ALIKE]
+        # A decoder that has missed frames, as while the bot was muted, makes something else of the first ones.
+        alike = (sorted(likeness(sent, got[at : at + len(sent) + 1]))[2] > ALIKE for at in starts)
+        found += [(at, words) for at, same in enumerate(alike) if same]
     return [(words, at) for at, words in sorted(found)]
 
 
@@ -254,6 +256,7 @@ async def test_nothing_is_said_before_the_members_have_agreed_on_their_keys(
     assert "could not be encrypted" in await hall.slash("voice join")
     await hall.until(lambda: hall.fake.voice.place(hall.guild) is None)
     hall.fake.voice.release()
+    monkeypatch.undo()
     ana = hall.fake.voice.enter(hall.ana, hall.voice)
     assert "I'm in **Table talk** now" in await hall.slash("voice join")
     await hall.slash("voice say", text=FIRST)
