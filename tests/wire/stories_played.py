@@ -159,9 +159,8 @@ async def killed_at_each_instant_of_a_turn(d: Driver) -> None:
             assert len(last) == 1, (instant, talk.said())
             assert "choice" in last[0].actions, instant
             assert "stop" not in last[0].actions, instant
-            assert {kind: len(kept(d, kind)) - stood[kind] for kind in stood} == dict.fromkeys(stood, 1), (
-                instant
-            )
+            came_now = {kind: len(kept(d, kind)) - stood[kind] for kind in stood}
+            assert came_now == dict.fromkeys(stood, 1), (instant, came_now)
     finally:
         d.model.script = None
     in_order(d, talk, writer, len(INSTANTS), before["act"])
@@ -180,7 +179,8 @@ async def a_place_that_closes_in_mid_scene(d: Any, close: Callable[[Any], None])
     held.set()
     await d.rest(2)
     assert kept(d, "act")[-1]["text"] == "I call out."
-    assert kept(d, "scene")[-1]["text"].startswith("A gull answers")
+    # A run that is stopped is over before its work has put away what there is.
+    await seen(lambda: kept(d, "scene")[-1]["text"].startswith("A gull answers"))
     opened = await d.ask(ANA, PREMISE, table=2, verb="story open")
     await d.rest(3)
     assert count(opened.said(), "A gull answers") == 1, opened.said()
