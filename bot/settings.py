@@ -94,9 +94,7 @@ class Settings:
         return settings[0].value == ON if settings else True
 
     async def narrated(self, request: Request) -> bool:
-        """Whether what is to be spoken is said aloud where the request comes from, or was asked for by itself."""
-        if (request.work, request.verb) == ("voice", "say"):
-            return True
+        """Whether what is to be spoken is said aloud where the request comes from."""
         settings = await self.nearest(request.place, request.author.id, NARRATE)
         return bool(settings) and settings[0].value == ON
 

@@ -63,6 +63,7 @@ class Verb:
     the message's run.
     `group`: the command that it is part of on Discord, where its work's command is full: a command takes 25 verbs and
     8,000 characters.
+    `speaks`: is asked to speak aloud, and is heard where nothing else is narrated.
     `hears`: takes what somebody has said in a place, as a recording.
     `inner`: begun by another run of its work (`Run.begin`), and in no list.
     """
@@ -84,6 +85,7 @@ class Verb:
     sets: bool = False
     planned: bool = False
     rewords: bool = False
+    speaks: bool = False
     hears: bool = False
     inner: bool = False
     argument: Argument | None = None

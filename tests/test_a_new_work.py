@@ -239,6 +239,8 @@ NAMED = {
         "from bot.works.course.command_line",
         "from bot.works.script.command_line",
     },
+    # What Opus is told of the sound.
+    "bot/adapters/discord/voice/channels.py": {"voice"},
     # HTML's element.
     "bot/readers/web/markup.py": {"script"},
     # Tables and columns of that name.

@@ -315,7 +315,7 @@ class Execution:
 
     async def _narrated(self, request: Request) -> bool:
         narrates = self._platforms[request.place.platform].narrates
-        return narrates is None or await narrates(request)
+        return narrates is None or verb(request.work, request.verb).speaks or await narrates(request)
 
     async def _claim(self, request: Request, key: str) -> bool:
         """Whether nothing was said of that before."""

@@ -34,6 +34,7 @@ VERBS: tuple[Verb, ...] = (
         "say",
         "verbs.voice_say",
         "/voice say The door opens.",
+        speaks=True,
         argument=Argument("text", "verbs.arg_voice_text"),
     ),
     Verb("voice", "stop", "verbs.voice_stop", "/voice stop"),

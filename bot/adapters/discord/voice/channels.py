@@ -18,6 +18,7 @@ from bot.adapters.discord.received.placing import PLATFORM
 from bot.adapters.discord.voice import connection
 from bot.adapters.discord.voice.captions import Captions
 from bot.adapters.discord.voice.connection import VoiceChannel, VoiceConnection, connect
+from bot.commands import verb
 from bot.events import Request, Sorry, Speak, Speaking
 from bot.speech.queue import HEARD, Queue, Reading
 from bot.words import words
@@ -32,7 +33,6 @@ PAUSES_S: Final = (0.5, 3.0, 10.0, 30.0, 60.0)
 """Before each try to enter the channel again; the first one is for Discord's word that the bot has left it."""
 LEAVE_S: Final = 3.0
 """How long a goodbye may take: over a dead connection none is answered."""
-SAY: Final = ("voice", "say")
 
 _log = logging.getLogger(__name__)
 
@@ -137,7 +137,7 @@ class VoiceChannels:
             await room.queue.add(
                 request, words_aloud.key, words_aloud.speaker, words_aloud.language, words_aloud.text
             )
-        elif _direct(request) or (request.work, request.verb) == SAY:
+        elif _direct(request) or verb(request.work, request.verb).speaks:
             await self._clips.speak(request, words_aloud)
 
     async def speak_along(
