@@ -25,8 +25,8 @@ from benchmarks.figures import Figure, data, skipped
 from benchmarks.times import p95
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
-from bot.events import Sorry
-from bot.house import House
+from bot.events import UserError
+from bot.resources import Resources
 from bot.retrieval.embedding import embedder
 from bot.retrieval.evaluate import Gold, Question, Report, evaluate, read_questions
 from bot.retrieval.intake import IntakeResult, Item
@@ -118,27 +118,31 @@ def model() -> CachedVectors | None:
         return None
     try:
         local = embedder("bge-small", Path(models).expanduser())
-    except Sorry:
+    except UserError:
         return None
     return CachedVectors(local, Path(cache) if cache else None) if local is not None else None
 
 
 @asynccontextmanager
-async def opened(course_set: Set, vectors: CachedVectors | None, chunks: str = "") -> AsyncIterator[House]:
+async def opened(
+    course_set: Set, vectors: CachedVectors | None, chunks: str = ""
+) -> AsyncIterator[Resources]:
     """A house with the set's courses."""
     with tempfile.TemporaryDirectory() as folder:
         name = "bge-small" if vectors is not None else "none"
-        house = await House.open(Config(Path(folder), Path(folder), embedding=EmbeddingConfig(name)))
+        resources = await Resources.open(Config(Path(folder), Path(folder), embedding=EmbeddingConfig(name)))
         if vectors is not None:
-            house.embedding.load = lambda _: vectors
+            resources.embedding.load = lambda _: vectors
         try:
-            await take_in(house, Path(folder), course_set.files, chunks)
-            yield house
+            await take_in(resources, Path(folder), course_set.files, chunks)
+            yield resources
         finally:
-            await house.close()
+            await resources.close()
 
 
-async def take_in(house: House, folder: Path, files: Sequence[tuple[str, str, str]], chunks: str) -> None:
+async def take_in(
+    resources: Resources, folder: Path, files: Sequence[tuple[str, str, str]], chunks: str
+) -> None:
     config = CourseConfig(chunks=chunks) if chunks else CourseConfig()  # type: ignore[arg-type]
     shapes_by_kind = shapes(config)
     results: list[IntakeResult] = []
@@ -146,29 +150,29 @@ async def take_in(house: House, folder: Path, files: Sequence[tuple[str, str, st
         path = folder / "file"
         await asyncio.to_thread(path.write_text, text, encoding="utf-8")
         item = Item(name, str(path), kind=kind)
-        result = await house.intake.take(
+        result = await resources.intake.take(
             SPACE, SHELF, item, str(n), replace=False, shape=shapes_by_kind[kind]
         )
         assert not result.key, (name, result.key)
         results.append(result)
-    await house.intake.ready_for_vectors(SPACE)
-    documents = set(await house.intake.do_without_vectors(SPACE, results))
+    await resources.intake.ready_for_vectors(SPACE)
+    documents = set(await resources.intake.do_without_vectors(SPACE, results))
     for result in results:
         for first in range(0, result.chunks if result.document in documents else 0, STEP):
-            await house.intake.embed(
+            await resources.intake.embed(
                 SPACE, SHELF, [(result.document, first, min(first + STEP, result.chunks))]
             )
 
 
-async def tools_of(house: House) -> CourseTools:
-    catalogue = await Catalogues(house.outlines, house.shelves).of(SPACE)
-    return CourseTools(house.library, catalogue, CourseNames(house.embedding), SPACE)
+async def tools_of(resources: Resources) -> CourseTools:
+    catalogue = await Catalogues(resources.outlines, resources.shelves).of(SPACE)
+    return CourseTools(resources.library, catalogue, CourseNames(resources.embedding), SPACE)
 
 
 async def found(course_set: Set, vectors: CachedVectors | None, chunks: str = "") -> tuple[Report, Report]:
     """Over all courses, and each question within its course, which is named."""
-    async with opened(course_set, vectors, chunks) as house:
-        tools = await tools_of(house)
+    async with opened(course_set, vectors, chunks) as resources:
+        tools = await tools_of(resources)
         search = next(tool for tool in tools.offered(words("en")) if tool.name == SEARCH)
         titles = {course.source: course.title for course in tools.catalogue.courses}
         open_ = [replace(question, more={}) for question in course_set.questions]
@@ -202,11 +206,13 @@ async def resolved(
     """
     with tempfile.TemporaryDirectory() as folder:
         model_name = "bge-small" if vectors is not None else "none"
-        house = await House.open(Config(Path(folder), Path(folder), embedding=EmbeddingConfig(model_name)))
+        resources = await Resources.open(
+            Config(Path(folder), Path(folder), embedding=EmbeddingConfig(model_name))
+        )
         if vectors is not None:
-            house.embedding.load = lambda _: vectors
+            resources.embedding.load = lambda _: vectors
         try:
-            names, rows = CourseNames(house.embedding), []
+            names, rows = CourseNames(resources.embedding), []
             courses = [_course(n, title) for n, title in enumerate(TITLES)]
             for name, title in [*NAMES, *((name, None) for name in STRANGE)]:
                 left = [course for course in courses if not leave_out or course.title != title]
@@ -215,7 +221,7 @@ async def resolved(
                 rows.append((name, right, match.course.title if match.course is not None else None))
             return rows
         finally:
-            await house.close()
+            await resources.close()
 
 
 def _course(n: int, title: str) -> Course:
@@ -226,8 +232,8 @@ def _course(n: int, title: str) -> Course:
 async def spent(folder: Path, vectors: CachedVectors | None) -> list[float]:
     """Processor seconds of single tool calls: searches of all courses, of one and of one lesson, and outlines."""
     many_courses = many(folder)
-    async with opened(many_courses, vectors) as house:
-        tools = await tools_of(house)
+    async with opened(many_courses, vectors) as resources:
+        tools = await tools_of(resources)
         offered = {tool.name: tool for tool in tools.offered(words("en"))}
         search, outline = offered[SEARCH], offered[OUTLINE]
         titles = [course.title for course in tools.catalogue.courses]

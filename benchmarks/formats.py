@@ -27,9 +27,9 @@ import psutil
 from benchmarks.bench_env import PYTHON, lacking
 from benchmarks.figures import Figure, data, skipped
 from bot.config import load
-from bot.events import Sorry
-from bot.house import House
+from bot.events import UserError
 from bot.readers.sandbox import Sandbox
+from bot.resources import Resources
 from bot.retrieval.evaluate import Gold, Question, bare, read_questions, score, summary
 from bot.retrieval.evaluate import Passage as Judged
 from bot.retrieval.results import Passage
@@ -84,8 +84,8 @@ def compared(folder: Path, books: Path, endings: Sequence[str] = BOOKS) -> Itera
         book = books / f"{name}{ending}"
         try:
             took = asyncio.run(parsed(book.name, book.read_bytes()))
-        except Sorry as sorry:
-            yield Figure(f"{ending}: parsed in, peak", f"refused: {sorry.key}", "", "", good=False)
+        except UserError as error:
+            yield Figure(f"{ending}: parsed in, peak", f"refused: {error.key}", "", "", good=False)
             continue
         pages = f", {len(truth(book))} pages" if truth(book) else ""
         yield Figure(
@@ -160,18 +160,18 @@ async def _asked(folder: Path, config: Path, book: Path, questions: Sequence[Que
     pages = Pages(truth(book))
     rows = []
     right = cited = 0
-    house = await House.open(load(config, data=folder, environ=os.environ))
+    resources = await Resources.open(load(config, data=folder, environ=os.environ))
     try:
         for question in questions:
             gold = [replace(local_gold, source=book.name) for local_gold in question.gold]
-            passages = (await house.library.search("local", "book", question.query)).passages
+            passages = (await resources.library.search("local", "book", question.query)).passages
             rows.append(score(gold, [Judged(passage.source, passage.text) for passage in passages]))
             for gold_quote in gold:
                 if (named := page_cited(gold_quote, passages)) and (true := pages.of(gold_quote.quote)):
                     cited += 1
                     right += named == true
     finally:
-        await house.close()
+        await resources.close()
     totals = summary(rows)
     return Asked(totals["recall@5"], totals["recall@10"], right, cited)
 

@@ -131,28 +131,28 @@ def _slope(samples: list[tuple[float, float]]) -> float:
 async def _latency(folder: Path, text: str) -> list[Figure]:
     """Questions that were never asked before, so that no embedding comes from the cache."""
     from bot.config import load
-    from bot.house import House
+    from bot.resources import Resources
 
     words = [line.strip("# ") for line in text.splitlines() if 20 < len(line) < 120][:400]
-    house = await House.open(load(data=folder, environ=os.environ))
+    resources = await Resources.open(load(data=folder, environ=os.environ))
     try:
-        books = await house.library.books("local", "big")
+        books = await resources.library.books("local", "big")
         passages = sum(book.passages for book in books)
-        await house.library.search("local", "big", "warm up the model")
-        await house.library.search("local", "big", "and the index, too")
+        await resources.library.search("local", "big", "warm up the model")
+        await resources.library.search("local", "big", "and the index, too")
         seconds, embedding = [], []
         for question in words:
             began = time.perf_counter()
-            await house.library.search("local", "big", question)
+            await resources.library.search("local", "big", question)
             seconds.append(time.perf_counter() - began)
-        embedder = await house.embedding.get()
+        embedder = await resources.embedding.get()
         for question in words if embedder is not None else []:
             assert embedder is not None
             began = time.perf_counter()
             await asyncio.to_thread(embedder.query, question)
             embedding.append(time.perf_counter() - began)
     finally:
-        await house.close()
+        await resources.close()
     p95 = statistics.quantiles(seconds, n=20)[-1] * 1000
     alone = statistics.quantiles(embedding, n=20)[-1] * 1000 if embedding else 0.0
     return [

@@ -34,8 +34,8 @@ from benchmarks.strategies import bootstrap
 from benchmarks.times import p95
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
-from bot.events import Sorry
-from bot.house import House
+from bot.events import UserError
+from bot.resources import Resources
 from bot.retrieval.embedding import embedder
 from bot.retrieval.language import detect
 from bot.retrieval.lexical import content_terms
@@ -124,7 +124,7 @@ def model(name: str = "bge-small") -> CachedVectors | None:
         return None
     try:
         local = embedder(name, Path(models or "").expanduser())
-    except Sorry:
+    except UserError:
         return None
     return CachedVectors(local, Path(cache) if cache else None) if local is not None else None
 
@@ -141,23 +141,23 @@ async def opened(logs: dict[str, Pairs], cached: CachedVectors | None) -> AsyncI
             ]
             for name, pairs in logs.items()
         }
-        house = await House.open(
+        resources = await Resources.open(
             replace(wordless, embedding=EmbeddingConfig(cached.name if cached else "none"))
         )
         try:
-            house.embedding.load = lambda _: cached
-            memory = Memory(house.story_vectors, house.embedding, RecallConfig(), waits=60.0)
+            resources.embedding.load = lambda _: cached
+            memory = Memory(resources.story_vectors, resources.embedding, RecallConfig(), waits=60.0)
             bench = Bench(memory, {}, cached)
             for name, ids in ids_of_logs.items():
                 for id, queries in ids:
-                    story = await Logs(house.stories).story(SPACE, id, id)
-                    row = await house.stories.whole(SPACE, id)
+                    story = await Logs(resources.stories).story(SPACE, id, id)
+                    row = await resources.stories.whole(SPACE, id)
                     nodes = row[2] if row is not None else []
                     bench.sets.setdefault(name, []).append(Kept(story, id, read_queries(queries), nodes))
                     await bench.learn(bench.sets[name][-1])
             yield bench
         finally:
-            await house.close()
+            await resources.close()
 
 
 LOOKED_INTO = "LoCoMo, events and parts by a scripted extractor"

@@ -26,7 +26,7 @@ import psutil
 from benchmarks.bench_env import PYTHON, lacking
 from benchmarks.figures import Figure, data, skipped
 from bot.config import load
-from bot.house import House
+from bot.resources import Resources
 from bot.retrieval.evaluate import Passage, Question, read_questions, score, summary
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -130,18 +130,18 @@ def ours(folder: Path) -> dict[str, float]:
 
 
 async def _asked(place: Path, questions: Sequence[Question]) -> dict[str, float]:
-    house = await House.open(load(data=place, environ=os.environ))
+    resources = await Resources.open(load(data=place, environ=os.environ))
     scored = []
     try:
-        await house.library.search("local", "set", "warm up the model and the index")
+        await resources.library.search("local", "set", "warm up the model and the index")
         for question in questions:
             began = time.perf_counter()
-            results = await house.library.search("local", "set", question.query)
+            results = await resources.library.search("local", "set", question.query)
             spent = time.perf_counter() - began
             passages = [Passage(passage.source, passage.text) for passage in results.passages]
             scored.append(score(question.gold, passages, spent, confident=results.confident))
     finally:
-        await house.close()
+        await resources.close()
     return summary(scored)
 
 

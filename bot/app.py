@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from bot import commands
-from bot.events import Ended, Place, Request, Sorry, Work
+from bot.events import Ended, Place, Request, UserError, Work
 from bot.faults import in_words
 from bot.kind import Runs, Service, Typed
 from bot.place_session import session_for
@@ -34,9 +34,9 @@ from storage.inbox import Inbox
 if TYPE_CHECKING:
     from bot.accounts import Accounts
     from bot.config import Config
-    from bot.house import House
     from bot.kind import StandsFor
     from bot.prompts import Wording
+    from bot.resources import Resources
     from bot.speech.clips import Clips, Post, Unpost
     from bot.words import Words
 
@@ -69,18 +69,18 @@ class App:
 
     def __init__(
         self,
-        house: House,
+        resources: Resources,
         engine_url: str,
         *,
         busy_timeout_s: float = BUSY_TIMEOUT_S,
-        works: Callable[[House, Runs], Mapping[str, Work]] = commands.make_works,
+        works: Callable[[Resources, Runs], Mapping[str, Work]] = commands.make_works,
     ) -> None:
-        self.house = house
+        self.resources = resources
         """The storage, the library and the models. Adapters read `records` and call this class for the rest."""
-        self.config = house.config
-        self.records = house.records
-        self.library = house.library
-        self._inbox: Inbox = house.records.inbox
+        self.config = resources.config
+        self.records = resources.records
+        self.library = resources.library
+        self._inbox: Inbox = resources.records.inbox
         self._started = False
         self._order = Order()
         self._arrivals = Arrivals(self._inbox, self._arrived)
@@ -91,10 +91,10 @@ class App:
         self._guard: asyncio.Task[None] | None = None
         self._platforms: dict[str, Platform] = {WATCH: Platform(WATCH, LogView)}
         self._live = LiveRuns(self._inbox)
-        self._past = PastRequests(self._inbox, house.records.sessions, house.withdrawals)
-        self.works = works(house, self)
+        self._past = PastRequests(self._inbox, resources.records.sessions, resources.withdrawals)
+        self.works = works(resources, self)
         self._execution = Execution(
-            house,
+            resources,
             self.works,
             self._platforms,
             self._begin,
@@ -105,26 +105,26 @@ class App:
         )
         self._engine = Engine(engine_url, self._execution.body, busy_timeout_s=busy_timeout_s)
         self._services: list[Service] = [
-            kind.service(house, self) for kind in commands.KINDS.values() if kind.service is not None
+            kind.service(resources, self) for kind in commands.KINDS.values() if kind.service is not None
         ]
 
     @classmethod
     async def open(cls, config: Config, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> App:
         """Open the storage and wire the works; takes the data folder's lock. Nothing runs before `start`.
 
-        `busy_timeout_s` bounds the wait for another program that holds a database. Raises Sorry when the
+        `busy_timeout_s` bounds the wait for another program that holds a database. Raises UserError when the
         folder is in use, cannot be written, or was made by a newer release.
         """
-        from bot.house import House
+        from bot.resources import Resources
 
-        house = await House.open(config, busy_timeout_s=busy_timeout_s)
-        return cls(house, house.engine_url, busy_timeout_s=busy_timeout_s)
+        resources = await Resources.open(config, busy_timeout_s=busy_timeout_s)
+        return cls(resources, resources.engine_url, busy_timeout_s=busy_timeout_s)
 
     @property
     def accounts(self) -> Accounts:
         from bot.accounts import Accounts
 
-        return Accounts(self.house.ledger, self.records.feedback, self.config.budget)
+        return Accounts(self.resources.ledger, self.records.feedback, self.config.budget)
 
     def clips(
         self, post: Post, *, suffix: str = "mp3", kept: str = "", unpost: Unpost | None = None
@@ -136,11 +136,11 @@ class App:
         from bot.budget import Budget
         from bot.speech.clips import Clips
 
-        house = self.house
-        budget = Budget(house.ledger, self.config.budget)
+        resources = self.resources
+        budget = Budget(resources.ledger, self.config.budget)
         clips = Clips(
-            house.speech,
-            house.settings,
+            resources.speech,
+            resources.settings,
             budget,
             self.config,
             self.ended,
@@ -161,30 +161,30 @@ class App:
 
     async def free_chat(self, place: Place) -> bool:
         """Whether plain messages in the bot's threads in this place are for the bot. Raises StorageFault."""
-        return await self.house.settings.free_chat(place)
+        return await self.resources.settings.free_chat(place)
 
     async def wording(self, space: str, prompt: str) -> Wording:
-        """The present text of a prompt in this space. Raises Sorry for an unknown one."""
-        return await self.house.prompts.wording(space, prompt)
+        """The present text of a prompt in this space. Raises UserError for an unknown one."""
+        return await self.resources.prompts.wording(space, prompt)
 
     async def overview(self, space: str, say: Words, name: Callable[[str], str]) -> AsyncGenerator[str, None]:
         """What each kind of work reports about a space; `name` escapes a person's name for the page."""
         for kind in commands.KINDS.values():
             if kind.overview is not None:
-                async for line in kind.overview(self.house, space, say, name):
+                async for line in kind.overview(self.resources, space, say, name):
                     yield line
 
     def attach(self, platform: Platform) -> None:
         """Serve this platform; before `start`, so that interrupted runs have a view."""
         self._platforms[platform.name] = platform
         if platform.fetch is not None:
-            self.house.incoming.attach(platform.name, platform.fetch)
+            self.resources.incoming.attach(platform.name, platform.fetch)
         if platform.read_thread is not None:
-            self.house.thread_history.attach(platform.name, platform.read_thread)
+            self.resources.thread_history.attach(platform.name, platform.read_thread)
         if platform.read_whole_thread is not None:
-            self.house.whole_threads[platform.name] = platform.read_whole_thread
+            self.resources.whole_threads[platform.name] = platform.read_whole_thread
         if platform.reader is not None:
-            self.house.readers[platform.name] = platform.reader
+            self.resources.readers[platform.name] = platform.reader
 
     @property
     def platforms(self) -> Collection[str]:
@@ -202,15 +202,15 @@ class App:
 
     async def start(self) -> list[Request]:
         """Launch the engine. Returns the requests that run without being asked for now: interrupted ones, and those of
-        the works' services. Raises Sorry.
+        the works' services. Raises UserError.
         """
         with in_words():
             return await self._start()
 
     async def _start(self) -> list[Request]:
-        await self.house.alone()
+        await self.resources.alone()
         self._guard = asyncio.create_task(self._leave_if_lost())
-        await self.house.tracing.start()
+        await self.resources.tracing.start()
         unfinished = []
         rows = await self._inbox.unfinished()
         for row in rows:
@@ -222,7 +222,7 @@ class App:
                     self._live.expect(request, row.seq).answered.set_result("done")
                 else:
                     self._arrived(request, row.seq)
-            except (KeyError, TypeError, ValueError, Sorry):  # written by another release
+            except (KeyError, TypeError, ValueError, UserError):  # written by another release
                 _log.exception("run %s cannot be read", row.id)
                 await self._inbox.set_states({row.id: "failed"})
             else:
@@ -230,11 +230,11 @@ class App:
         await self._engine.launch()
         self._started = True
         try:
-            await self.house.intake.clear(grace=timedelta())
+            await self.resources.intake.clear(grace=timedelta())
         except StorageFault as fault:  # tried again at the next start, and after the next job
             _log.warning("what is left of removed books could not be cleared away: %s", fault)
         # Of all rows: runs of other platforms wait with their files for a process that serves these.
-        await self.house.incoming.keep_only({row.id for row in rows})
+        await self.resources.incoming.keep_only({row.id for row in rows})
         for request in unfinished:
             match await self._engine.status(request.id):
                 case None:
@@ -248,7 +248,7 @@ class App:
                     self._telling.add(telling)
                     telling.add_done_callback(self._telling.discard)
         await self._engine.purge()
-        self.house.missing_vectors.start(self._has_jobs)
+        self.resources.missing_vectors.start(self._has_jobs)
         for platform, clips in self._clips:
             if platform:
                 await clips.take_up(platform, self.request_of)
@@ -256,12 +256,12 @@ class App:
         return unfinished + [request for requests in begun for request in requests]
 
     async def _has_jobs(self, space: str) -> bool:
-        return bool(await self.house.jobs.runs(space, commands.JOBS))
+        return bool(await self.resources.jobs.runs(space, commands.JOBS))
 
     async def _leave_if_lost(self) -> None:
         """End this process once another one has taken the lock of the database, and our runs with it."""
-        if self.house.server_lock is not None:
-            await self.house.server_lock.lost()
+        if self.resources.server_lock is not None:
+            await self.resources.server_lock.lost()
             _log.error("another process works on the database now: leaving")
             signal.raise_signal(signal.SIGTERM)
 
@@ -269,14 +269,14 @@ class App:
         """Persist the request, acknowledge it, then start it. A request that was received before starts nothing.
 
         `acknowledge` is awaited for a fresh request only; the run starts whether or not it succeeds. Raises
-        Sorry when the request is not allowed or could not be persisted: then nothing was begun.
+        UserError when the request is not allowed or could not be persisted: then nothing was begun.
         """
         verb = commands.verb(request.work, request.verb)
         # People cannot type an inner verb; it comes from a choice, or as the child of an interrupted run.
         if verb.inner and not (request.answers or request.parent):
-            raise Sorry("commands.unknown_verb_only", name=verb.path)
+            raise UserError("commands.unknown_verb_only", name=verb.path)
         if verb.admin and not request.author.admin:
-            raise Sorry("app.admins", verb=verb.path)
+            raise UserError("app.admins", verb=verb.path)
         follows: Request | None = None
         if (stands_for := commands.KINDS[verb.work].stands_for) is not None:
             request, follows = await self._meant(request, stands_for)
@@ -288,13 +288,13 @@ class App:
         return await asyncio.shield(begun)
 
     async def _meant(self, request: Request, stands_for: StandsFor) -> tuple[Request, Request | None]:
-        """What a request stands for. Raises Sorry, also where that was asked for before."""
+        """What a request stands for. Raises UserError, also where that was asked for before."""
         with in_words():
-            meant, follows = await stands_for(self.house, self, request)
+            meant, follows = await stands_for(self.resources, self, request)
             if meant is not request and await self._inbox.get(meant.id) is not None:
                 if follows is not None:  # a crash may have come before it
                     await self._perform(follows, None)
-                raise Sorry("edge.sent_before")
+                raise UserError("edge.sent_before")
         return meant, follows
 
     async def _perform(
@@ -303,7 +303,7 @@ class App:
         """`follows` is performed behind it, if it is begun now."""
         with in_words():
             await self._live.keep_owed()
-            request = replace(request, locale=await self.house.settings.locale(request))
+            request = replace(request, locale=await self.resources.settings.locale(request))
             with self._gate.closed() if acknowledge is not None else nullcontext():
                 seq = await self._arrivals.receive(request)
                 if seq is not None and acknowledge is not None:
@@ -349,7 +349,7 @@ class App:
             session = await self.records.sessions.active(*place_key)
             work, verb = commands.plain_verb(session.work if session else commands.DEFAULT_WORK)
             kind = commands.KINDS[work]
-            meant = await kind.plain(self.house, place, author, text) if kind.plain is not None else ""
+            meant = await kind.plain(self.resources, place, author, text) if kind.plain is not None else ""
         return work, meant or verb
 
     async def stop(self, place: Place, author: str = "") -> int:
@@ -458,7 +458,7 @@ class App:
         typed = Typed(space, prefix, shelf, author)
         for work in commands.KINDS.values():
             if kind in work.completes:
-                return await work.completes[kind](self.house, typed)
+                return await work.completes[kind](self.resources, typed)
         return []
 
     async def close(self) -> None:
@@ -484,4 +484,4 @@ class App:
             await self._live.keep_owed()
         if self._guard is not None:
             self._guard.cancel()
-        await self.house.close()
+        await self.resources.close()

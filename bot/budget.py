@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from bot.events import Completion, Request, Run, Sorry, Usage
+from bot.events import Completion, Request, Run, Usage, UserError
 from bot.llm.base import Meter, Prompt
 from storage.faults import StorageFault
 from storage.ledger import Caps, OverCap
@@ -130,7 +130,7 @@ class Budget:
         tokens the meter shows, and the dollars that `price` gives for them. A process that dies here
         leaves the reservation, which counts as spent.
 
-        Raises Sorry ("budget.run", "budget.space") instead of calling where it could cost more than is left.
+        Raises UserError ("budget.run", "budget.space") instead of calling where it could cost more than is left.
         """
         space = run.request.place.space
         entry = await self._reserve(
@@ -161,7 +161,7 @@ class Budget:
     ) -> AsyncGenerator[Meter, None]:
         """Around a call that is no prompt and may cost as much as `most`; the meter is to show what it did cost.
 
-        Raises Sorry as `paid` does.
+        Raises UserError as `paid` does.
         """
         entry = await self._reserve(request, step, model, most, price)
         meter = Meter()
@@ -208,7 +208,7 @@ class Budget:
                 await self._settle(space, await reserving, Usage(), price, "stopped")
             raise
         except OverCap as over:
-            raise Sorry(
+            raise UserError(
                 f"budget.{over.kind}",
                 cap=dollars(over.cap),
                 spent=dollars(over.spent),

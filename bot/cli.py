@@ -173,14 +173,14 @@ def _arguments(command: argparse.ArgumentParser, row: Verb, say: Words) -> None:
 
 
 def _command(arguments: argparse.Namespace, locale: str) -> int:
-    from bot.events import Sorry
+    from bot.events import UserError
 
     asked = vars(arguments)
     try:
         return _run(asked, locale)
-    except Sorry as sorry:
-        print(words(locale)(sorry.key, **sorry.values), file=sys.stderr)
-        return WRONG_USE if sorry.key.startswith(_SETTINGS) else FAILED
+    except UserError as error:
+        print(words(locale)(error.key, **error.values), file=sys.stderr)
+        return WRONG_USE if error.key.startswith(_SETTINGS) else FAILED
 
 
 def _run(asked: dict[str, Any], locale: str) -> int:

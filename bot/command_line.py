@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
 from bot.commands import DEFAULT_WORK, HELP, MAX_LINE, ROWS, TABLE, WORKS, bare
-from bot.events import OptionValue, Sorry
+from bot.events import OptionValue, UserError
 from bot.verb import Option, Verb, usage
 
 _SPECIAL = re.compile(r"([\s\"'“”‘’\\])")
@@ -77,13 +77,13 @@ def _closing(line: str, at: int) -> int | None:
 
 
 def parse(line: str, *, asks: bool = False) -> Parsed:
-    """The verb, options and text of the line. Raises Sorry ("commands.…") with the nearest right name.
+    """The verb, options and text of the line. Raises UserError ("commands.…") with the nearest right name.
 
     `asks`: the text, or the end of it, is added later by `with_words`.
     """
     line = line.strip()
     if len(line) > MAX_LINE:
-        raise Sorry("commands.too_long", length=len(line), limit=MAX_LINE)
+        raise UserError("commands.too_long", length=len(line), limit=MAX_LINE)
     if not line.startswith("/"):
         return Parsed(None, {}, line)
     words = tokens(line[1:])
@@ -95,7 +95,7 @@ def lacking_text(line: str) -> Parsed | None:
     """The parsed line where only the text is missing, for which the verb has a form; else None."""
     try:
         parsed = parse(line, asks=True)
-    except Sorry:
+    except UserError:
         return None
     return parsed if parsed.verb is not None and parsed.verb.lacks(parsed.text) else None
 
@@ -112,9 +112,9 @@ def line_for(verb: Verb, options: Mapping[str, OptionValue]) -> str:
 
 
 def with_words(parsed: Parsed, words: str) -> Parsed:
-    """The same with a person's words added to its text. They are data and are not parsed. Raises Sorry."""
+    """The same with a person's words added to its text. They are data and are not parsed. Raises UserError."""
     if len(words) > MAX_LINE:
-        raise Sorry("commands.too_long", length=len(words), limit=MAX_LINE)
+        raise UserError("commands.too_long", length=len(words), limit=MAX_LINE)
     return replace(parsed, text=f"{parsed.text} {words}".strip())
 
 
@@ -134,7 +134,7 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
     if len(meant) == 1:
         return meant[0], 1
     if meant:
-        raise Sorry("commands.several", name=first, paths=", ".join(f"/{row.path}" for row in meant))
+        raise UserError("commands.several", name=first, paths=", ".join(f"/{row.path}" for row in meant))
     raise _unknown(f"{first} {second}".strip(), [row.path for row in TABLE], first)
 
 
@@ -145,12 +145,12 @@ def verbs_named(name: str) -> list[Verb]:
     return [row for row in TABLE if row.name == name]
 
 
-def _unknown(name: str, paths: Sequence[str], *others: str) -> Sorry:
+def _unknown(name: str, paths: Sequence[str], *others: str) -> UserError:
     names = {path: path for path in paths} | {path.split()[-1]: path for path in paths}
     for tried in (name, *others, name.split()[-1]):
         if close := nearest(tried, list(names)):
-            return Sorry("commands.unknown_verb", name=name, nearest=names[close])
-    return Sorry("commands.unknown_verb_only", name=name)
+            return UserError("commands.unknown_verb", name=name, nearest=names[close])
+    return UserError("commands.unknown_verb_only", name=name)
 
 
 def nearest(name: str, names: Sequence[str]) -> str | None:
@@ -188,7 +188,7 @@ def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
             joined = " ".join([inline or value[0].value, *(token.value for token in value[1:])])
             options[option.name] = value_of(verb, option, joined)
         else:
-            raise Sorry("commands.option_value", verb=verb.path, name=option.name)
+            raise UserError("commands.option_value", verb=verb.path, name=option.name)
     text = _text(line, rest)
     _check(verb, options, text, asks)
     if verb.argument and verb.argument.many:
@@ -217,12 +217,12 @@ def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
     names = [option.name for option in verb.options]
     close = nearest(name.lower(), names)
     if close:
-        raise Sorry("commands.unknown_option", verb=verb.path, name=name, nearest=close)
+        raise UserError("commands.unknown_option", verb=verb.path, name=name, nearest=close)
     if verb.argument and not verb.argument.many:
         return None, None
     if not names:
-        raise Sorry("commands.no_option", verb=verb.path, name=name)
-    raise Sorry(
+        raise UserError("commands.no_option", verb=verb.path, name=name)
+    raise UserError(
         "commands.unknown_option_only",
         verb=verb.path,
         name=name,
@@ -231,15 +231,15 @@ def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
 
 
 def value_of(verb: Verb, option: Option, value: str) -> OptionValue:
-    """The value converted to the option's kind. Raises Sorry ("commands.option_…")."""
+    """The value converted to the option's kind. Raises UserError ("commands.option_…")."""
     if option.kind == "number":
         if not (value.isascii() and value.isdigit() and len(value) < 9 and int(value) > 0):
-            raise Sorry("commands.option_number", verb=verb.path, name=option.name, value=value)
+            raise UserError("commands.option_number", verb=verb.path, name=option.name, value=value)
         return int(value)
     if option.kind == "link" and not re.fullmatch(r"https?://[^\s/]+\S*", value):
-        raise Sorry("commands.option_link", verb=verb.path, name=option.name, value=value)
+        raise UserError("commands.option_link", verb=verb.path, name=option.name, value=value)
     if option.choices and value not in option.choices:
-        raise Sorry(
+        raise UserError(
             "commands.option_choice",
             verb=verb.path,
             name=option.name,
@@ -261,9 +261,9 @@ def _text(line: str, rest: Sequence[Token]) -> str:
 
 
 def _check(verb: Verb, options: dict[str, OptionValue], text: str, asks: bool) -> None:
-    """Raise Sorry where something is missing that the verb needs and `asks` does not add, or something is too much."""
+    """Raises UserError where the verb needs what is missing and `asks` does not add it, or something is too much."""
     if verb.argument is None and (text or asks):
-        raise Sorry("commands.too_many", verb=verb.path, value=text or "…")
+        raise UserError("commands.too_many", verb=verb.path, value=text or "…")
     asks = asks and verb.argument is not None and not verb.argument.many
     missing = [
         f"--{option.name}" for option in verb.options if option.required and option.name not in options
@@ -271,7 +271,7 @@ def _check(verb: Verb, options: dict[str, OptionValue], text: str, asks: bool) -
     if verb.argument and verb.argument.required and not text.strip() and not asks:
         missing.insert(0, verb.argument.name.upper())
     if missing:
-        raise Sorry(
+        raise UserError(
             "commands.missing",
             verb=verb.path,
             what=", ".join(f"`{name}`" for name in missing),

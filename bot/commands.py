@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.kind import Kind, Runs, Setting
 from bot.verb import Verb
 from bot.works import ALL
 
 if TYPE_CHECKING:
     from bot.events import Work
-    from bot.house import House
+    from bot.resources import Resources
 
 FOLLOW_UP = "follow_up"
 """The option of plain text: it may refer to what was said before, unlike a typed verb."""
@@ -52,16 +52,16 @@ DEFAULT_WORK: Final = ALL[0]
 """The work of a session that nobody chose."""
 
 
-def make_works(house: House, runs: Runs) -> dict[str, Work]:
+def make_works(resources: Resources, runs: Runs) -> dict[str, Work]:
     """Every kind of work by its name, ready to run."""
-    return {name: kind.make(house, runs) for name, kind in KINDS.items()}
+    return {name: kind.make(resources, runs) for name, kind in KINDS.items()}
 
 
 def verb(work: str, name: str) -> Verb:
-    """The row of a work's verb, an inner one too. Raises Sorry ("commands.unknown_verb…") where there is none."""
+    """The row of a work's verb, an inner one too. Raises UserError ("commands.unknown_verb…") where there is none."""
     row = ROWS.get((work, name))
     if row is None:
-        raise Sorry("commands.unknown_verb_only", name=f"{work} {name}")
+        raise UserError("commands.unknown_verb_only", name=f"{work} {name}")
     return row
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.check import Check
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import Words, words
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def examine(
 
     try:
         settings = load(config, data, environ)
-    except Sorry as sorry:
-        yield Check(False, say(sorry.key, **sorry.values))
+    except UserError as error:
+        yield Check(False, say(error.key, **error.values))
         return
     if settings.file is not None:
         yield Check(True, say("doctor.config", file=settings.file))
@@ -232,8 +232,8 @@ def _slack(settings: Config, say: Words) -> Iterator[Check]:
         if credentials.needed(settings) is None:
             yield Check(None, say("slack_doctor.off", variable=slack.bot_token_env))
             return
-    except Sorry as sorry:
-        yield Check(False, say(sorry.key, **sorry.values))
+    except UserError as error:
+        yield Check(False, say(error.key, **error.values))
         return
     import asyncio
 

@@ -386,7 +386,7 @@ class Run(Protocol):
     def new_thread(self, key: str, title: str) -> Place:
         """The place of the new conversation, in this run's channel, that `begin` begins by this key and title.
 
-        Raises Sorry where there can be none.
+        Raises UserError where there can be none.
         """
         ...
 
@@ -420,7 +420,7 @@ class View(Protocol):
         ...
 
 
-class Sorry(Exception):
+class UserError(Exception):
     """A fault that a person can understand and mend, by its key in the catalogue of words.
 
     Raised anywhere below `App.perform`, which shows `words(key, **values)` as a `Failed`.

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bot.events import Failed, Request, Sorry
+from bot.events import Failed, Request, UserError
 from bot.words import words
 from storage.faults import StorageFault
 
@@ -18,18 +18,18 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def in_words() -> Iterator[None]:
-    """Turn the storage's faults into Sorry."""
+    """Turn the storage's faults into UserError."""
     try:
         yield
     except StorageFault as fault:
         _log.warning("storage: %s", fault)
-        raise Sorry(f"storage.{fault.kind}") from fault
+        raise UserError(f"storage.{fault.kind}") from fault
 
 
 def failure(request: Request, error: Exception) -> Failed:
     """The event that ends a run which has raised `error`."""
     say = words(request.locale)
-    if isinstance(error, Sorry):
+    if isinstance(error, UserError):
         return Failed(say(error.key, **error.values))
     if isinstance(error, StorageFault):
         _log.warning("run %s: storage: %s", request.id, error)

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
 
-from bot.events import File, Run, Sorry
+from bot.events import File, Run, UserError
 from bot.platforms import Fetch
 from bot.retrieval.files import Candidate, Refused, megabytes, read_whole
 from storage.faults import fault_of
@@ -60,9 +60,9 @@ class Incoming:
                     return [
                         await self._bring_one(run, target, name, file, kinds, max_bytes, copied=copied)
                     ], []
-                except Sorry as sorry:
-                    values = {key: v if isinstance(v, int) else str(v) for key, v in sorry.values.items()}
-                    return [], [Refused(name, sorry.key, {**values, "name": name})]
+                except UserError as error:
+                    values = {key: v if isinstance(v, int) else str(v) for key, v in error.values.items()}
+                    return [], [Refused(name, error.key, {**values, "name": name})]
 
             candidates, refusals = await run.step(
                 f"{called}:{n}", bring_one, tuple[list[Candidate], list[Refused]]
@@ -84,14 +84,14 @@ class Incoming:
     ) -> Candidate:
         suffix = PurePosixPath(name).suffix.lower()
         if suffix not in kinds:
-            raise Sorry("library.file_kind", kinds=", ".join(kinds))
+            raise UserError("library.file_kind", kinds=", ".join(kinds))
         if file.size > max_bytes:
             raise _too_large(file.size, max_bytes)
         if file.path and not copied:
             return Candidate(name, file.path, file.size)
         fetch = self._fetches.get(run.request.place.platform)
         if not file.path and (fetch is None or not file.url):
-            raise Sorry("library.not_fetched")
+            raise UserError("library.not_fetched")
         # Numbered, so that no name from outside becomes a path of ours.
         path = target.with_suffix(suffix)
         try:
@@ -104,12 +104,12 @@ class Incoming:
         except OSError as error:
             if (fault := fault_of(error)).kind != "other":
                 raise fault from error
-            raise Sorry("library.not_fetched") from error
+            raise UserError("library.not_fetched") from error
         if size > max_bytes:
             await asyncio.to_thread(path.unlink)
             raise _too_large(size, max_bytes)
         if size == 0:
-            raise Sorry("library.file_empty")
+            raise UserError("library.file_empty")
         return Candidate(name, str(path), size)
 
     async def clear(self, run_id: str) -> None:
@@ -143,5 +143,5 @@ def safe(name: str) -> str:
     return bare or "file"
 
 
-def _too_large(size: int, limit: int) -> Sorry:
-    return Sorry("library.file_large", mb=megabytes(size), limit=limit // 1_000_000)
+def _too_large(size: int, limit: int) -> UserError:
+    return UserError("library.file_large", mb=megabytes(size), limit=limit // 1_000_000)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bot.check import Check
     from bot.config import Config
     from bot.events import Ended, Place, Request, Work
-    from bot.house import House
+    from bot.resources import Resources
     from bot.retrieval.intake import Shape
     from bot.verb import Verb
     from bot.words import Words
@@ -79,7 +79,7 @@ class Service(Protocol):
     async def close(self) -> None: ...
 
 
-Complete: TypeAlias = "Callable[[House, Typed], Awaitable[list[str]]]"
+Complete: TypeAlias = "Callable[[Resources, Typed], Awaitable[list[str]]]"
 """Gives the names that may complete what was typed."""
 
 
@@ -87,31 +87,31 @@ Complete: TypeAlias = "Callable[[House, Typed], Awaitable[list[str]]]"
 class Setting:
     """A setting that people may change from chat, over the config's value.
 
-    `scopes` are where it may be set, the nearest first. `check` gives the value to store; it raises Sorry, which names
-    the possible values. `default` is the value where nobody has set it; None where the platform decides. `values` are
-    offered while a person types; `shown` is a stored value as people write it. `platforms` are those that read it, all
-    of them where none is named.
+    `scopes` are where it may be set, the nearest first. `check` gives the value to store; it raises UserError, which
+    names the possible values. `default` is the value where nobody has set it; None where the platform decides.
+    `values` are offered while a person types; `shown` is a stored value as people write it. `platforms` are those that
+    read it, all of them where none is named.
     """
 
     name: str
     summary: str
     scopes: tuple[Scope, ...]
-    check: Callable[[House, str], str]
-    default: Callable[[House], str] | None
-    values: Callable[[House], Sequence[str]] = lambda house: ()
+    check: Callable[[Resources, str], str]
+    default: Callable[[Resources], str] | None
+    values: Callable[[Resources], Sequence[str]] = lambda resources: ()
     shown: Callable[[str], str] = str
     platforms: tuple[str, ...] = ()
 
 
-Overview: TypeAlias = "Callable[[House, str, Words, Callable[[str], str]], AsyncIterator[str]]"
+Overview: TypeAlias = "Callable[[Resources, str, Words, Callable[[str], str]], AsyncIterator[str]]"
 """Lines about a space, in these words. The function escapes a person's name for the page."""
 
 Examine: TypeAlias = "Callable[[Config, Words], Iterator[Check]]"
 """A work's checks for the doctor: (whether it is well, a sentence) each; None is neither good nor bad."""
 
 
-StandsFor: TypeAlias = "Callable[[House, Runs, Request], Awaitable[tuple[Request, Request | None]]]"
-"""What a request of the work stands for, itself or another, and what is begun behind it. Raises Sorry."""
+StandsFor: TypeAlias = "Callable[[Resources, Runs, Request], Awaitable[tuple[Request, Request | None]]]"
+"""What a request of the work stands for, itself or another, and what is begun behind it. Raises UserError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +130,17 @@ class Kind:
 
     name: str
     verbs: tuple[Verb, ...]
-    make: Callable[[House, Runs], Work]
+    make: Callable[[Resources, Runs], Work]
     completes: Mapping[str, Complete] = field(default_factory=dict)
     for_admins: bool = False
-    tidy: Callable[[House], Awaitable[None]] | None = None
+    tidy: Callable[[Resources], Awaitable[None]] | None = None
     settings: tuple[Setting, ...] = ()
     overview: Overview | None = None
     suggests: tuple[str, ...] = ()
     reworded: str = ""
     sections: Mapping[str, type] = field(default_factory=dict)
     examine: Examine | None = None
-    service: Callable[[House, Runs], Service] | None = None
+    service: Callable[[Resources, Runs], Service] | None = None
     shapes: Callable[[Config], Mapping[str, Shape]] = lambda config: {}
-    plain: Callable[[House, Place, str, str], Awaitable[str]] | None = None
+    plain: Callable[[Resources, Place, str, str], Awaitable[str]] | None = None
     stands_for: StandsFor | None = None

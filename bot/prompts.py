@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bot.events import Sorry
+from bot.events import UserError
 
 if TYPE_CHECKING:
     from storage.settings import SettingRow, SettingsStore
@@ -54,7 +54,7 @@ class PromptText:
 
 
 def parse(text: str) -> dict[str, PromptText]:
-    """Every prompt of a prompts.yml. Raises Sorry("prompts.…") naming the first thing that is wrong."""
+    """Every prompt of a prompts.yml. Raises UserError("prompts.…") naming the first thing that is wrong."""
     import yaml
 
     try:
@@ -62,22 +62,22 @@ def parse(text: str) -> dict[str, PromptText]:
         tree: Any = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date that no calendar has
         mark = getattr(error, "problem_mark", None)
-        raise Sorry("prompts.unreadable", line=mark.line + 1 if mark else 1) from error
+        raise UserError("prompts.unreadable", line=mark.line + 1 if mark else 1) from error
     if not isinstance(tree, Mapping) or not tree:
-        raise Sorry("prompts.unreadable", line=1)
+        raise UserError("prompts.unreadable", line=1)
     return {str(name): _prompt(str(name), entry) for name, entry in tree.items()}
 
 
 def _prompt(name: str, entry: object) -> PromptText:
     if not isinstance(entry, Mapping):
-        raise Sorry("prompts.missing", prompt=name, part="system")
+        raise UserError("prompts.missing", prompt=name, part="system")
     for part in ("system", "user"):
         if not isinstance(entry.get(part), str):
-            raise Sorry("prompts.missing", prompt=name, part=part)
+            raise UserError("prompts.missing", prompt=name, part=part)
     prompt = _text(name, str(entry["system"]), str(entry["user"]))
     listed = entry.get("placeholders")
     if wrong := prompt.placeholders ^ set(map(str, listed if isinstance(listed, list) else ())):
-        raise Sorry("prompts.placeholders", prompt=name, placeholder=", ".join(sorted(wrong)))
+        raise UserError("prompts.placeholders", prompt=name, placeholder=", ".join(sorted(wrong)))
     return prompt
 
 
@@ -89,7 +89,7 @@ class PromptFile:
     """The prompts of one file, read again when it changes."""
 
     def __init__(self, file: Path = BUNDLED) -> None:
-        """Raises Sorry when the file cannot be used: a bot should not start with broken prompts."""
+        """Raises UserError when the file cannot be used: a bot should not start with broken prompts."""
         self._file = file
         self._changed_ns = file.stat().st_mtime_ns
         self._prompts = parse(file.read_text(encoding="utf-8"))
@@ -97,11 +97,11 @@ class PromptFile:
     def get(self, name: str) -> PromptText:
         """The present prompt; blocking, a few microseconds unless the file has changed.
 
-        Raises Sorry("prompts.unknown") for a name that the file does not have.
+        Raises UserError("prompts.unknown") for a name that the file does not have.
         """
         self._refresh()
         if name not in self._prompts:
-            raise Sorry("prompts.unknown", name=name[:60], names=", ".join(self._prompts))
+            raise UserError("prompts.unknown", name=name[:60], names=", ".join(self._prompts))
         return self._prompts[name]
 
     def _refresh(self) -> None:
@@ -111,7 +111,7 @@ class PromptFile:
                 return
             self._changed_ns = changed_ns
             fresh = parse(self._file.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, Sorry) as error:
+        except (OSError, UnicodeDecodeError, UserError) as error:
             _log.warning("prompts.yml cannot be used, keeping the last good version: %s", error)
             return
         if missing := self._prompts.keys() - fresh.keys():
@@ -151,7 +151,7 @@ class Prompts:
         return {name: _wording(text, own.get(name)).text for name, text in bundled.items()}
 
     async def wording(self, space: str, name: str) -> Wording:
-        """The prompt, and whose it is. Raises Sorry("prompts.unknown") for a name that the file does not have."""
+        """The prompt, and whose it is. Raises UserError("prompts.unknown") for a name that the file does not have."""
         bundled = self._file.get(name)
         return _wording(bundled, await self._settings.get(space, OWN + name))
 
@@ -163,24 +163,26 @@ class Prompts:
     async def edit(self, space: str, name: str, text: str, author: str) -> PromptText:
         """Store a space's own wording: YAML with `system`, `user` or both, or just the text of `system`.
 
-        A part that is not given stays. Raises Sorry("prompts.…") for a wording with other placeholders
+        A part that is not given stays. Raises UserError("prompts.…") for a wording with other placeholders
         than the file's, so that a broken prompt never reaches a model.
         """
         now = (await self.wording(space, name)).text
         if len(text) > LONGEST:
-            raise Sorry("prompts.long", length=len(text), limit=LONGEST)
+            raise UserError("prompts.long", length=len(text), limit=LONGEST)
         changed = parts(text)
         prompt = _text(name, changed.get("system", now.system), changed.get("user", now.user))
         wanted = self._file.get(name).placeholders
         if missing := wanted - prompt.placeholders:
-            raise Sorry("prompts.lacks", prompt=name, placeholders=_braced(missing))
+            raise UserError("prompts.lacks", prompt=name, placeholders=_braced(missing))
         if strange := prompt.placeholders - wanted:
-            raise Sorry("prompts.strange", prompt=name, placeholders=_braced(strange), wanted=_braced(wanted))
+            raise UserError(
+                "prompts.strange", prompt=name, placeholders=_braced(strange), wanted=_braced(wanted)
+            )
         await self._settings.set(space, OWN + name, as_yaml(prompt), author)
         return prompt
 
     async def reset(self, space: str, name: str) -> bool:
-        """Restore the file's wording; whether there was another. Raises Sorry for an unknown prompt."""
+        """Restore the file's wording; whether there was another. Raises UserError for an unknown prompt."""
         self._file.get(name)  # raises where there is none
         return await self._settings.reset(space, OWN + name)
 

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from bot.config import model_spec
-from bot.events import Place, Request, Sorry
+from bot.events import Place, Request, UserError
 from storage.settings import Scope, SettingRow, SettingsStore
 
 if TYPE_CHECKING:
@@ -171,5 +171,5 @@ def permitted(config: Config, model: str) -> bool:
 def _models(value: str) -> list[str]:
     try:
         return [str(member) for member in model_spec.parse_list(value)]
-    except Sorry:  # as another release wrote it
+    except UserError:  # as another release wrote it
         return []

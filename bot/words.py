@@ -77,10 +77,10 @@ class Words:
         return sentence.format_map(shown)
 
     def _reason(self, error: Exception) -> object:
-        """The sentence of a Sorry that is a value of another sentence."""
-        from bot.events import Sorry  # its module's dataclasses would be a third of what --help costs
+        """The sentence of a UserError that is a value of another sentence."""
+        from bot.events import UserError  # its module's dataclasses would be a third of what --help costs
 
-        return self(error.key, **error.values) if isinstance(error, Sorry) else error
+        return self(error.key, **error.values) if isinstance(error, UserError) else error
 
     def sentences(self) -> dict[str, str]:
         """Every key with its sentence, placeholders open."""

@@ -19,7 +19,7 @@ from typing import Final
 from bot import cli
 from bot.command_line import parse, verbs_named
 from bot.commands import ROWS, WORKS
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import words
 
 ROOT: Final = Path(__file__).parent.parent
@@ -104,8 +104,8 @@ def _fault_of_line(line: str) -> str | None:
         return None if rest[0] in verbs else f"{first} has no {rest[0]}"
     try:
         parse(" ".join(words_of_line))
-    except Sorry as sorry:
-        return words("en")(sorry.key, **sorry.values)
+    except UserError as error:
+        return words("en")(error.key, **error.values)
     return None
 
 

@@ -12,7 +12,7 @@ from bot import commands
 _NAMES = (
     *("aiosqlite", "apscheduler.schedulers.asyncio", "d20", "dbos", "psycopg", "pydantic"),
     *("bot.adapters.discord.service", "bot.adapters.serving", "bot.adapters.slack.service"),
-    *("bot.adapters.terminal.feed", "bot.adapters.terminal.one_shot", "bot.app", "bot.cli", "bot.house"),
+    *("bot.adapters.terminal.feed", "bot.adapters.terminal.one_shot", "bot.app", "bot.cli", "bot.resources"),
     *("bot.strategies", "storage.migrations.migrate", "storage.tables"),
     *(module.name for module in pkgutil.walk_packages(bot.works.__path__, "bot.works.")),
 )

@@ -31,7 +31,7 @@ from bot.verb import Argument, Verb
 
 if TYPE_CHECKING:
     from bot.events import Work
-    from bot.house import House
+    from bot.resources import Resources
 
 VERBS = (
     Verb(
@@ -51,13 +51,13 @@ class EchoConfig:
     times: int = within(1, 1, 9)
 
 
-def make(house: House, runs: Runs) -> Work:
+def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.echo.work import Echo
 
     return Echo()
 
 
-async def _greetings(house: House, typed: Typed) -> list[str]:
+async def _greetings(resources: Resources, typed: Typed) -> list[str]:
     return [one for one in ("hello", "hello again", "bye") if one.startswith(typed.prefix)]
 
 
@@ -109,7 +109,7 @@ DRIVEN = """
 import asyncio, json, sys
 from pathlib import Path
 from tests.wire.conftest import PLATFORMS
-from tests.wire.house import House
+from tests.wire.shared_bot import SharedBot
 
 LINES = {
     "discord": ("echo say", {"greeting": "hello"}),
@@ -122,9 +122,9 @@ async def main():
     for platform, (line, options) in LINES.items():
         folder = Path(sys.argv[1]) / platform
         folder.mkdir()
-        house = House(folder, *PLATFORMS[platform], tables=1)
+        shared = SharedBot(folder, *PLATFORMS[platform], tables=1)
         try:
-            table = await house.table()
+            table = await shared.table()
             talk = await table.command("Ana", line, **options)
             await table.rest(1)
             said[platform] = talk.said()
@@ -133,7 +133,7 @@ async def main():
                 offered = await table.discord.autocomplete(table.people["Ana"], table.channels[0], "echo say", **typed)
                 said["offered"] = [one["value"] for one in offered]
         finally:
-            await house.close()
+            await shared.close()
     print(json.dumps(said))
 
 asyncio.run(main())
@@ -196,10 +196,10 @@ def test_what_is_set_in_config_toml_is_read_and_a_slip_is_told_with_its_line(
     tree: Path, tmp_path: Path
 ) -> None:
     read = (
-        "import sys; from pathlib import Path; from bot.config import load; from bot.events import Sorry\n"
+        "import sys; from pathlib import Path; from bot.config import load; from bot.events import UserError\n"
         "from bot.words import words; from bot.works.echo import EchoConfig\n"
         "try: print(load(Path(sys.argv[1]), environ={}).section(EchoConfig).times)\n"
-        "except Sorry as sorry: print(words('en')(sorry.key, **sorry.values))"
+        "except UserError as sorry: print(words('en')(sorry.key, **sorry.values))"
     )
     file = tmp_path / "config.toml"
     said = []

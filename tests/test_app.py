@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from bot.app import App
-from bot.events import Author, Event, Failed, Run, Sorry, Stage, Status, Text
-from bot.house import House
+from bot.events import Author, Event, Failed, Run, Stage, Status, Text, UserError
+from bot.resources import Resources
 from bot.words import words
-from tests.fakes.house import Recorder, Script, asked, config, open_scripted
+from tests.fakes.scripted_app import Recorder, Script, asked, config, open_scripted
 
 
 def in_line(n: int) -> Status:
@@ -209,12 +209,12 @@ async def test_a_fault_is_one_sentence_with_the_runs_id_and_the_next_request_wor
 
 
 async def test_what_a_person_can_mend_is_said_in_their_words(tmp_path: Path, recorder: Recorder) -> None:
-    async def sorry(run: Run) -> AsyncGenerator[Event, None]:
+    async def error(run: Run) -> AsyncGenerator[Event, None]:
         yield Stage("s", "S")
-        raise Sorry("rules.no_books")
+        raise UserError("rules.no_books")
 
-    async with running(tmp_path, recorder, sorry=sorry) as app:
-        assert await (await app.perform(asked("one", "sorry"))).wait() == "failed"
+    async with running(tmp_path, recorder, error=error) as app:
+        assert await (await app.perform(asked("one", "error"))).wait() == "failed"
     assert recorder.events["one"][-1] == Failed(
         "The library is empty. `/library add` puts a book on a shelf; `/help library add` shows how."
     )
@@ -273,12 +273,12 @@ async def test_what_is_taken_in_while_leaving_is_done_at_the_next_start(
 
 
 async def test_a_second_process_gets_one_sentence(tmp_path: Path) -> None:
-    house = await House.open(config(tmp_path))
-    with pytest.raises(Sorry) as caught:
-        await House.open(config(tmp_path))
+    resources = await Resources.open(config(tmp_path))
+    with pytest.raises(UserError) as caught:
+        await Resources.open(config(tmp_path))
     assert caught.value.key == "storage.busy"
-    await house.close()
-    await (await House.open(config(tmp_path))).close()
+    await resources.close()
+    await (await Resources.open(config(tmp_path))).close()
 
 
 async def test_stop_in_one_space_leaves_the_same_place_of_another_alone(

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from bot.app import App
-from bot.events import Author, Event, Request, Run, Sorry, Text
+from bot.events import Author, Event, Request, Run, Text, UserError
 from bot.runs.arrivals import GATE_S, AcknowledgementGate, Arrivals
 from bot.runs.requests import event_id
 from storage.db import Database
 from storage.inbox import Inbox
 from tests.fakes import migrated
-from tests.fakes.house import Recorder, asked, open_scripted
+from tests.fakes.scripted_app import Recorder, asked, open_scripted
 
 
 async def hello(run: Run) -> AsyncGenerator[Event, None]:
@@ -153,7 +153,7 @@ async def test_what_only_admins_may_do_is_refused_before_anything_is_kept(
 ) -> None:
     request = replace(asked("one", "hello", work=work, verb=verb), author=Author("g", "Guest"))
     async with running(tmp_path, Recorder()) as app:
-        with pytest.raises(Sorry) as refused:
+        with pytest.raises(UserError) as refused:
             await app.perform(request)
         assert await (await app.perform(asked("two", "hello"))).wait() == "done"
     assert (refused.value.key, refused.value.values) == ("app.admins", {"verb": f"{work} {verb}"})

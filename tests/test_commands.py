@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bot.command_line import line_for, parse, tokens, with_words
 from bot.commands import MAX_LINE, TABLE, plain_verb, verb
-from bot.events import Sorry
+from bot.events import UserError
 from bot.manual import document, help_text
 from bot.verb import Verb, usage
 from bot.words import LOCALES, name_of, words
@@ -129,7 +129,7 @@ def test_a_line_becomes_a_verb(line: str, path: str, options: dict[str, object],
     ],
 )
 def test_a_slip_gets_a_sentence_with_the_nearest_name(line: str, key: str, nearest: str | None) -> None:
-    with pytest.raises(Sorry) as raised:
+    with pytest.raises(UserError) as raised:
         parse(line)
     assert raised.value.key == key
     assert raised.value.values.get("nearest") == nearest
@@ -137,7 +137,7 @@ def test_a_slip_gets_a_sentence_with_the_nearest_name(line: str, key: str, neare
 
 
 def test_a_name_that_several_works_have_gets_them_all_named() -> None:
-    with pytest.raises(Sorry) as raised:
+    with pytest.raises(UserError) as raised:
         parse("/show rag")
     assert (raised.value.key, raised.value.values["paths"]) == (
         "commands.several",
@@ -151,8 +151,8 @@ def test_any_line_is_read_or_refused_with_a_sentence(text: str) -> None:
         try:
             parse(line)
             key = ""
-        except Sorry as sorry:
-            key = sorry.key
+        except UserError as error:
+            key = error.key
         assert key in ("", *words("en").sentences())
 
 
@@ -174,7 +174,7 @@ def test_the_table_is_consistent() -> None:
         assert verb(row.work, row.name) is row
     assert plain_verb("rules") == ("rules", "ask")
     assert plain_verb("council") == ("council", "ask")
-    with pytest.raises(Sorry):
+    with pytest.raises(UserError):
         verb("rules", "dance")
 
 
@@ -285,11 +285,11 @@ def test_a_persons_words_are_read_neither_as_options_nor_as_commands() -> None:
         whole = with_words(begun, words_of)
         assert (whole.verb, whole.options, whole.text) == (begun.verb, {"k": 3}, words_of)
     assert with_words(parse("/rules ask scene 7:", asks=True), "run").text == "scene 7: run"
-    with pytest.raises(Sorry):
+    with pytest.raises(UserError):
         with_words(begun, "x" * (MAX_LINE + 1))
 
 
 @pytest.mark.parametrize("line", ["/stop", "/library jobs", "/library add --shelf x"])
 def test_only_a_verb_that_takes_a_text_can_ask_for_it(line: str) -> None:
-    with pytest.raises(Sorry):
+    with pytest.raises(UserError):
         parse(line, asks=True)

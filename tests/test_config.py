@@ -26,7 +26,7 @@ from bot.config import (
     model_spec,
 )
 from bot.config.file import TABLES, sections
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import words
 from bot.works.council.config import CouncilConfig
 from bot.works.library.config import LibraryConfig
@@ -51,7 +51,7 @@ def file(tmp_path: Path) -> Path:
 def refusal(file: Path, text: str) -> str:
     """What a person reads about a config.toml with this text."""
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         load(file, environ={})
     sentences = [words(locale)(caught.value.key, **caught.value.values) for locale in ("en", "pt-BR")]
     for sentence in sentences:
@@ -418,11 +418,11 @@ def test_windows_line_ends_and_a_byte_order_mark_are_read(file: Path) -> None:
 
 def test_a_file_that_cannot_be_read_gets_one_sentence(tmp_path: Path, file: Path) -> None:
     for target, key in ((tmp_path / "absent.toml", "config.missing"), (tmp_path, "config.unreadable")):
-        with pytest.raises(Sorry) as caught:
+        with pytest.raises(UserError) as caught:
             load(target, environ={})
         assert caught.value.key == key
     file.write_bytes(b"# caf\xe9\n")
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         load(file, environ={})
     assert caught.value.key == "config.encoding"
 

@@ -19,7 +19,7 @@ from bot.runs.engine import RECOVERIES
 from bot.runs.requests import row_of
 from bot.waiting import wait_at_most
 from storage.outbox import Outbox
-from tests.fakes.house import Recorder, Script, asked, open_scripted
+from tests.fakes.scripted_app import Recorder, Script, asked, open_scripted
 
 
 async def hello(run: Run) -> AsyncGenerator[Event, None]:
@@ -225,7 +225,7 @@ async def test_what_a_person_takes_back_is_stopped_and_forgotten(tmp_path: Path)
     begun = asyncio.Event()
     recorder = Recorder()
     app = await open_scripted(tmp_path, {}, recorder)
-    sessions = app.house.records.sessions
+    sessions = app.resources.records.sessions
     session = await sessions.open("local", "terminal", "terminal", "t", "rules")
 
     async def asking(run: Run) -> AsyncGenerator[Event, None]:
@@ -239,16 +239,16 @@ async def test_what_a_person_takes_back_is_stopped_and_forgotten(tmp_path: Path)
     await app.close()
     app = await open_scripted(tmp_path, {"a secret": asking}, recorder)
     await app.start()
-    sessions = app.house.records.sessions
+    sessions = app.resources.records.sessions
     try:
         ticket = await app.perform(asked("one", "a secret"))
         await begun.wait()
-        await app.house.records.offers.keep("local", "one", "choice", ["a secret, too"])
+        await app.resources.records.offers.keep("local", "one", "choice", ["a secret, too"])
         assert not await app.forget("elsewhere", "one")
         assert await app.forget("local", "one")
         assert await ticket.wait() == "stopped"
         assert await sessions.last_exchanges("local", session.id, 9) == []
-        assert await app.house.records.offers.all("local", "one", "choice") == []
+        assert await app.resources.records.offers.all("local", "one", "choice") == []
         past = await app.request_of("local", "one")
         assert past is not None
         assert past.text == ""
@@ -273,10 +273,10 @@ async def test_what_is_taken_back_is_not_offered_by_the_end_of_its_view(tmp_path
         await begun.wait()
         forgetting = asyncio.create_task(app.forget("local", "one"))
         await moody.flushing.wait()
-        await app.house.records.offers.keep("local", "one", "choice", ["a secret, too"])
+        await app.resources.records.offers.keep("local", "one", "choice", ["a secret, too"])
         moody.go_on.set()
         assert await forgetting
-        assert await app.house.records.offers.all("local", "one", "choice") == []
+        assert await app.resources.records.offers.all("local", "one", "choice") == []
 
 
 async def test_the_engine_keeps_nothing_of_what_is_taken_back(tmp_path: Path) -> None:
@@ -304,7 +304,7 @@ async def test_what_is_changed_while_it_is_answered_is_remembered_as_it_reads_no
     async def asking(run: Run) -> AsyncGenerator[Event, None]:
         begun.set()
         await go_on.wait()
-        sessions = apps[0].house.records.sessions
+        sessions = apps[0].resources.records.sessions
         session = await sessions.open("local", "terminal", "terminal", "t", "rules")
         await sessions.add_exchange("local", session.id, run.id, run.request.text, "hello")
         yield Text("hello")
@@ -316,9 +316,9 @@ async def test_what_is_changed_while_it_is_answered_is_remembered_as_it_reads_no
         assert await app.reword("local", "one", "hello")
         go_on.set()
         assert await ticket.wait() == "done"
-        session = await app.house.records.sessions.active("local", "terminal", "terminal", "t")
+        session = await app.resources.records.sessions.active("local", "terminal", "terminal", "t")
         assert session is not None
-        (exchange,) = await app.house.records.sessions.last_exchanges("local", session.id, 9)
+        (exchange,) = await app.resources.records.sessions.last_exchanges("local", session.id, 9)
         assert exchange.question == "hello"
 
 
@@ -331,7 +331,9 @@ async def test_a_request_that_cannot_be_read_any_more_does_not_keep_the_others_f
     odd = row_of(asked("odd", "hello"))
     gone = row_of(asked("gone", "hello"))
     gone = replace(gone, payload=gone.payload.replace('"ask"', '"a verb of an earlier release"'))
-    await app.house.records.inbox.receive([replace(odd, payload="{}"), gone, row_of(asked("two", "hello"))])
+    await app.resources.records.inbox.receive(
+        [replace(odd, payload="{}"), gone, row_of(asked("two", "hello"))]
+    )
     assert [one.id for one in await app.start()] == ["two"]
     assert await app.ended("two") == "done"
     assert [moody.state(one) for one in ("odd", "gone")] == ["failed", "failed"]
@@ -342,7 +344,7 @@ async def test_files_of_a_run_that_waits_for_another_platform_stay(tmp_path: Pat
     app = await open_scripted(tmp_path, {}, Recorder())
     there = asked("waits", "x")
     there = replace(there, place=replace(there.place, platform="discord"))
-    await app.house.records.inbox.receive([row_of(there)])
+    await app.resources.records.inbox.receive([row_of(there)])
     for run in ("waits", "ended"):
         (tmp_path / "incoming" / run).mkdir(parents=True)
     assert await app.start() == []
@@ -353,7 +355,7 @@ async def test_files_of_a_run_that_waits_for_another_platform_stay(tmp_path: Pat
 async def test_what_a_person_changes_is_kept_as_it_reads_now(tmp_path: Path) -> None:
     async with running(Moody(tmp_path)) as app:
         await (await app.perform(asked("one", "hello"))).wait()
-        sessions = app.house.records.sessions
+        sessions = app.resources.records.sessions
         session = await sessions.open("local", "terminal", "terminal", "t", "rules")
         await sessions.add_exchange("local", session.id, "one", "hello", "hello")
         assert not await app.reword("elsewhere", "one", "good day")

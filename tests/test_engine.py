@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.events import Author, Completion, Place, Request, Sorry, Usage
+from bot.events import Author, Completion, Place, Request, Usage, UserError
 from bot.runs.engine import DurableRun, Engine
 
 
@@ -72,13 +72,13 @@ async def test_a_stream_passes_pieces_on_and_ends_with_its_completion(tmp_path: 
 
 
 async def test_a_step_that_is_sorry_is_sorry_again(tmp_path: Path) -> None:
-    seen: list[Sorry] = []
+    seen: list[UserError] = []
 
     async def body(run_id: str) -> str:
         async def no() -> int:
-            raise Sorry("rules.no_question", n=1, path=Path("x"))
+            raise UserError("rules.no_question", n=1, path=Path("x"))
 
-        with pytest.raises(Sorry) as caught:
+        with pytest.raises(UserError) as caught:
             await DurableRun(request(run_id), nothing, nowhere).step("no", no, int)
         seen.append(caught.value)
         return "done"

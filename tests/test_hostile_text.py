@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from bot import command_line, fence, prompts
+from bot import command_line, prompts, untrusted
 from bot.adapters import markdown
 from bot.adapters.discord.text import markdown as discord_markdown
 from bot.adapters.intake import quotation
@@ -27,7 +27,7 @@ from bot.citing.gate import CitationGate, Verbatim
 from bot.citing.markers import unmarked
 from bot.citing.quoting import excerpt
 from bot.config import model_spec
-from bot.events import Sorry
+from bot.events import UserError
 from bot.llm import json_answers
 from bot.llm.thoughts import Thoughts
 from bot.readers.decode import decode
@@ -101,7 +101,7 @@ def or_refused(read: Callable[[str], object]) -> Callable[[str], object]:
     def tried(text: str) -> object:
         try:
             return read(text)
-        except (Sorry, json_answers.UnreadableError) as refusal:
+        except (UserError, json_answers.UnreadableError) as refusal:
             return refusal
 
     return tried
@@ -136,7 +136,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "Slack, whether others are": lambda text: line.calls_others(text, "U1"),
     "Slack, escapes": lambda text: line.unwrapped(text, {}),
     "Slack, a message": or_refused(line.parsed_of),
-    "fenced data": fence.data,
+    "fenced data": untrusted.data,
     "thoughts": thoughts,
     "an answer in JSON": or_refused(lambda text: json_answers.read(text, dict[str, str])),
     "a ballot in JSON": or_refused(lambda text: read_json(text, 4)),

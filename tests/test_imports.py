@@ -1,4 +1,4 @@
-"""The house rules that a program can read: imports run one way, heavy ones wait, no machine is named."""
+"""The rules of this project that a program can read: imports run one way, heavy ones wait, no machine is named."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LAYERS = (
     ("bot.command_line", "bot.manual", "bot.runs.requests"),
     ("bot.commands",),
     ("bot.kind",),
-    ("bot.house",),
+    ("bot.resources",),
     ("bot.strategies", "bot.citing", "bot.thread_history", "bot.place_session", "bot.incoming"),
     (
         "bot.llm",
@@ -47,7 +47,7 @@ LAYERS = (
         "bot.prompts",
         "bot.settings",
         "bot.runs.engine",
-        "bot.fence",
+        "bot.untrusted",
         "bot.platforms",
         "bot.tracing",
     ),
@@ -148,7 +148,7 @@ def breaches(found: Iterator[tuple[str, str]]) -> list[str]:
             wrong.append(f"{module} imports {name}, which lies above it")
         elif under(module, ("storage",)) and under(name, ("bot", "cogs")):
             wrong.append(f"{module} imports {name}, but storage knows nothing of the bot")
-        elif under(module, ("cogs", "bot.adapters")) and under(name, ("bot.house",)):
+        elif under(module, ("cogs", "bot.adapters")) and under(name, ("bot.resources",)):
             wrong.append(f"{module} imports {name}, but an edge has App.records")
         elif (homes := HOMES.get(name.partition(".")[0])) and not under(module, homes):
             wrong.append(f"{module} imports {name}, which belongs in {' or '.join(homes)}")
@@ -163,7 +163,7 @@ def test_imports_run_one_way() -> None:
     ("module", "name"),
     [
         ("storage.inbox", "bot.events.Request"),
-        ("bot.adapters.intake", "bot.house.House"),
+        ("bot.adapters.intake", "bot.resources.Resources"),
         ("bot.adapters.composer", "bot.adapters.discord.text.render.pages"),
         ("bot.adapters.slack.shown.home", "bot.adapters.slack.received.intake.Intake"),
         ("bot.works.rules.work", "bot.app.App"),
@@ -182,7 +182,9 @@ def test_a_breach_is_seen(module: str, name: str) -> None:
 def test_no_edge_reaches_behind_the_app() -> None:
     edges = [file for folder in ("cogs", "bot/adapters") for file in (ROOT / folder).rglob("*.py")]
     assert edges
-    assert [file for file in edges if re.search(r"\bapp\._?house\b", file.read_text(encoding="utf-8"))] == []
+    assert [
+        file for file in edges if re.search(r"\bapp\._?resources\b", file.read_text(encoding="utf-8"))
+    ] == []
 
 
 @pytest.mark.parametrize(

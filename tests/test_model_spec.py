@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.config.model_spec import MOST, PERSONA_CHARS, ModelSpec, of, parse, parse_list
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import words
 from bot.works.council.values import names
 
@@ -58,7 +58,7 @@ def test_nobody_is_a_list_of_nobody() -> None:
     ],
 )
 def test_what_cannot_be_read_gets_one_sentence(text: str, key: str) -> None:
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         of([text]) if key != "many" else parse_list(text)
     assert caught.value.key == f"members.{key}"
     for locale in ("en", "pt-BR"):
@@ -88,7 +88,7 @@ PIECES = ["a:b", " persona=", " effort=high", " temperature=", " tokens=90", "1.
 
 @given(st.lists(st.sampled_from(PIECES)).map("".join))
 def test_whatever_is_read_can_be_written_and_read_again(text: str) -> None:
-    with suppress(Sorry):
+    with suppress(UserError):
         seats = parse_list(text)
         assert parse_list("\n".join(map(str, seats))) == seats
 

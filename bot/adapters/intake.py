@@ -23,7 +23,7 @@ from bot import commands
 from bot.adapters.markdown import clean, title
 from bot.command_line import Parsed, lacking_text, parse, value_of
 from bot.commands import FOLLOW_UP, HEAR, NAME_FILES, ON_MESSAGE
-from bot.events import Author, File, OptionValue, Place, Request, Sorry
+from bot.events import Author, File, OptionValue, Place, Request, UserError
 from bot.faults import in_words
 from bot.prompts import as_yaml
 from bot.runs.requests import event_id
@@ -181,7 +181,7 @@ class PendingForm:
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
 
     def asked(self, typed: str, filled: Mapping[str, str] | None = None) -> Invocation:
-        """The completed invocation. `filled` are the form's options as typed or chosen. Raises Sorry ("commands.…")."""
+        """The completed invocation. `filled`: the form's options, typed or chosen. Raises UserError ("commands.*")."""
         text, options, row = f"{self.before}{typed}{self.after}".strip(), dict(self.options), self.row
         for name in row.form:
             option, value = row.option(name), (filled or {}).get(name, "").strip()
@@ -275,7 +275,7 @@ class Intake:
         )
 
     def count(self, location: Location, row: Verb | None = None) -> None:
-        """Count a request of this person, long ones separately. Raises Sorry for one too many.
+        """Count a request of this person, long ones separately. Raises UserError for one too many.
 
         Help and stopping are not limited.
         """
@@ -283,7 +283,7 @@ class Intake:
             return
         works = row is not None and (row.ordered or row.background or row.hears)
         if seconds := (self._asks if works else self._looks).take(location.space, location.user):
-            raise Sorry("edge.slow_down", n=int(seconds) + 1)
+            raise UserError("edge.slow_down", n=int(seconds) + 1)
 
     def too_many_hints(self, location: Location) -> bool:
         """Count a hint that a person gets for what was no request; whether it is one too many, and is left out."""
@@ -294,7 +294,7 @@ class Intake:
         return await self.app.records.threads.held(location.space, location.real) if location.real else None
 
     async def thread_deleted(self, place: Place, real: str) -> None:
-        """After a thread was deleted: archive its conversation and stop its runs and schedules. Raises Sorry."""
+        """After a thread was deleted: archive its conversation and stop its runs and schedules. Raises UserError."""
         await self.app.stop(place)
         records, at = self.app.records, (place.space, place.platform, place.channel, place.thread)
         with in_words():
@@ -306,7 +306,7 @@ class Intake:
 
     async def channel_gone(self, space: str, platform: str, channel: str) -> None:
         """After a channel was deleted, or the bot has lost it: stop its runs, and take what would come in it or its
-        threads off the calendar. Nobody is told: they know, and have not asked to be pinged. Raises Sorry.
+        threads off the calendar. Nobody is told: they know, and have not asked to be pinged. Raises UserError.
         """
         here = (space, platform, channel)
         await self.app.stop_where(
@@ -320,18 +320,18 @@ class Intake:
     async def interpreted(
         self, parsed: Parsed, files: tuple[File, ...], place: Place, author: str
     ) -> Invocation:
-        """The invocation of a parsed message: plain text goes to the work of the place's session. Raises Sorry."""
+        """The invocation of a parsed message: plain text goes to the work of the place's session. Raises UserError."""
         row = parsed.verb or commands.verb(*await self.app.plain(place, author, parsed.text))
         return Invocation(row, parsed.text, parsed.options, files, plain=parsed.verb is None)
 
     async def repetition(self, location: Location, run: str) -> Invocation:
-        """A run's request once more, with its present words. Raises Sorry if it is deleted or another person's."""
+        """A run's request once more, with its present words. Raises UserError if it is deleted or another person's."""
         past = await self.app.request_of(location.space, run)
         if past is None or self._for_another(past, location):
-            raise Sorry("edge.gone")
+            raise UserError("edge.gone")
         row = commands.verb(past.work, past.verb)
         if row.argument is not None and row.argument.required and not (past.text or past.files):
-            raise Sorry("edge.gone")  # its author has deleted it
+            raise UserError("edge.gone")  # its author has deleted it
         return Invocation(row, past.text, past.options, past.files, again=past)
 
     async def called_on_message(
@@ -340,7 +340,7 @@ class Intake:
         """The invocation of a verb from the menu of a message in this `channel` (see Place). `messages` are the ids by
         which the outbox may know it.
 
-        Raises Sorry if it is no run's message, or for another person alone.
+        Raises UserError if it is no run's message, or for another person alone.
         """
         with in_words():
             shown_by = await self.app.records.outbox.shown_by(location.space, *messages)
@@ -348,10 +348,10 @@ class Intake:
             past = await self.app.request_of(location.space, run)
             if past is not None and past.place.channel == channel and not self._for_another(past, location):
                 return Invocation(row, options={ON_MESSAGE: stage}, answers=run)
-        raise Sorry("edge.no_answer")
+        raise UserError("edge.no_answer")
 
     async def hidden(self, location: Location, run: str) -> bool:
-        """Whether the run's request and answer are for another person alone. Raises Sorry."""
+        """Whether the run's request and answer are for another person alone. Raises UserError."""
         past = await self.app.request_of(location.space, run)
         return past is not None and self._for_another(past, location)
 
@@ -363,16 +363,16 @@ class Intake:
         await self.app.records.offers.sweep(WINDOW, KEPT)
 
     async def wording(self, location: Location, prompt: str) -> str:
-        """The present text of a prompt, to be edited in a window. Raises Sorry."""
+        """The present text of a prompt, to be edited in a window. Raises UserError."""
         return as_yaml((await self.app.wording(location.space, prompt)).text)
 
     async def store_form(self, location: Location, event: str, asked: PendingForm, *, admin: bool) -> str:
-        """Store a pending form; the id that its window carries. Raises Sorry.
+        """Store a pending form; the id that its window carries. Raises UserError.
 
         `admin`: the person may change what the whole space shares.
         """
         if asked.row.admin and not admin:
-            raise Sorry("app.admins", verb=asked.row.path)
+            raise UserError("app.admins", verb=asked.row.path)
         self.count(location)
         window = event_id(self._platform, location.space, event)
         stored = replace(asked, author=str(location.user)).to_json()
@@ -390,16 +390,16 @@ class Intake:
 
 def parsed_of(line: str, files: Sequence[File]) -> Parsed:
     """The parsed line; attached files take the place of a missing list of files, a form that of a missing text. Raises
-    Sorry.
+    UserError.
     """
     try:
         return parse(line)
-    except Sorry as sorry:
-        if sorry.key != "commands.missing":
+    except UserError as error:
+        if error.key != "commands.missing":
             raise
         if (formed := lacking_text(line)) is not None:
             return formed
-        if not files or sorry.values["verb"] not in NAME_FILES:
+        if not files or error.values["verb"] not in NAME_FILES:
             raise
     return parse(" ".join([line, *(_UNSAFE.sub("_", file.name) for file in files)]))
 
@@ -415,21 +415,21 @@ def reads_files(line: str) -> bool:
 
 
 def choice_invocation(command: str, run: str, *, private: bool = False) -> Invocation:
-    """The invocation of a choice's line, such as "/rules lookup Grappled". Raises Sorry.
+    """The invocation of a choice's line, such as "/rules lookup Grappled". Raises UserError.
 
     `private`: the choice was offered to one person alone.
     """
     parsed = parse(command)
     if parsed.verb is None:
-        raise Sorry("edge.gone")
+        raise UserError("edge.gone")
     return Invocation(parsed.verb, parsed.text, _kept_private(parsed, private), answers=run)
 
 
 def choice_form(command: str, run: str, *, private: bool = False) -> PendingForm:
-    """The pending form of a choice that asks for words, which are added to the line's own text. Raises Sorry."""
+    """The pending form of a choice that asks for words, which are added to the line's own text. Raises UserError."""
     parsed = parse(command, asks=True)
     if parsed.verb is None:
-        raise Sorry("edge.gone")
+        raise UserError("edge.gone")
     before = f"{parsed.text} " if parsed.text else ""
     options = _kept_private(parsed, private)
     return PendingForm(parsed.verb.work, parsed.verb.name, before=before, options=options, answers=run)
@@ -463,7 +463,7 @@ def sentence(say: Words, error: BaseException, run: str = "", *, adapt: Callable
 
     `adapt` converts the Markdown to the platform's. An unforeseen fault goes to the log with the run's digits.
     """
-    if isinstance(error, Sorry):
+    if isinstance(error, UserError):
         text = adapt(say(error.key, **error.values))
         return say("edge.run", text=text, run=run[:RUN_DIGITS]) if run else text
     # No text of a library's exception in the sentence: it may hold tokens. The log's formatter removes those.

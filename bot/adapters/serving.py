@@ -17,7 +17,7 @@ from bot.adapters import termination
 from bot.adapters.log_redaction import RedactingFormatter
 from bot.adapters.slack.installed import credentials
 from bot.adapters.terminal import log_to
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import Words, words
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ class Adapter(Protocol):
     """The adapter of a platform with messages."""
 
     async def prepare(self) -> None:
-        """Sign in, and attach the views. Raises Sorry."""
+        """Sign in, and attach the views. Raises UserError."""
         ...
 
     async def run(self) -> None:
-        """Receive events until `stop_receiving`. Raises Sorry when it cannot go on."""
+        """Receive events until `stop_receiving`. Raises UserError when it cannot go on."""
         ...
 
     async def stop_receiving(self) -> None:
@@ -61,7 +61,7 @@ class ConfiguredPlatform:
 
 
 def serve(config: Config, locale: str) -> int:
-    """Run until SIGTERM or Ctrl-C. Raises Sorry when nothing can begin, or nothing can go on."""
+    """Run until SIGTERM or Ctrl-C. Raises UserError when nothing can begin, or nothing can go on."""
     say = words(locale)
     chosen = _chosen(config, say)
     _log_to(config, [secret for platform in chosen for secret in platform.secrets])
@@ -71,18 +71,18 @@ def serve(config: Config, locale: str) -> int:
 
 
 def _chosen(config: Config, say: Words) -> list[ConfiguredPlatform]:
-    """The configured platforms. A half configured one gets a printed sentence, or raises Sorry if there is no other."""
+    """The configured platforms. A half configured one is told of; raises UserError if there is no other."""
     configured: list[ConfiguredPlatform] = []
-    half: list[Sorry] = []
+    half: list[UserError] = []
     for look in (_discord, _slack):
         try:
             if (platform := look(config, say)) is not None:
                 configured.append(platform)
-        except Sorry as sorry:
-            half.append(sorry)
+        except UserError as error:
+            half.append(error)
     if not configured:
         slack = config.slack
-        raise _last(half, say) or Sorry(
+        raise _last(half, say) or UserError(
             "serving.nothing",
             discord=config.discord.token_env,
             slack=slack.bot_token_env,
@@ -97,7 +97,7 @@ def _discord(config: Config, say: Words) -> ConfiguredPlatform | None:
     if not token:
         return None
     if any(character.isspace() for character in token):
-        raise Sorry("discord_run.token_refused", variable=config.discord.token_env)
+        raise UserError("discord_run.token_refused", variable=config.discord.token_env)
 
     def make(app: App) -> Adapter:
         from bot.adapters.discord.service import Discord
@@ -141,13 +141,13 @@ async def _serve(config: Config, chosen: list[ConfiguredPlatform], say: Words) -
 
 async def _serve_on(app: App, platforms: list[Adapter], say: Words) -> None:
     """Run all adapters until they end. Raises the fault of the last one if all have failed."""
-    failed: list[Sorry] = []
+    failed: list[UserError] = []
     ready = []
     # Signing in is mostly waiting: do it at the same time, and load meanwhile what the start needs.
     app.load()
     prepared = await asyncio.gather(*(each.prepare() for each in platforms), return_exceptions=True)
     for platform, fault in zip(platforms, prepared, strict=True):
-        if isinstance(fault, Sorry):
+        if isinstance(fault, UserError):
             failed.append(fault)
         elif fault is not None:
             raise fault
@@ -168,7 +168,7 @@ async def _serve_on(app: App, platforms: list[Adapter], say: Words) -> None:
             ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
             for task in ended:
                 platform = running.pop(task)
-                if isinstance(ended_by := task.exception(), Sorry):
+                if isinstance(ended_by := task.exception(), UserError):
                     failed.append(ended_by)
                     await _each([platform.stop_receiving])
                 elif ended_by is not None:
@@ -182,15 +182,15 @@ async def _serve_on(app: App, platforms: list[Adapter], say: Words) -> None:
         raise last
 
 
-def _last(sorries: list[Sorry], say: Words) -> Sorry | None:
+def _last(sorries: list[UserError], say: Words) -> UserError | None:
     """The last fault; the others are printed."""
     _tell(sorries[:-1], say)
     return sorries[-1] if sorries else None
 
 
-def _tell(sorries: list[Sorry], say: Words) -> None:
-    for sorry in sorries:
-        print(say(sorry.key, **sorry.values), file=sys.stderr, flush=True)
+def _tell(sorries: list[UserError], say: Words) -> None:
+    for error in sorries:
+        print(say(error.key, **error.values), file=sys.stderr, flush=True)
 
 
 async def _each(steps: list[Callable[[], Awaitable[None]]]) -> None:

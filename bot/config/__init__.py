@@ -63,7 +63,7 @@ def load(
 ) -> Config:
     """Read the settings: arguments, then `environ`, then `.env`, then config.toml, then defaults.
 
-    `path` and `data` are what the command line said. Raises Sorry ("config.…") for what cannot be
+    `path` and `data` are what the command line said. Raises UserError ("config.…") for what cannot be
     used, with its line.
     """
     environ = os.environ if environ is None else environ

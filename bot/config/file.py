@@ -40,7 +40,7 @@ from bot.config.text import (
     secret_setting,
     variable,
 )
-from bot.events import Sorry
+from bot.events import UserError
 from bot.works import ALL
 
 TABLES: Final[Mapping[str, type]] = {
@@ -82,13 +82,13 @@ class ConfigFile:
             self.text = file.read_text(encoding="utf-8-sig")
             self.raw = tomllib.loads(self.text)
         except FileNotFoundError:
-            raise Sorry("config.missing", file=file) from None
+            raise UserError("config.missing", file=file) from None
         except OSError as fault:
-            raise Sorry("config.unreadable", file=file, reason=fault.strerror or str(fault)) from fault
+            raise UserError("config.unreadable", file=file, reason=fault.strerror or str(fault)) from fault
         except UnicodeDecodeError as fault:
-            raise Sorry("config.encoding", file=file) from fault
+            raise UserError("config.encoding", file=file) from fault
         except tomllib.TOMLDecodeError as fault:
-            raise Sorry("config.syntax", file=file, reason=str(fault)) from fault
+            raise UserError("config.syntax", file=file, reason=str(fault)) from fault
 
     def tables(self) -> dict[str, Any]:
         """The arguments of Config that the file sets."""
@@ -142,17 +142,17 @@ class ConfigFile:
             where = ("providers", name)
             built_in = BUILT_IN.get(name)
             if ":" in name or not name.strip():
-                raise self._sorry("config.provider_name", where)
+                raise self._error("config.provider_name", where)
             start = built_in or ProviderConfig(name, "")
             raw = self._table(where)
             if "kind" not in raw and built_in is None:
-                raise self._sorry("config.provider_kind", where, choices=", ".join(_KINDS))
+                raise self._error("config.provider_kind", where, choices=", ".join(_KINDS))
             filled = self._fill(where, ProviderConfig, {"name": name, "kind": start.kind})
             kinds = (start.kind,) if built_in else _KINDS
             if filled.kind not in kinds:
                 self._wrong_choice((*where, "kind"), filled.kind, kinds)
             if filled.kind == "openai-compatible" and filled.base_url is None:
-                raise self._sorry("config.provider_url", where)
+                raise self._error("config.provider_url", where)
             # A service at its own address wants its own key; one at another address may want none.
             usual = start.api_key_env if built_in else _key_of(filled)
             providers[name] = replace(filled, api_key_env=filled.api_key_env or usual)
@@ -171,7 +171,7 @@ class ConfigFile:
         for name in where:
             table = table.get(name, {})
             if not isinstance(table, dict):
-                raise self._sorry("config.not_a_table", where)
+                raise self._error("config.not_a_table", where)
         return table  # type: ignore[no-any-return]  # a TOML table, checked above
 
     def _value(self, where: tuple[str, ...], member: Any, value: Any) -> Any:
@@ -179,23 +179,23 @@ class ConfigFile:
             if isinstance(text, str) and secret(where[-1], text):
                 raise self._secret(where)
             if isinstance(text, str) and password(text):
-                raise self._sorry("config.password", where)
+                raise self._error("config.password", where)
         match member.type:
             case "int" | "float" | "int | None" | "float | None":
                 number = (int, float) if member.type.startswith("float") else (int,)
                 if isinstance(value, bool) or not isinstance(value, number):
-                    raise self._sorry("config.type_number", where, value=repr_of(value))
+                    raise self._error("config.type_number", where, value=repr_of(value))
                 self._in_range(where, member, value)
                 return value
             case "tuple[int, ...]":
                 if not isinstance(value, list) or not all(type(entry) is int for entry in value):
-                    raise self._sorry("config.type_numbers", where, value=repr_of(value))
+                    raise self._error("config.type_numbers", where, value=repr_of(value))
                 for entry in value:
                     self._in_range(where, member, entry)
                 return tuple(dict.fromkeys(value))
             case "bool":
                 if not isinstance(value, bool):
-                    raise self._sorry("config.type_truth", where, value=repr_of(value))
+                    raise self._error("config.type_truth", where, value=repr_of(value))
                 return value
             case "Chain" | "Offered":
                 chain = [value] if isinstance(value, str) else value  # a model, or a list of them
@@ -206,10 +206,10 @@ class ConfigFile:
                 return self._like(where, member, self._texts(where, value, "config.type_list"))
             case "tuple[Path, ...]":
                 if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-                    raise self._sorry("config.type_list", where, value=repr_of(value))
+                    raise self._error("config.type_list", where, value=repr_of(value))
                 return tuple((self.file.parent / Path(entry).expanduser()).resolve() for entry in value)
         if not isinstance(value, str) or not (value.strip() or value == member.default):
-            raise self._sorry("config.type_text", where, value=repr_of(value))
+            raise self._error("config.type_text", where, value=repr_of(value))
         if member.type == "Path | None":
             return (self.file.parent / Path(value).expanduser()).resolve()
         self._check_text(where, member, value)
@@ -218,13 +218,13 @@ class ConfigFile:
     def _in_range(self, where: tuple[str, ...], member: Any, value: float) -> None:
         low, high = member.metadata["range"]
         if not low <= value <= high:
-            raise self._sorry("config.range", where, value=value, low=low, high=high)
+            raise self._error("config.range", where, value=value, low=low, high=high)
 
     def _like(self, where: tuple[str, ...], member: Any, texts: tuple[str, ...]) -> tuple[str, ...]:
         pattern, otherwise = member.metadata["like"]
         for text in texts:
             if not re.fullmatch(pattern, text):
-                raise self._sorry(otherwise, where, value=text)
+                raise self._error(otherwise, where, value=text)
         return tuple(dict.fromkeys(texts))
 
     def _check_text(self, where: tuple[str, ...], member: Any, value: str) -> None:
@@ -236,24 +236,24 @@ class ConfigFile:
             if (f"{stem}:NAME" if name else value) not in EMBEDDERS:
                 self._wrong_choice(where, value, EMBEDDERS)
         if where[-1].endswith(VARIABLES) and not variable(value):
-            raise self._sorry("config.variable", where)
+            raise self._error("config.variable", where)
         if (starts := _URLS.get(where[-1])) and not value.startswith(starts):
-            raise self._sorry("config.url", where, value=value, starts=", ".join(starts))
+            raise self._error("config.url", where, value=value, starts=", ".join(starts))
         if starts and where[-1] != "url" and not address(value):
-            raise self._sorry("config.address", where, value=value)
+            raise self._error("config.address", where, value=value)
 
     def _texts(self, where: tuple[str, ...], value: Any, wrong: str) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(
             isinstance(entry, str) and entry.strip() for entry in value
         ):
-            raise self._sorry(wrong, where, value=repr_of(value))
+            raise self._error(wrong, where, value=repr_of(value))
         return tuple(value)
 
     def _check_members(self, where: tuple[str, ...], seats: tuple[str, ...]) -> None:
         try:
             model_spec.of(seats)
-        except Sorry as sorry:
-            raise self._sorry("config.member", where, reason=sorry) from None
+        except UserError as error:
+            raise self._error("config.member", where, reason=error) from None
 
     def _check_models(
         self, where: tuple[str, ...], models: tuple[str, ...], providers: Mapping[str, ProviderConfig]
@@ -261,10 +261,10 @@ class ConfigFile:
         for model in models:
             provider, _, name = model.partition(":")
             if not name.strip() or any(character.isspace() for character in name.strip()):
-                raise self._sorry("config.model", where, value=model)
+                raise self._error("config.model", where, value=model)
             if provider not in providers:
                 if nearest(provider, list(providers)) is None:
-                    raise self._sorry("config.no_provider", where, value=provider)
+                    raise self._error("config.no_provider", where, value=provider)
                 self._wrong_choice(where, provider, tuple(providers))
 
     def _check_order(self, retrieval: RetrievalConfig) -> None:
@@ -272,15 +272,15 @@ class ConfigFile:
         for large, small in (("fetch_k", "k"), ("parent_chars", "child_chars")):
             if getattr(retrieval, large) < getattr(retrieval, small):
                 name = large if large in self.raw["retrieval"] else small
-                raise self._sorry("config.order", ("retrieval", name), large=large, small=small)
+                raise self._error("config.order", ("retrieval", name), large=large, small=small)
 
     def _check_shards(self, discord: DiscordConfig) -> None:
         if discord.shard_ids and discord.shard_count is None:
-            raise self._sorry("config.shards_of_how_many", ("discord", "shard_ids"))
+            raise self._error("config.shards_of_how_many", ("discord", "shard_ids"))
         for shard in discord.shard_ids:
             if shard >= (discord.shard_count or 0):
                 where = ("discord", "shard_ids")
-                raise self._sorry("config.shard", where, shard=shard, count=discord.shard_count)
+                raise self._error("config.shard", where, shard=shard, count=discord.shard_count)
 
     def _check_names(self, where: tuple[str, ...], raw: Mapping[str, Any], right: list[str]) -> None:
         for name in raw:
@@ -291,23 +291,23 @@ class ConfigFile:
             near = nearest(name, right)
             key = ("config.unknown_table" if not where else "config.unknown_key") + ("_near" if near else "")
             table = ".".join(where)
-            raise self._sorry(key, (*where, name), table=table, near=near, choices=", ".join(right))
+            raise self._error(key, (*where, name), table=table, near=near, choices=", ".join(right))
 
     def _wrong_choice(self, where: tuple[str, ...], value: str, right: tuple[str, ...]) -> None:
         near = nearest(value, list(right))
         key = "config.value_near" if near else "config.value"
-        raise self._sorry(key, where, value=value, near=near, choices=", ".join(right))
+        raise self._error(key, where, value=value, near=near, choices=", ".join(right))
 
-    def _secret(self, where: tuple[str, ...], right: Sequence[str] = ()) -> Sorry:
+    def _secret(self, where: tuple[str, ...], right: Sequence[str] = ()) -> UserError:
         name = where[-1]
         if name.endswith(VARIABLES) or name + VARIABLES in right:
             named = name.removesuffix(VARIABLES) + VARIABLES
         else:
             named = {"discord": "token_env", "slack": "bot_token_env"}.get(where[0], "api_key_env")
-        return self._sorry("config.secret", where, named=named)
+        return self._error("config.secret", where, named=named)
 
-    def _sorry(self, key: str, where: tuple[str, ...], **values: object) -> Sorry:
-        return Sorry(key, file=self.file, line=line_of(self.text, where), setting=where[-1], **values)
+    def _error(self, key: str, where: tuple[str, ...], **values: object) -> UserError:
+        return UserError(key, file=self.file, line=line_of(self.text, where), setting=where[-1], **values)
 
 
 def _key_of(provider: ProviderConfig) -> str | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
 from bot.config.text import nearest
-from bot.events import Sorry
+from bot.events import UserError
 
 Effort: TypeAlias = Literal["low", "medium", "high"]
 
@@ -64,16 +64,16 @@ def model_of(text: str) -> str:
 
 @functools.lru_cache(maxsize=200)
 def parse(text: str) -> ModelSpec:
-    """One member. Raises Sorry("members.…") with what is wrong."""
+    """One member. Raises UserError("members.…") with what is wrong."""
     text = text.strip()
     model = _MODEL.match(text)
     if model is None or not model[0].isprintable():
-        raise Sorry("members.model", value=text[:80])
+        raise UserError("members.model", value=text[:80])
     at, settings = model.end(), dict[str, str]()
     while at < len(text):
         match = _SETTING.match(text, at)
         if match is None:
-            raise Sorry("members.setting", value=text[at:].strip()[:80], names=", ".join(SETTINGS))
+            raise UserError("members.setting", value=text[at:].strip()[:80], names=", ".join(SETTINGS))
         quoted = match[2][0] in "\"'“"
         settings[match[1].lower()] = (match[2][1:-1] if quoted else match[2]).strip()
         at = match.end()
@@ -81,7 +81,7 @@ def parse(text: str) -> ModelSpec:
         if name not in SETTINGS:
             near = nearest(name, list(SETTINGS))
             key = "members.setting_near" if near else "members.setting"
-            raise Sorry(key, value=name[:80], near=near, names=", ".join(SETTINGS))
+            raise UserError(key, value=name[:80], near=near, names=", ".join(SETTINGS))
     return ModelSpec(
         model[0],
         _persona(settings.get("persona", "")),
@@ -93,15 +93,15 @@ def parse(text: str) -> ModelSpec:
 
 
 def parse_list(text: str) -> tuple[ModelSpec, ...]:
-    """Members, parted by commas, semicolons or lines. Raises Sorry("members.…")."""
+    """Members, parted by commas, semicolons or lines. Raises UserError("members.…")."""
     return of([member for member in _ONE.findall(text) if member.strip()])
 
 
 def of(texts: Sequence[str]) -> tuple[ModelSpec, ...]:
-    """Members, one a text. Raises Sorry("members.…")."""
+    """Members, one a text. Raises UserError("members.…")."""
     members = tuple(parse(text) for text in texts)
     if len(members) > MOST:
-        raise Sorry("members.many", n=len(members), limit=MOST)
+        raise UserError("members.many", n=len(members), limit=MOST)
     return members
 
 
@@ -115,7 +115,7 @@ def _persona(value: str) -> str:
     value = "".join(char for char in value if char.isspace() or (char.isprintable() and char != '"'))
     value = " ".join(value.split())
     if len(value) > PERSONA_CHARS:
-        raise Sorry("members.persona", length=len(value), limit=PERSONA_CHARS)
+        raise UserError("members.persona", length=len(value), limit=PERSONA_CHARS)
     return value
 
 
@@ -124,7 +124,7 @@ def _effort(settings: dict[str, str]) -> Effort | None:
         return None
     value = settings["effort"].lower()
     if value not in get_args(Effort):
-        raise Sorry("members.effort", value=value[:80], choices=", ".join(get_args(Effort)))
+        raise UserError("members.effort", value=value[:80], choices=", ".join(get_args(Effort)))
     return cast("Effort", value)
 
 
@@ -136,5 +136,7 @@ def _number(settings: dict[str, str], name: str, low: float, high: float) -> flo
     except ValueError:
         value = -1.0
     if not low <= value <= high:  # NaN is in no range
-        raise Sorry("members.number", name=name, value=settings[name][:80], low=f"{low:g}", high=f"{high:g}")
+        raise UserError(
+            "members.number", name=name, value=settings[name][:80], low=f"{low:g}", high=f"{high:g}"
+        )
     return value

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from bot.config.model_spec import Effort
-from bot.events import Completion, Sorry, ToolCall, Usage
+from bot.events import Completion, ToolCall, Usage, UserError
 from bot.retrieval.results import Passage
 
 __all__ = [
@@ -222,7 +222,7 @@ class Meter:
     usage: Usage = field(default_factory=Usage)
 
 
-class ModelError(Sorry):
+class ModelError(UserError):
     """A model call that failed, also after retries. `fault` picks the sentence a person reads.
 
     `partial` is the text and usage received before the fault, so that they are billed and kept.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bot import models
-from bot.events import Sorry
+from bot.events import UserError
 from bot.llm.base import Capabilities, Completion, Meter, ModelError, Prompt, Usage
 from bot.llm.demo_child import Child, ProcessEnded
 
@@ -76,7 +76,7 @@ class Demo:
     async def stream(
         self, model: str, prompt: Prompt, meter: Meter | None = None, *, whole: bool = False
     ) -> AsyncGenerator[str | Completion, None]:
-        """See Provider.stream. Raises Sorry where the runtime or the model's files are missing."""
+        """See Provider.stream. Raises UserError where the runtime or the model's files are missing."""
         label = f"{self.name}:{model}"
         meter = meter or Meter()
         before = meter.usage
@@ -114,7 +114,7 @@ class Demo:
             async with aclosing(self._replies(model, prompt, count=True)) as replies:
                 async for reply in replies:
                     tokens = reply.get("input", tokens)
-        except Sorry:  # also for what is too long, whose count came first
+        except UserError:  # also for what is too long, whose count came first
             pass
         return tokens
 
@@ -133,7 +133,7 @@ class Demo:
     async def _replies(
         self, model: str, prompt: Prompt, *, count: bool = False
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """The process's replies to `prompt`, up to the finish. Raises ModelError, Sorry; closing it stops it."""
+        """The process's replies to `prompt`, up to the finish. Raises ModelError, UserError; closing it stops it."""
         label = f"{self.name}:{model}"
         if model != MODEL:
             raise ModelError("not_found", label)
@@ -179,11 +179,11 @@ class Demo:
         return child
 
     def _command_line(self) -> Sequence[str]:
-        """The command that runs the model. Raises Sorry where something is missing or damaged."""
+        """The command that runs the model. Raises UserError where something is missing or damaged."""
         if find_spec("xllamacpp") is None:
-            raise Sorry("model.demo_runtime", reason="No module named 'xllamacpp'")
+            raise UserError("model.demo_runtime", reason="No module named 'xllamacpp'")
         if fault := models.fault(self._models_dir, MODEL):  # hashing takes a tenth of a second a start
-            raise Sorry(f"model.demo_{fault}", name=MODEL)
+            raise UserError(f"model.demo_{fault}", name=MODEL)
         file = models.path(self._models_dir, MODEL).resolve() / "model.gguf"
         return (sys.executable, "-m", "bot.llm.demo_process", str(file), str(self._context))
 
@@ -233,12 +233,12 @@ def _usage(before: Usage, input: int, cached: int, output: int) -> Usage:
     )
 
 
-def _error(reply: Mapping[str, Any], label: str) -> Sorry:
+def _error(reply: Mapping[str, Any], label: str) -> UserError:
     """The fault that the process reports."""
     detail = str(reply.get("detail", ""))[:200]
     match reply.get("fault"):
         case "runtime":
-            return Sorry("model.demo_runtime", reason=detail)
+            return UserError("model.demo_runtime", reason=detail)
         case "context" | "bad_request" as fault:
             return ModelError(fault, label, detail)
         case _:

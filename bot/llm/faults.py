@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.llm.base import ModelError, ModelFault
 
 LEAST_OUTPUT = 16
@@ -318,7 +318,7 @@ class Cooldowns:
         now = self._clock()
         return {named: self._until[named][1] for named in chain if self._until.get(named, (now,))[0] > now}
 
-    def start(self, named: str, error: Sorry) -> str:
+    def start(self, named: str, error: UserError) -> str:
         """Pause a model for as long as its fault suggests; returns the fault's name."""
         fault = error.fault if isinstance(error, ModelError) else _PASSED.get(error.key, "server")
         rest = RESTS_S.get(fault, 0.0)

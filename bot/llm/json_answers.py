@@ -13,9 +13,9 @@ from dataclasses import fields, is_dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from bot.fence import data
 from bot.llm.base import Prompt
 from bot.llm.fields import characters
+from bot.untrusted import data
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

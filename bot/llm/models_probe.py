@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from urllib.parse import urlsplit
 
 from bot.budget import text_tokens
-from bot.events import Sorry, Usage
+from bot.events import Usage, UserError
 from bot.llm.base import Completion, Message, Meter, ModelError, Prompt, Provider, Tool, ToolResult
 from bot.llm.json_answers import UnreadableError, read, schema_of
 from bot.llm.prices import CacheWatch
@@ -110,7 +110,7 @@ class Probe:
                 yield Trial(way, False, error.key, error.values)
                 if error.fault in HOPELESS:
                     return
-            except Sorry as error:
+            except UserError as error:
                 yield Trial(way, False, error.key, error.values)
                 if error.key.startswith("model."):  # the demo's files or runtime are missing
                     return
@@ -211,7 +211,7 @@ class Probe:
             self.usage = _sum(self.usage, meter.usage)
         assert answer is not None, "a stream ends with its Completion, or raises"
         if answer.finish == "refusal":
-            raise Sorry("probe.declined")
+            raise UserError("probe.declined")
         return answer
 
 

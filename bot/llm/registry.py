@@ -17,10 +17,10 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from bot import fence
+from bot import untrusted
 from bot.budget import Budget
 from bot.config import model_spec
-from bot.events import Completion, Run, Sorry, Usage
+from bot.events import Completion, Run, Usage, UserError
 from bot.llm import json_answers, prices
 from bot.llm.base import Capabilities, Meter, ModelError, Prompt, Provider, more_room, without_images
 from bot.llm.faults import Cooldowns
@@ -103,7 +103,7 @@ class Models:
         return await prices.window(settings, model_spec.parse(named).short)
 
     def capabilities_of(self, role: str, named: str) -> Capabilities:
-        """What "provider:model" can do. Raises Sorry ("config.role_provider") where its provider is unknown."""
+        """What "provider:model" can do. Raises UserError ("config.role_provider") where its provider is unknown."""
         settings = self._settings(role, named)
         if settings.kind == "demo":
             from bot.llm.demo import CAPABILITIES
@@ -117,11 +117,11 @@ class Models:
         """The models that `stream` asks, in the config's order. A work chooses its path by what the first one can do,
         so a model that can do less is no substitute: a prompt that needs citations goes to no model that cannot cite.
 
-        Raises Sorry ("config.role_empty", "config.role_provider").
+        Raises UserError ("config.role_empty", "config.role_provider").
         """
         chain = self._roles.chain(role)
         if not chain:
-            raise Sorry("config.role_empty", role=role)
+            raise UserError("config.role_empty", role=role)
         first = self.capabilities_of(role, chain[0])
         candidates = []
         for named in chain:
@@ -138,7 +138,7 @@ class Models:
         """Ask the role's models as the run's step `step`: text as it comes, then its Completion.
 
         One that fails before it has shown anything is passed over for the next of the chain. Raises
-        ModelError, or Sorry ("model.key_missing", "model.demo_…"): the first model's when all fail; Sorry
+        ModelError, or UserError ("model.key_missing", "model.demo_…"): the first model's when all fail; UserError
         where the role has no model ("config.role_empty") or its provider is unknown ("config.role_provider"),
         or where a cap on what may be spent forbids the call ("budget.run", "budget.space").
 
@@ -194,7 +194,7 @@ class Models:
     def provider(self, role: str, named: str) -> Provider:
         """The provider of "provider:model", made now if need be; opens no connection.
 
-        Raises Sorry ("config.role_provider", "model.key_missing").
+        Raises UserError ("config.role_provider", "model.key_missing").
         """
         settings = self._settings(role, named)
         if settings.name not in self._providers:
@@ -214,7 +214,7 @@ class Models:
         settings = self._config.providers.get(name)
         if settings is None:
             provider_names = ", ".join(sorted(self._config.providers))
-            raise Sorry("config.role_provider", role=role, provider=name, known=provider_names)
+            raise UserError("config.role_provider", role=role, provider=name, known=provider_names)
         return settings
 
     async def _whole(self, run: Run, role: str, step: str, prompt: Prompt) -> Completion:
@@ -241,7 +241,7 @@ class Models:
         # Why each of those was not asked, or asked in vain.
         passed = dict(cooling)
         passed.pop(order[0], None)
-        failed: dict[str, Sorry] = {}
+        failed: dict[str, UserError] = {}
         for attempt, named in enumerate(order, 1):
             key = step if attempt == 1 else f"{step}-{attempt}"
             started = answered = False
@@ -260,7 +260,7 @@ class Models:
                         elif streamed:
                             started = True
                             yield piece
-            except Sorry as error:
+            except UserError as error:
                 # A given chain may name a provider that the config no longer has.
                 if started or not error.key.startswith(("model.", "config.role_provider")):
                     raise
@@ -315,7 +315,7 @@ def _for_member(prompt: Prompt, named: str, spec: model_spec.ModelSpec) -> Promp
     """
     system = prompt.system
     if spec.persona and prompt.schema is None:
-        system = f"{system}\nWrite as {fence.data(spec.persona)}.".strip()
+        system = f"{system}\nWrite as {untrusted.data(spec.persona)}.".strip()
     messages = []
     for message in prompt.messages:
         owner, _, blocks = message.raw.partition("\n")
@@ -342,14 +342,14 @@ def provider_of(
     timeouts: Timeouts | None,
     sleep: Callable[[float], Awaitable[None]],
 ) -> Provider:
-    """Opens nothing yet. Raises Sorry ("model.key_missing") where a key is named and not there."""
+    """Opens nothing yet. Raises UserError ("model.key_missing") where a key is named and not there."""
     if settings.kind == "demo":
         from bot.llm.demo import Demo
 
         return Demo(config.models_dir, name=settings.name)
     key = config.secret(settings.api_key_env) if settings.api_key_env else None
     if settings.api_key_env and key is None:
-        raise Sorry("model.key_missing", provider=settings.name, variable=settings.api_key_env)
+        raise UserError("model.key_missing", provider=settings.name, variable=settings.api_key_env)
     module, wire = _WIRES[settings.kind]
     provider: Provider = getattr(importlib.import_module(module), wire)(
         settings.base_url,

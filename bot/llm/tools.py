@@ -15,10 +15,10 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from bot import fence
+from bot import untrusted
 from bot.budget import prompt_tokens
 from bot.config import model_spec
-from bot.events import Completion, Run, Sorry, Status, ToolCall, Usage
+from bot.events import Completion, Run, Status, ToolCall, Usage, UserError
 from bot.llm.base import Message, Prompt, ToolOutput, ToolResult
 from bot.llm.fields import characters
 from bot.llm.tool_arguments import ARGUMENTS_CHARS, ArgumentsError, checked
@@ -127,7 +127,7 @@ class ToolLoop:
         self.passed_over: tuple[tuple[str, str], ...] = ()
         self.capped: Cap = ""
         self.ended: Ended = "failed"
-        self.error: Sorry | None = None
+        self.error: UserError | None = None
 
     @property
     def text(self) -> str:
@@ -135,14 +135,14 @@ class ToolLoop:
         return "".join(self._pieces)
 
     async def events(self) -> AsyncGenerator[str | Status, None]:
-        """Do it: text as it comes, and what is being looked up. Raises no Sorry: see `error`."""
+        """Do it: text as it comes, and what is being looked up. Raises no UserError: see `error`."""
         try:
             choice = await self._run.step(f"{self._step}-cast", self._choose_models, ModelChoice)
             turn = self._turn(self._prompt, choice.models) if choice.tools else self._planned(choice.models)
             async with aclosing(turn) as events:
                 async for event in events:
                     yield event
-        except Sorry as error:
+        except UserError as error:
             self.ended, self.error = "failed", error
 
     async def _choose_models(self) -> ModelChoice:
@@ -163,7 +163,7 @@ class ToolLoop:
                 async with aclosing(self._ask(limited, [owner] if owner else models)) as pieces:
                     async for piece in pieces:
                         yield piece
-            except Sorry as error:
+            except UserError as error:
                 starved = error.key == "model.empty" and error.values.get("detail") == "length"
                 if starved and recoveries < RECOVERIES:
                     recoveries += 1
@@ -326,7 +326,7 @@ class ToolLoop:
             return ToolOutput(f"The arguments do not fit: {error}.", failed=True)
         except TimeoutError:
             return ToolOutput("It took too long.", failed=True)
-        except Sorry as error:
+        except UserError as error:
             return ToolOutput(words("en")(error.key, **error.values), failed=True)
         except Exception as error:
             log.warning("%s: the tool %s failed", self._run.id, tool.name, exc_info=True)
@@ -334,7 +334,7 @@ class ToolLoop:
 
     def _fenced(self, output: ToolOutput, room: int) -> str:
         """What the model reads of it: no passage twice in a turn, and always under the same number."""
-        text = fence.data(output.text[:room]) + ("…" if len(output.text) > room else "")
+        text = untrusted.data(output.text[:room]) + ("…" if len(output.text) > room else "")
         room -= len(text)
         parts = [text] if text else []
         numbers = {passage.chunk: n for n, passage in enumerate(self.passages, 1)}
@@ -348,7 +348,7 @@ class ToolLoop:
                     self.passages.append(passage)
                     numbers[passage.chunk] = len(self.passages)
                 self._read_passages.add(passage.chunk)
-                parts.append(fence.passages([passage], [numbers[passage.chunk]]))
+                parts.append(untrusted.passages([passage], [numbers[passage.chunk]]))
         if repeated:
             parts.append(f"And of those above: {', '.join(repeated)}")
         return "\n".join(parts) or "Nothing was found."
@@ -364,7 +364,7 @@ class ToolLoop:
 
     def _end(self, answer: Completion) -> None:
         if answer.finish in ("tool", "length") and not answer.text:  # it went on calling where it may not
-            self.ended, self.error = "failed", Sorry("model.empty", model=answer.model, detail="")
+            self.ended, self.error = "failed", UserError("model.empty", model=answer.model, detail="")
         else:
             self.ended = _ENDED.get(answer.finish, "answer")
 

@@ -6,7 +6,7 @@ library; it is given bytes.
 
 from __future__ import annotations
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.document import Document, Link, Section
 from bot.readers.kinds import PLAIN, SUFFIXES, suffix_of
 
@@ -16,11 +16,11 @@ __all__ = ["SUFFIXES", "Document", "Link", "Section", "read"]
 def read(name: str, data: bytes) -> Document:
     """The document in `data`, a text or Markdown; blocking.
 
-    Raises Sorry: "library.file_kind", "library.file_binary", "library.file_encoding", and what `sniff.check` raises.
+    Raises UserError: "library.file_kind", "library.file_binary", "library.file_encoding", and that of `sniff.check`.
     """
     suffix = suffix_of(name)
     if suffix not in PLAIN:
-        raise Sorry("library.file_kind", name=name, kinds=", ".join(SUFFIXES))
+        raise UserError("library.file_kind", name=name, kinds=", ".join(SUFFIXES))
     from bot.readers import sniff
     from bot.readers.decode import decode
 

@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.xml import parsed
 
 if TYPE_CHECKING:
@@ -53,21 +53,21 @@ class Archive:
     """A file's members by name. No member gives more bytes than the archive's directory says."""
 
     def __init__(self, name: str, data: bytes) -> None:
-        """Raises Sorry: "library.file_damaged", "library.file_locked", "library.file_bomb"."""
+        """Raises UserError: "library.file_damaged", "library.file_locked", "library.file_bomb"."""
         self._name = name
         # Before `zipfile` makes an object of each.
         if data.count(_ENTRY) > MEMBERS:
-            raise Sorry("library.file_bomb", name=name)
+            raise UserError("library.file_bomb", name=name)
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except _FAULTS as fault:
-            raise Sorry("library.file_damaged", name=name) from fault
+            raise UserError("library.file_damaged", name=name) from fault
         members = self._zip.infolist()
         if any(member.flag_bits & _ENCRYPTED for member in members):
-            raise Sorry("library.file_locked", name=name)
+            raise UserError("library.file_locked", name=name)
         unpacked = sum(member.file_size for member in members)
         if unpacked > min(UNPACKED_BYTES, max(SMALL_BYTES, RATIO * len(data))):
-            raise Sorry("library.file_bomb", name=name)
+            raise UserError("library.file_bomb", name=name)
         self._members = {member.filename: member for member in members}
         self._bytes_left = UNPACKED_BYTES
 
@@ -80,21 +80,21 @@ class Archive:
         return list(self._members)
 
     def read(self, member: str) -> bytes:
-        """A member's bytes. Raises Sorry, "library.file_damaged" also where there is no such member."""
+        """A member's bytes. Raises UserError, "library.file_damaged" also where there is no such member."""
         try:
             info = self._members[member]
             # Members may lie over one another, and a document may name one of them often.
             self._bytes_left -= info.file_size
             if info.file_size > MEMBER_BYTES or self._bytes_left < 0:
-                raise Sorry("library.file_bomb", name=self._name)
+                raise UserError("library.file_bomb", name=self._name)
             if info.compress_type not in _METHODS:
                 raise NotImplementedError("no method of a document's")
             with self._zip.open(info) as file:
                 # With a number: without one `zipfile` unpacks all there is before it looks at the size.
                 return file.read(info.file_size + 1)
         except _FAULTS as fault:
-            raise Sorry("library.file_damaged", name=self._name) from fault
+            raise UserError("library.file_damaged", name=self._name) from fault
 
     def xml(self, member: str) -> Element:
-        """A member's root element; entities stay unresolved, nothing is loaded from elsewhere. Raises Sorry."""
+        """A member's root element; entities stay unresolved, nothing is loaded from elsewhere. Raises UserError."""
         return parsed(self._name, self.read(member))

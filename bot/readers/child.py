@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers import frames
 from bot.readers.document import Document, Progress
 
@@ -78,13 +78,13 @@ def _answer(read: Read, name: str, data: bytes, progress: Progress) -> tuple[byt
     try:
         document = read(name, data, progress)
         body = frames.encode_document(document)
-    except Sorry as sorry:
+    except UserError as error:
         values = {
             key: value if isinstance(value, int | float) else str(value)[:200]
-            for key, value in sorry.values.items()
+            for key, value in error.values.items()
         }
         # A file without bytes has been refused before: what a reader calls empty has something in it, but no words.
-        key = _WORDLESS if sorry.key == "library.file_empty" else sorry.key
+        key = _WORDLESS if error.key == "library.file_empty" else error.key
         return frames.SORRY, {"key": key, "values": values}
     except MemoryError:
         raise

@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from bot.events import Sorry
+from bot.events import UserError
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -25,14 +25,14 @@ _HIGH = re.compile("[\x80-\uffff]+")
 def decode(name: str, data: bytes) -> str:
     """The text of `data`, newlines as "\\n", without a byte-order mark.
 
-    UTF-8, UTF-16 and UTF-32 by their marks or their shape, then Windows-1252, then Latin-1. Raises Sorry:
+    UTF-8, UTF-16 and UTF-32 by their marks or their shape, then Windows-1252, then Latin-1. Raises UserError:
     "library.file_empty", "library.file_binary" or "library.file_encoding".
     """
     if not data.strip(b"\x00 \t\r\n"):
-        raise Sorry("library.file_empty", name=name)
+        raise UserError("library.file_empty", name=name)
     text = _text(name, data).replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip("\ufeff \t\n"):
-        raise Sorry("library.file_empty", name=name)
+        raise UserError("library.file_empty", name=name)
     return text
 
 
@@ -42,7 +42,7 @@ def _text(name: str, data: bytes) -> str:
             try:
                 text = data[len(mark) :].decode(encoding)
             except UnicodeDecodeError as error:
-                raise Sorry("library.file_encoding", name=name) from error
+                raise UserError("library.file_encoding", name=name) from error
             return _no_controls(name, text)
     wide = _utf16_without_mark(data)
     if wide is not None:
@@ -62,20 +62,20 @@ def _text(name: str, data: bytes) -> str:
         single = data.decode("latin-1")
         if _C1.search(single):
             _no_controls(name, single)
-            raise Sorry("library.file_encoding", name=name) from None
+            raise UserError("library.file_encoding", name=name) from None
     _no_controls(name, single)
     # In a Western text accented letters stand alone or in pairs; long runs are another script's bytes.
     runs = _HIGH.findall(single)
     if sum(len(run) for run in runs) > 0.3 * len(single) or sum(len(run) > 3 for run in runs) > 0.2 * len(
         runs
     ):
-        raise Sorry("library.file_encoding", name=name)
+        raise UserError("library.file_encoding", name=name)
     return single
 
 
 def _no_controls(name: str, text: str) -> str:
     if "\x00" in text or len(_CONTROL.findall(text, 0, 65536)) > max(2, min(len(text), 65536) // 500):
-        raise Sorry("library.file_binary", name=name)
+        raise UserError("library.file_binary", name=name)
     return text
 
 

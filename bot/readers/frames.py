@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.document import Document, Link, Section, one_line
 from bot.readers.screenplay.elements import KINDS, MOST_EIGHTHS, RIGHT, Element, Screenplay
 
@@ -121,13 +121,13 @@ def _element(
     )
 
 
-def decode_refusal(body: bytes, name: str) -> tuple[Sorry, str]:
+def decode_refusal(body: bytes, name: str) -> tuple[UserError, str]:
     """Why there is no document; for a defect also its location. Raises one of DECODE_ERRORS."""
     payload = json.loads(body)
     key, values = _text(payload["key"]), dict(payload["values"])
     if not _KEY.fullmatch(key) or not all(isinstance(value, str | int | float) for value in values.values()):
         raise ValueError("not a reason")
-    return Sorry(key, **{**values, "name": name}), _text(payload.get("at", ""))
+    return UserError(key, **{**values, "name": name}), _text(payload.get("at", ""))
 
 
 def decode_progress(body: bytes) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers import frames, sniff
 from bot.readers.child import OUT_OF_MEMORY
 from bot.readers.document import Document, Progress
@@ -55,7 +55,7 @@ class Timeouts:
 
 class Sandbox:
     """One per process: at most `at_once` files are parsed side by side. `readers`: modules by suffix. `check` looks at
-    a file first, here, and raises Sorry.
+    a file first, here, and raises UserError.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Sandbox:
     async def read(self, name: str, data: bytes, progress: Progress | None = None) -> Document:
         """The document in `data`; `progress` is told how many of how many pages have been read.
 
-        Raises Sorry: as `sniff` and the kind's reader do, and "library.file_hangs", "library.file_memory" or
+        Raises UserError: as `sniff` and the kind's reader do, and "library.file_hangs", "library.file_memory" or
         "library.file_crashes" for a parser that came to no end of its own, "library.file_unguarded" for one that
         could not be started.
         """
@@ -95,8 +95,8 @@ class Sandbox:
                 document = await self._listen(process, name, progress)
             leaving = _LEAVING_S
         except TimeoutError:
-            raise Sorry("library.file_hangs", name=name) from None
-        except Sorry:
+            raise UserError("library.file_hangs", name=name) from None
+        except UserError:
             leaving = _LEAVING_S
             raise
         finally:
@@ -116,9 +116,9 @@ class Sandbox:
                 if kind == frames.DOCUMENT:
                     return await asyncio.to_thread(frames.decode_document, body)
                 if kind == frames.SORRY:
-                    sorry, at = frames.decode_refusal(body, name)
+                    error, at = frames.decode_refusal(body, name)
                     _note(name, at)
-                    raise sorry
+                    raise error
                 if kind != frames.PROGRESS:
                     raise ValueError("not a frame")
                 pages_done, total = frames.decode_progress(body)
@@ -126,7 +126,7 @@ class Sandbox:
                 raise await _died(process, name) from None
             except frames.DECODE_ERRORS as fault:
                 _note(name, f"nonsense: {type(fault).__name__}")
-                raise Sorry("library.file_crashes", name=name) from None
+                raise UserError("library.file_crashes", name=name) from None
             progress(pages_done, total)
 
 
@@ -146,7 +146,7 @@ async def _started(module: str, name: str) -> Process:
         )
     except OSError as fault:
         reason = os.strerror(fault.errno) if fault.errno else type(fault).__name__
-        raise Sorry("library.file_unguarded", name=name, reason=reason) from fault
+        raise UserError("library.file_unguarded", name=name, reason=reason) from fault
 
 
 async def _give(process: Process, name: str, data: bytes) -> None:
@@ -182,16 +182,16 @@ async def _wait_end(process: Process) -> int:
     return await process.wait()
 
 
-async def _died(process: Process, name: str) -> Sorry:
+async def _died(process: Process, name: str) -> UserError:
     """The reason why the process ended without an answer."""
     code = await _wait_end(process)
     _note(name, f"exit code {code}")
     if code == _OUT_OF_TIME:
-        return Sorry("library.file_hangs", name=name)
+        return UserError("library.file_hangs", name=name)
     # SIGKILL that is not ours is the kernel's, when the machine's memory is used up.
     if code in (OUT_OF_MEMORY, _KILLED):
-        return Sorry("library.file_memory", name=name)
-    return Sorry("library.file_crashes", name=name)
+        return UserError("library.file_memory", name=name)
+    return UserError("library.file_crashes", name=name)
 
 
 def _note(name: str, at: str) -> None:

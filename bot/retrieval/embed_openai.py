@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.retrieval.confidence import Likeness
 from bot.tracing import gen_ai
 
@@ -28,7 +28,7 @@ _INPUT_BYTES = 8_000  # and 8,192 tokens an input
 class OpenAIEmbedder:
     """`name` is "openai:MODEL". `dimensions` is 0 until the first answer tells it.
 
-    Calls raise Sorry("embedding.failed") once the service has refused, or a few attempts have come to nothing.
+    Calls raise UserError("embedding.failed") once the service has refused, or a few attempts have come to nothing.
     """
 
     languages: frozenset[str] | None = None
@@ -39,12 +39,12 @@ class OpenAIEmbedder:
         key = (api_key or "").strip()
         self.name = f"openai:{model}"
         if not key and not base_url:
-            raise Sorry("embedding.key_missing", model=self.name)
+            raise UserError("embedding.key_missing", model=self.name)
         try:
             import httpx  # noqa: F401  (the whole of it before the SDK looks into it: see bot/llm/openai_client.py)
             import openai
         except ImportError as error:
-            raise Sorry("embedding.extra_missing", model=self.name, extra="openai") from error
+            raise UserError("embedding.extra_missing", model=self.name, extra="openai") from error
         self._sdk = openai
         self._client = openai.OpenAI(
             # Whatever were left to the SDK here it would take from OPENAI_… in the environment.
@@ -115,7 +115,7 @@ class OpenAIEmbedder:
             norms = np.linalg.norm(vectors, axis=1, keepdims=True)
             return np.asarray(vectors / np.maximum(norms, 1e-12), dtype=np.float32)
         # Outside of the handlers: the SDK's exceptions hold the request, and it the key.
-        raise Sorry("embedding.failed", model=self.name, reason=reason[:80])
+        raise UserError("embedding.failed", model=self.name, reason=reason[:80])
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:

@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from bot import models
-from bot.events import Sorry
+from bot.events import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,8 +31,8 @@ class Embedding:
         self._embedder: Embedder | None = None
         self._former: Embedder | None = None
         self.load: Callable[[str], Embedder | None] = self._load
-        """How the model of a name is loaded; blocking. Raises Sorry."""
-        self.missing: Sorry | None = None
+        """How the model of a name is loaded; blocking. Raises UserError."""
+        self.missing: UserError | None = None
         """Why there is no embedder although one is configured; None when all is well, or none is wanted."""
 
     async def maker(self, name: str | None) -> Embedder | None:
@@ -48,8 +48,8 @@ class Embedding:
                 self._former = None  # one is enough in memory
                 try:
                     self._former = await asyncio.to_thread(self.load, name)
-                except Sorry as sorry:
-                    _log.warning("no embedder of before: %s", sorry)
+                except UserError as error:
+                    _log.warning("no embedder of before: %s", error)
         return self._former
 
     async def get(self) -> Embedder | None:
@@ -60,9 +60,9 @@ class Embedding:
                     self._embedder = await asyncio.to_thread(self.load, self.name)
                     self.missing = None
                     self._loaded = True
-                except Sorry as sorry:  # tried again next time: the files may have come meanwhile
-                    _log.warning("no embedder: %s", sorry)
-                    self.missing = sorry
+                except UserError as error:  # tried again next time: the files may have come meanwhile
+                    _log.warning("no embedder: %s", error)
+                    self.missing = error
         return self._embedder
 
     async def fetch(self) -> None:
@@ -73,8 +73,8 @@ class Embedding:
         if absent:
             try:
                 await asyncio.to_thread(models.pull, self._config.models_dir, absent)
-            except Sorry as sorry:
-                self.missing = sorry
+            except UserError as error:
+                self.missing = error
 
     def _load(self, model: str) -> Embedder | None:
         for name in models.needed(model):
@@ -100,7 +100,7 @@ def embedder(
     """The embedder that `model` names, or None for "none".
 
     "bge-small" reads <models_dir>/bge-small/{model.onnx,tokenizer.json}. `api_key` and `base_url` are for
-    "openai:NAME". Raises Sorry: "embedding.unknown", "models.absent", "embedding.extra_missing",
+    "openai:NAME". Raises UserError: "embedding.unknown", "models.absent", "embedding.extra_missing",
     "embedding.unusable", "embedding.key_missing".
     """
     kind, _, name = model.partition(":")
@@ -122,4 +122,4 @@ def embedder(
         from bot.retrieval.embed_openai import OpenAIEmbedder
 
         return OpenAIEmbedder(name, api_key=api_key, base_url=base_url)
-    raise Sorry("embedding.unknown", model=model)
+    raise UserError("embedding.unknown", model=model)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bot.events import Sorry
+from bot.events import UserError
 
 _CHARS = 4000
 _OTHER = re.compile(r"[\W_]+")
@@ -96,11 +96,11 @@ Search = Callable[[Question], Awaitable[SearchOutcome]]
 
 
 def read_questions(path: Path) -> list[Question]:
-    """The questions of a JSON Lines file. Raises Sorry: "eval.unreadable", or "eval.line" with its number."""
+    """The questions of a JSON Lines file. Raises UserError: "eval.unreadable", or "eval.line" with its number."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise Sorry("eval.unreadable", path=str(path)) from error
+        raise UserError("eval.unreadable", path=str(path)) from error
     questions = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -111,9 +111,9 @@ def read_questions(path: Path) -> list[Question]:
             more = {name: value for name, value in row.items() if name not in ("id", "query", "gold")}
             questions.append(Question(str(row.get("id", number)), str(row["query"]), gold, more))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise Sorry("eval.line", path=str(path), line=number) from error
+            raise UserError("eval.line", path=str(path), line=number) from error
     if not questions:
-        raise Sorry("eval.unreadable", path=str(path))
+        raise UserError("eval.unreadable", path=str(path))
     return questions
 
 

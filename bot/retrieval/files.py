@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.kinds import SUFFIXES, readable
 
 _ORDINARY = (
@@ -101,20 +101,22 @@ def _printable(name: str) -> str:
 
 
 def read_whole(path: str, max_bytes: int) -> bytes:
-    """The file's bytes. Raises Sorry when it is gone, unreadable, or has grown beyond `max_bytes`; blocking."""
+    """The file's bytes. Raises UserError when it is gone, unreadable, or has grown beyond `max_bytes`; blocking."""
     name = Path(path).name
     try:
         # Looked at again here: meanwhile it may have become a pipe, which would be waited for, or a link.
         with os.fdopen(os.open(path, _ORDINARY), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise Sorry("library.file_special", name=name)
+                raise UserError("library.file_special", name=name)
             data = file.read(max_bytes + 1)
     except FileNotFoundError as error:
-        raise Sorry("library.file_missing", name=name) from error
+        raise UserError("library.file_missing", name=name) from error
     except OSError as error:
-        raise Sorry("library.file_unreadable", name=name) from error
+        raise UserError("library.file_unreadable", name=name) from error
     if len(data) > max_bytes:
-        raise Sorry("library.file_large", name=name, mb=megabytes(len(data)), limit=max_bytes // 1_000_000)
+        raise UserError(
+            "library.file_large", name=name, mb=megabytes(len(data)), limit=max_bytes // 1_000_000
+        )
     return data
 
 

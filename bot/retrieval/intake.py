@@ -17,7 +17,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.sandbox import Sandbox
 from bot.retrieval.cleanup import GRACE, Cleanup
 from bot.retrieval.files import read_whole
@@ -67,7 +67,7 @@ class Shaped:
 
 
 Shape: TypeAlias = "Callable[[str, Document], Shaped]"
-"""Gives a document its shape; the first argument is the file's name. Raises Sorry for a file of another kind."""
+"""Gives a document its shape; the first argument is the file's name. Raises UserError for a file of another kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +150,13 @@ class Intake:
             if item.kind and not replaces:
                 replaces = await self._titled(new, replace=replace)
                 in_the_way = bool(replaces)
-        except Sorry as sorry:
-            return IntakeResult(item.name, key=sorry.key, values=_plain(sorry.values | {"name": item.name}))
+        except UserError as error:
+            return IntakeResult(item.name, key=error.key, values=_plain(error.values | {"name": item.name}))
         await self._add(new, data, run if in_the_way else None)
         return _result(item, new, staged=in_the_way, replaces=replaces)
 
     async def read(self, space: str, item: Item, document_id: str) -> NewDocument:
-        """Read and cut a file that goes on no shelf. Raises Sorry where it cannot be read."""
+        """Read and cut a file that goes on no shelf. Raises UserError where it cannot be read."""
         data, sha256 = await asyncio.to_thread(_bytes, item)
         document = await self._reading.read(item.name, data)
         return await asyncio.to_thread(self._cut, document_id, space, "", item, data, sha256, document, None)
@@ -164,13 +164,13 @@ class Intake:
     async def _titled(self, new: NewDocument | DocumentRow, *, replace: bool = True) -> str:
         """The id of the document that has the title of a new one on its shelf, "" where there is none.
 
-        Raises Sorry where it is not to be replaced.
+        Raises UserError where it is not to be replaced.
         """
         title = normal(new.title)
         rows = await self._documents.list(new.space, new.shelf)
         document_id = next((row.id for row in rows if normal(row.title) == title and row.id != new.id), "")
         if document_id and not replace:
-            raise Sorry("library.title_taken", title=new.title)
+            raise UserError("library.title_taken", title=new.title)
         return document_id
 
     async def _place_of(self, row: DocumentRow, item: Item) -> str:
@@ -195,7 +195,7 @@ class Intake:
         if same is not None and (same.source == item.name or not named):
             return replaced(_result(item, same), known=True)
         if named and not replace:
-            raise Sorry("library.name_taken", name=item.name, shelf=shelf)
+            raise UserError("library.name_taken", name=item.name, shelf=shelf)
         return named
 
     def _cut(
@@ -268,7 +268,7 @@ class Intake:
     async def ready_for_vectors(self, space: str, replaced: Sequence[str] = ()) -> str:
         """Fetch and load the embedder; "" when it is there, "none" when none is wanted, else "absent".
 
-        Raises Sorry instead of "absent" if any of the documents `replaced` (ids) has vectors: without it, they are
+        Raises UserError instead of "absent" if any of the documents `replaced` (ids) has vectors: without it, they are
         the better ones.
         """
         if not self._embedding.configured:
@@ -296,7 +296,7 @@ class Intake:
     async def embed(self, space: str, shelf: str, spans: Sequence[tuple[str, int, int]]) -> None:
         """Make and store the vectors of chunks: (document id, first ordinal, one past the last) each.
 
-        Raises Sorry where the vectors turned out to be damaged: they are set aside then, and made again later.
+        Raises UserError where the vectors turned out to be damaged: they are set aside then, and made again later.
         """
         embedder = await self._embedding.get()
         if embedder is None:
@@ -324,7 +324,7 @@ class Intake:
             except StorageFault as fault:
                 if fault.kind != "damaged" or not await self._damage.set_aside(folders):
                     raise
-                raise Sorry("rules.vectors_damaged") from fault
+                raise UserError("rules.vectors_damaged") from fault
             at += len(document_rows)
             if not await self._documents.mark_embedded(space, document, past, embedder.name):
                 await self._vectors.remove(space, shelf, [document])  # taken off its shelf meanwhile

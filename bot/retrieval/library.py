@@ -12,7 +12,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.document import Section
 from bot.retrieval.chunk import SEPARATOR, body_start
 from bot.retrieval.editions import SEE_ALSO, Current, Editions, OpenShelf, Pinned
@@ -81,20 +81,20 @@ class Library:
     async def shelf_for(self, space: str, shelf: str | None, default: str) -> str:
         """The shelf that a question goes to: the one named, else `default`, else the only one there is.
 
-        Raises Sorry where there is none, or where it has to be named.
+        Raises UserError where there is none, or where it has to be named.
         """
         names = list(await self._shelves.all(space))
         if not names:
-            raise Sorry("rules.no_books")
+            raise UserError("rules.no_books")
         if shelf is not None:
             if shelf in names:
                 return shelf
-            raise Sorry("rules.no_shelf", shelf=shelf, shelves=", ".join(names))
+            raise UserError("rules.no_shelf", shelf=shelf, shelves=", ".join(names))
         if default in names:
             return default
         if len(names) == 1:
             return names[0]
-        raise Sorry("rules.which_shelf", shelves=", ".join(names), first=names[0])
+        raise UserError("rules.which_shelf", shelves=", ".join(names), first=names[0])
 
     async def languages(self, space: str, shelf: str) -> list[str]:
         """The languages of a shelf's books, as ISO 639-1."""
@@ -265,7 +265,7 @@ class Library:
         return [name for name in names_there if fold(name).startswith(folded_prefix)][:COMPLETIONS]
 
     async def books(self, space: str, shelf: str | None = None) -> list[Book]:
-        """The books of the library, by shelf and title. Raises Sorry for an unknown shelf."""
+        """The books of the library, by shelf and title. Raises UserError for an unknown shelf."""
         return [_book(row) for row in await self.rows(space, shelf)]
 
     async def rows(
@@ -274,7 +274,7 @@ class Library:
         """The rows of the books; with `every_kind` (for a reindex) also of documents that are no books."""
         rows_read = await self._documents.list(space, shelf, every_kind=every_kind)
         if not rows_read and shelf and (names := list(await self._shelves.all(space))):
-            raise Sorry("rules.no_shelf", shelf=shelf, shelves=", ".join(names))
+            raise UserError("rules.no_shelf", shelf=shelf, shelves=", ".join(names))
         return rows_read
 
     async def find(self, space: str, shelf: str, name: str) -> Sequence[DocumentRow]:

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.retrieval.intake import IntakeResult
 from storage.faults import StorageFault
 
@@ -84,7 +84,7 @@ class MissingVectors:
             self._damage.detected.clear()
             try:
                 failures = 0 if await self.round() else failures + 1
-            except (StorageFault, Sorry) as fault:
+            except (StorageFault, UserError) as fault:
                 failures += 1
                 _log.warning("vectors that are missing could not be made: %s", fault)
             except Exception:  # whatever a model's library raises; the next round may fare better

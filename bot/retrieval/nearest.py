@@ -11,7 +11,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bot.events import Sorry
+from bot.events import UserError
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ class Nearest:
                 _log.warning("vectors of %s cannot be read: %s", shelf, fault)
                 notices.append("rules.vectors_broken")
             return None
-        except Sorry as sorry:  # the embedding service does not answer: lexical search does
-            _log.warning("the question has no vector: %s", sorry)
+        except UserError as error:  # the embedding service does not answer: lexical search does
+            _log.warning("the question has no vector: %s", error)
             notices.append("rules.vectors_failed")
             return None
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bot.events import Sorry
+from bot.events import UserError
 
 
 def opened(name: str, folder: Path, *, tokens: int, threads: int | None) -> tuple[Any, Any]:
     """(session, tokenizer) of <folder>/{model.onnx,tokenizer.json}; texts are cut at `tokens`.
 
-    Raises Sorry("models.absent") where a file is not there.
+    Raises UserError("models.absent") where a file is not there.
     """
     for file in ("model.onnx", "tokenizer.json"):
         if not (folder / file).is_file():
-            raise Sorry("models.absent", name=name)
+            raise UserError("models.absent", name=name)
     import onnxruntime
     from tokenizers import Tokenizer
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from bot import models
-from bot.events import Sorry
+from bot.events import UserError
 from bot.retrieval.language import may_vote
 from bot.retrieval.onnx import opened
 from bot.retrieval.ranking import min_max, neighbour_scores
@@ -56,7 +56,7 @@ class Reranker(Protocol):
 def reranker(kind: str, models_dir: Path, *, threads: int | None = None) -> Reranker | None:
     """The reranker that `kind` names, or None for "none"; its files lie in <models_dir>/<kind>.
 
-    Raises Sorry: "models.unknown", or "models.absent" where a file is not there.
+    Raises UserError: "models.unknown", or "models.absent" where a file is not there.
     """
     if kind == "none":
         return None
@@ -64,7 +64,7 @@ def reranker(kind: str, models_dir: Path, *, threads: int | None = None) -> Rera
         return CrossEncoder(models_dir / kind, threads=threads)
     if kind == "colbert":
         return ColBERT(models_dir / kind, threads=threads)
-    raise Sorry("models.unknown", name=kind, choices="none, cross-encoder, colbert")
+    raise UserError("models.unknown", name=kind, choices="none, cross-encoder, colbert")
 
 
 def in_time(
@@ -222,7 +222,7 @@ class Reranking:
         return self._config.retrieval.rerank != "none"
 
     async def get(self) -> Reranker | None:
-        """The reranker, or None where none is configured. Raises Sorry where its files are missing."""
+        """The reranker, or None where none is configured. Raises UserError where its files are missing."""
         async with self._loading:
             if self._reranker is None and self._configured:
                 self._reranker = await asyncio.to_thread(self._load, self._config)
@@ -241,9 +241,9 @@ class Reranking:
             return hits
         try:
             model = await self.get()
-        except Sorry as sorry:
-            _log.warning("no reranker: %s", sorry)
-            notices.append("rules.rerank_missing" if sorry.key == "models.absent" else "rules.rerank_failed")
+        except UserError as error:
+            _log.warning("no reranker: %s", error)
+            notices.append("rules.rerank_missing" if error.key == "models.absent" else "rules.rerank_failed")
             return hits
         if model is None:
             return hits

@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from bot import tracing
-from bot.events import Author, Completion, OptionValue, Place, Request, Sorry
+from bot.events import Author, Completion, OptionValue, Place, Request, UserError
 from storage.db import SCRUB_MS, SCRUBS
 from storage.faults import StorageFault, fault_of
 
@@ -256,7 +256,7 @@ def _checkpoint(engine: SqlEngine) -> None:
 
 Begin: TypeAlias = Callable[[Request, str], Coroutine[None, None, str]]
 NewThread: TypeAlias = Callable[[Request, str, str], tuple[Place, str]]
-"""The place and the origin of a new conversation, from a run's request, a child's key and a title. Raises Sorry."""
+"""The place and the origin of a new conversation, from a run's request, a child's key and a title. Raises UserError."""
 Origin: TypeAlias = Callable[[Place], str]
 """The origin of a request to which no message belongs; "" where the platform has none."""
 
@@ -280,8 +280,8 @@ class DurableRun:
         async def body() -> dict[str, Any]:
             try:
                 return {"value": adapter.dump_python(await call(), mode="json")}
-            except Sorry as sorry:
-                return {"sorry": _sorry_to_json(sorry)}
+            except UserError as error:
+                return {"sorry": _sorry_to_json(error)}
 
         result = await _durable_step(name, body)
         if "sorry" in result:
@@ -304,8 +304,8 @@ class DurableRun:
                         else:
                             text.append(piece)
                             pieces.put_nowait(piece)
-            except Sorry as sorry:
-                result["sorry"] = _sorry_to_json(sorry)
+            except UserError as error:
+                result["sorry"] = _sorry_to_json(error)
             return result | {"text": "".join(text)}
 
         task = asyncio.ensure_future(_durable_step(name, body))
@@ -372,13 +372,13 @@ def _adapter(of: Hashable) -> TypeAdapter[Any]:
     return TypeAdapter(cast("Any", of))
 
 
-def _sorry_to_json(sorry: Sorry) -> dict[str, Any]:
+def _sorry_to_json(error: UserError) -> dict[str, Any]:
     values = {
         name: v if isinstance(v, str | int | float | bool | None) else str(v)
-        for name, v in sorry.values.items()
+        for name, v in error.values.items()
     }
-    return {"key": sorry.key, "values": values}
+    return {"key": error.key, "values": values}
 
 
-def _sorry_from_json(stored: Mapping[str, Any]) -> Sorry:
-    return Sorry(stored["key"], **stored["values"])
+def _sorry_from_json(stored: Mapping[str, Any]) -> UserError:
+    return UserError(stored["key"], **stored["values"])

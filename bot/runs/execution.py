@@ -28,13 +28,13 @@ from bot.events import (
     Place,
     Request,
     Run,
-    Sorry,
     Speak,
     Speaking,
     Stage,
     Status,
     Text,
     Unsaid,
+    UserError,
     View,
     Work,
 )
@@ -47,8 +47,8 @@ from bot.words import words
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
-    from bot.house import House
     from bot.platforms import Platform
+    from bot.resources import Resources
     from bot.runs.arrivals import AcknowledgementGate
     from bot.runs.order import Order
     from bot.runs.past_requests import PastRequests
@@ -68,7 +68,7 @@ class Execution:
 
     def __init__(
         self,
-        house: House,
+        resources: Resources,
         works: Mapping[str, Work],
         platforms: Mapping[str, Platform],
         begin: Begin,
@@ -79,8 +79,8 @@ class Execution:
         past: PastRequests,
     ) -> None:
         """`begin`: see DurableRun."""
-        self._house = house
-        self._inbox = house.records.inbox
+        self._resources = resources
+        self._inbox = resources.records.inbox
         self._works = works
         self._platforms = platforms
         self._begin = begin
@@ -122,7 +122,7 @@ class Execution:
             return "failed"
         if row.state == "answered" and not live.quiet:
             live.answered.set_result("done")
-        with self._house.tracing.run(request, row.created_at, resumed=row.state != "received") as traced:
+        with self._resources.tracing.run(request, row.created_at, resumed=row.state != "received") as traced:
             live.task = asyncio.create_task(self._show(live, view))
             try:
                 if live.stopping:
@@ -160,11 +160,11 @@ class Execution:
             if view is not None:
                 await wait_at_most(view.close(status), VIEW_S, f"the view of run {run} was not closed")
             if written:
-                await self._house.incoming.clear(run)
+                await self._resources.incoming.clear(run)
                 kind = KINDS.get(live.request.work)  # None for a work of an earlier release
                 if kind is not None and kind.tidy is not None:
                     with suppress(StorageFault):  # tried again after the next run, and at the next start
-                        await kind.tidy(self._house)
+                        await kind.tidy(self._resources)
         finally:
             self._leave(live, status)
 
@@ -181,7 +181,7 @@ class Execution:
         """None where it cannot be made, as for a request of an earlier release: that must not block the others."""
         try:
             return self._platforms[request.place.platform].views(
-                request.id, request, self._house.records.outbox
+                request.id, request, self._resources.records.outbox
             )
         except Exception:
             _log.exception("run %s has no view", request.id)
@@ -266,7 +266,7 @@ class Execution:
         new_thread = self._platforms[request.place.platform].new_thread
         thread = new_thread(request, child_id(request, key), title) if new_thread is not None else None
         if thread is None:
-            raise Sorry("app.no_thread")
+            raise UserError("app.no_thread")
         return thread
 
     async def _answered(self, live: LiveRun, status: Ended, view: View) -> None:
@@ -319,7 +319,7 @@ class Execution:
 
     async def _claim(self, request: Request, key: str) -> bool:
         """Whether nothing was said of that before."""
-        claimed = await self._house.records.outbox.claim(request.place.space, request.id, f"speak:{key}")
+        claimed = await self._resources.records.outbox.claim(request.place.space, request.id, f"speak:{key}")
         return claimed.fresh
 
     async def hush(self, request: Request, stage: str = "") -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
 from bot.budget import text_tokens
-from bot.events import Ended, Place, Request, Sorry, Speak, Usage
+from bot.events import Ended, Place, Request, Speak, Usage, UserError
 from bot.llm import prices
 from bot.speech import clip
 from bot.speech.engines.base import Unspoken
@@ -227,9 +227,9 @@ class Clips:
         async with self._turns.setdefault(request.place, asyncio.Lock()):
             try:
                 made = await self._made(request, words_aloud)
-            except Sorry as sorry:  # a cap on what may be spent
+            except UserError as error:  # a cap on what may be spent
                 said = words(request.locale)
-                made = Clip("", "", b"", 0.0, said("speech.unheard", why=said(sorry.key, **sorry.values)))
+                made = Clip("", "", b"", 0.0, said("speech.unheard", why=said(error.key, **error.values)))
             if made is None:
                 return
             # Its text stands before it, and is never kept waiting by it.

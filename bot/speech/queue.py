@@ -13,7 +13,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from bot.events import Request, Sorry, Speak
+from bot.events import Request, Speak, UserError
 from bot.speech.clips import why
 from bot.speech.engines.base import Unspoken
 from bot.speech.frames import Frames, Progress, Sentence
@@ -337,8 +337,8 @@ class Queue:
                     reading.left += 1
                     self._frames.put(Sentence(reading, heard))
                     self._play()
-        except Sorry as sorry:  # a cap on what may be spent
-            reason = say(sorry.key, **sorry.values)
+        except UserError as error:  # a cap on what may be spent
+            reason = say(error.key, **error.values)
         else:
             reason = why(faults[0], say) if faults else ""
         if reason and reason != self._told_fault:

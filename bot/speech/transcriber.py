@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.config import model_spec
-from bot.events import Request, Sorry, Usage
+from bot.events import Request, Usage, UserError
 from bot.llm.base import ModelError, ModelFault
 from bot.llm.faults import error_report
 
@@ -49,17 +49,17 @@ class Transcriber:
         return self._config.roles.transcriber
 
     async def text(self, request: Request, recording: Recording, data: bytes) -> str:
-        """What is said in it, "" for nothing. Raises Sorry: the first model's where all fail, or a cap on spending."""
-        failed: list[Sorry] = []
+        """What is said in it, "" for nothing. Raises UserError: the first model's if all fail, or a cap on spending."""
+        failed: list[UserError] = []
         for named in self.models:
             try:
                 return await self._asked(request, named, recording, data)
-            except Sorry as sorry:
-                if not sorry.key.startswith(("model.", "config.")):
+            except UserError as error:
+                if not error.key.startswith(("model.", "config.")):
                     raise
-                _log.warning("run %s was not heard by %s: %s", request.id, named, sorry)
-                failed.append(sorry)
-        raise failed[0] if failed else Sorry("config.role_empty", role=ROLE)
+                _log.warning("run %s was not heard by %s: %s", request.id, named, error)
+                failed.append(error)
+        raise failed[0] if failed else UserError("config.role_empty", role=ROLE)
 
     async def _asked(self, request: Request, named: str, recording: Recording, data: bytes) -> str:
         spec = model_spec.parse(named)
@@ -73,10 +73,10 @@ class Transcriber:
                     if one.kind in ("openai", "openai-compatible")
                 )
             )
-            raise Sorry("config.role_provider", role=ROLE, provider=provider, known=known)
+            raise UserError("config.role_provider", role=ROLE, provider=provider, known=known)
         key = self._config.secret(settings.api_key_env) if settings.api_key_env else None
         if settings.api_key_env and key is None:
-            raise Sorry("model.key_missing", provider=provider, variable=settings.api_key_env)
+            raise UserError("model.key_missing", provider=provider, variable=settings.api_key_env)
         usage = _usage(settings, model, recording.seconds)
         async with self._budget.spending(request, ROLE, spec.model, usage, _price) as meter:
             text = await self._transcribed(settings, key, model, recording, data)

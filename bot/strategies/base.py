@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, Protocol, TypeAlias, TypeVar
 
-from bot.events import Notice, Run, Sorry, Status
+from bot.events import Notice, Run, Status, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.prompts import PromptText
 from bot.retrieval.results import Passage, SearchResult
@@ -102,7 +102,7 @@ class Asks(Protocol):
 async def ask_helper(
     models: Asks, run: Run, inquiry: Inquiry, step: str, name: str, of: type[T], **values: str
 ) -> T:
-    """What whoever plays ROLE makes of the prompt `name` with `values` filled in. Raises Sorry."""
+    """What whoever plays ROLE makes of the prompt `name` with `values` filled in. Raises UserError."""
     system, user = inquiry.prompts[name].fill(**values)
     most = room(HELPER_WORDS, "low")
     prompt = Prompt(system=system, messages=(Message("user", user),), max_tokens=most, effort="low")
@@ -114,7 +114,7 @@ def named(languages: tuple[str, ...]) -> str:
     return ", ".join(LANGUAGES.get(one, one) for one in languages) or "the language of the question"
 
 
-def failed(inquiry: Inquiry, error: Sorry) -> Notice:
+def failed(inquiry: Inquiry, error: UserError) -> Notice:
     """What a person reads when the helper failed, and the search goes on without it."""
     say = words(inquiry.locale)
     return Notice(say("strategies.helper_failed", reason=say(error.key, **error.values)))

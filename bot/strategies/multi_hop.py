@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
-from bot import fence
-from bot.events import Run, Sorry, Status
+from bot import untrusted
+from bot.events import Run, Status, UserError
 from bot.retrieval.results import SearchResult
 from bot.strategies.base import (
     Asks,
@@ -56,7 +56,7 @@ class MultiHop:
             yield Status(say("strategies.judging", hop=hop, hops=hops), hop, hops)
             try:
                 judged = await self._judge(run, inquiry, f"judge-{hop}", found, searched)
-            except Sorry as error:
+            except UserError as error:
                 yield failed(inquiry, error)
                 break
             # A model that has read the passages outweighs the count of their words.
@@ -86,8 +86,8 @@ class MultiHop:
             step,
             "multi_hop",
             Judged,
-            question=fence.data(inquiry.question),
-            passages=fence.passages(read),
-            searched=fence.lines(searched),
+            question=untrusted.data(inquiry.question),
+            passages=untrusted.passages(read),
+            searched=untrusted.lines(searched),
             languages=named(inquiry.languages),
         )

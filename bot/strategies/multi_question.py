@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
-from bot import fence
-from bot.events import Run, Sorry, Status
+from bot import untrusted
+from bot.events import Run, Status, UserError
 from bot.strategies.base import (
     Asks,
     Inquiry,
@@ -54,10 +54,10 @@ class MultiQuestion:
                 "expand",
                 "multi_question",
                 Parts,
-                question=fence.data(inquiry.question),
+                question=untrusted.data(inquiry.question),
                 languages=named(inquiry.languages),
             )
-        except Sorry as error:
+        except UserError as error:
             yield failed(inquiry, error)
             yield begun
             return

@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from bot import fence
-from bot.events import Run, Sorry, Status
+from bot import untrusted
+from bot.events import Run, Status, UserError
 from bot.retrieval.results import SearchResult
 from bot.strategies.base import (
     OTHER_LANGUAGE,
@@ -65,7 +65,7 @@ class Rewriting:
             yield Status(words(inquiry.locale)("strategies.rewriting"))
             try:
                 rewritten = await self._rewritten(run, inquiry, tongues)
-            except Sorry as error:
+            except UserError as error:
                 yield failed(inquiry, error)
                 ready = await self._by_words(run, inquiry, first) if follows else ready
             else:
@@ -104,8 +104,8 @@ class Rewriting:
             "rewrite",
             "rewrite",
             Rewritten,
-            history=fence.exchanges(inquiry.history) or fence.thread(inquiry.earlier),
-            question=fence.data(inquiry.question),
+            history=untrusted.exchanges(inquiry.history) or untrusted.thread(inquiry.earlier),
+            question=untrusted.data(inquiry.question),
             languages=named(tongues) if tongues else "none",
         )
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-from bot.events import Ended, Request, Sorry
+from bot.events import Ended, Request, UserError
 from bot.waiting import in_own_thread
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def opened(above: OpenSpan, name: str, about: Mapping[str, Value], *, client: bo
 
 def error_type(error: BaseException) -> str:
     """What an error is called, without what it says: the key of a sentence, or its class."""
-    return error.key if isinstance(error, Sorry) else type(error).__qualname__
+    return error.key if isinstance(error, UserError) else type(error).__qualname__
 
 
 def endpoint_of(config: Config) -> str | None:

@@ -26,7 +26,7 @@ from tests.adapters.discord.line import Line, line
 from tests.adapters.slack.table import Scripts, Table, table
 from tests.fakes.discord import Message
 from tests.fakes.discord.messages import walk
-from tests.fakes.house import Recorder, Script, open_scripted
+from tests.fakes.scripted_app import Recorder, Script, open_scripted
 from tests.fakes.slack import Message as SlackMessage
 from tests.fakes.slack import View
 
@@ -66,7 +66,7 @@ async def asked(app: App) -> list[Request]:
     """Everything that has been asked, in its order."""
     from storage.tables import inbox
 
-    async with app.house.records.database.read() as connection:
+    async with app.resources.records.database.read() as connection:
         rows = await connection.execute(inbox.select().order_by(inbox.c.seq))
         return [request_from_json(row.payload) for row in rows]
 
@@ -176,7 +176,7 @@ async def test_on_discord_what_was_taken_is_greyed_out(on: Line) -> None:
     taken = [("✓ Go on", True), ("Leave it", True)]
     await on.discord.until(lambda: [(button.label, button.disabled) for button in message.buttons] == taken)
     assert "Much." in message.text
-    assert await on.app.house.records.offers.get(
+    assert await on.app.resources.records.offers.get(
         str(on.guild.id), (await ended(on.app, 2))[0].id, "choice", 0
     )
     (pressed,) = [button for button in message.buttons if button.label == "✓ Go on"]
@@ -252,7 +252,7 @@ async def test_on_discord_each_person_has_one_vote_and_buttons_count_them(on: Li
     await on.discord.until(lambda: "Right · 1" in labels(message))
     await on.discord.press(on.bia, message, "Right · 1")
     await on.discord.until(lambda: labels(message)[:4] == ["Go", "Left", "Right · 2", "Ask on"])
-    assert await on.app.house.records.votes.counts(str(on.guild.id), run.id, 1) == {2: 2}
+    assert await on.app.resources.records.votes.counts(str(on.guild.id), run.id, 1) == {2: 2}
     assert len(await asked(on.app)) == 1, "a vote begins nothing"
 
 
@@ -337,7 +337,7 @@ async def test_on_slack_each_person_has_one_vote_and_buttons_count_them(at: Tabl
     await at.slack.press(at.ana, message, "Right · 1")
     await at.slack.until(lambda: "Right · 2" in message.shown)
     assert "Left ·" not in message.shown
-    assert await at.app.house.records.votes.counts(at.space, run.id, 1) == {2: 2}
+    assert await at.app.resources.records.votes.counts(at.space, run.id, 1) == {2: 2}
     assert len(await asked(at.app)) == 1
     await at.slack.press(at.bia, message, "Ask on")
     await at.slack.until(lambda: "Ask on · 1" in message.shown)

@@ -31,13 +31,13 @@ from bot.events import (
     Picture,
     Place,
     Request,
-    Sorry,
     Speak,
     Speaking,
     Stage,
     Status,
     Text,
     Unsaid,
+    UserError,
 )
 from tests.fakes.application import FakeApp, FakeOutbox
 
@@ -65,7 +65,7 @@ async def given(*lines: str) -> AsyncIterator[str]:
 
 async def echo(request: Request) -> AsyncGenerator[Event, None]:
     if request.text == "sorry":
-        raise Sorry("desk.new")
+        raise UserError("desk.new")
     yield Stage("answer", "Answer")
     yield Text(f"{request.verb}: {request.text}")
 
@@ -188,7 +188,7 @@ async def test_another_title_is_the_stage_again_and_does_not_replace_what_came()
 
 async def test_an_app_that_does_not_open_still_ends_every_line(capsys: pytest.CaptureFixture[str]) -> None:
     async def opened() -> FakeApp:
-        raise Sorry("storage.busy", folder="d", pid=7)
+        raise UserError("storage.busy", folder="d", pid=7)
 
     out = io.BytesIO()
     code = await Feed(Conversation("en", None), JsonLines(out), overtake=True).run(opened(), given("a", "b"))

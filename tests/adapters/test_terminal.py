@@ -42,11 +42,11 @@ from bot.events import (
     Place,
     Request,
     Shown,
-    Sorry,
     Speak,
     Stage,
     Status,
     Text,
+    UserError,
 )
 from bot.words import words
 from tests.fakes.application import FakeApp, FakeOutbox, FakeTicket
@@ -313,7 +313,7 @@ async def test_what_is_narrated_is_a_file_named_behind_its_text(tmp_path: Path, 
 async def test_a_pipe_with_a_failure_ends_with_one() -> None:
     async def play(request: Request) -> AsyncGenerator[Shown, None]:
         if request.text:
-            raise Sorry("desk.new")
+            raise UserError("desk.new")
         yield Text("never")
 
     assert (await piped(FakeApp(play), "oi"))[0] == 1
@@ -430,7 +430,7 @@ async def test_at_the_prompt_a_fault_of_ours_is_logged_and_the_next_line_runs(
 
 async def test_at_the_prompt_an_app_that_does_not_open_ends_it_with_one(tmp_path: Path) -> None:
     async def opened() -> FakeApp:
-        raise Sorry("storage.busy", folder="d", pid=7)
+        raise UserError("storage.busy", folder="d", pid=7)
 
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
         assert await Prompt(Conversation("en", "t"), tmp_path, [], colour=False).run(opened()) == 1

@@ -12,7 +12,7 @@ from bot.adapters.discord.service import Sutradhar
 from bot.app import App
 from bot.platforms import Platform
 from tests.cogs.table import Client, Record, Table, World
-from tests.fakes.house import config
+from tests.fakes.scripted_app import config
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

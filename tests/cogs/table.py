@@ -22,7 +22,7 @@ from bot.app import App
 from bot.config import Config
 from bot.events import Request, View
 from storage.outbox import Outbox
-from tests.fakes.house import Recorder
+from tests.fakes.scripted_app import Recorder
 
 
 class Record(Recorder):

@@ -79,7 +79,7 @@ async def test_a_thread_is_its_own_conversation(table: Table) -> None:
 
 async def test_a_thread_that_the_bot_opened_goes_on_under_the_name_it_was_opened_with(table: Table) -> None:
     thread = table.thread()
-    threads = table.world.app.house.records.threads
+    threads = table.world.app.resources.records.threads
     await threads.bind(table.space, str(table.general.id), "12345", str(thread.id))
     await table.ana.slash(thread, "rules ask", question=QUESTION)
     assert (table.asked.place.channel, table.asked.place.thread) == (str(table.general.id), "12345")

@@ -24,7 +24,7 @@ async def put(world: World, space: str, *titles: str, shelf: str = "rules", sour
     """A book with a section of each of these titles on a shelf of the space."""
     file = world.config.data_dir / f"{space}-{source}"
     file.write_text("# Book\n\n" + "".join(f"## {title}\n\nText of {title}.\n\n" for title in titles))
-    await world.app.house.intake.take(
+    await world.app.resources.intake.take(
         space, shelf, Item(source, str(file)), f"{space}-{source}", replace=False
     )
 
@@ -77,7 +77,7 @@ async def test_books_prompts_and_commands_are_offered_where_they_are_asked_for(t
 
 
 async def test_a_person_is_offered_their_own_conversations(table: Table) -> None:
-    sessions = table.world.app.house.records.sessions
+    sessions = table.world.app.resources.records.sessions
     place = (table.space, "discord", str(table.general.id), "1")
     session = await sessions.open(*place, "rules", author_id=str(table.ana.id), title="The siege of the mill")
     (mine,) = await offered(table, "sessions resume", "session", "siege")
@@ -98,7 +98,7 @@ async def test_what_a_council_can_research_and_show_is_offered(table: Table) -> 
     research = await offered(table, "council ask", "research", "cultural_context,n")
     assert research == ["cultural_context,narrative_structure"]
     assert await offered(table, "council show", "what", "b") == ["ballots"], "nobody sits in it yet"
-    settings = table.world.app.house.settings.store
+    settings = table.world.app.resources.settings.store
     await settings.set(table.space, "council.members", '["demo:demo", "demo:demo"]', str(table.bia.id))
     assert await offered(table, "council show", "what", "ballots ") == ["ballots 1", "ballots 2"]
 

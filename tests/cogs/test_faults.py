@@ -12,7 +12,7 @@ from simcord.interactions import base_payload
 
 from bot.adapters.discord.installed.traffic import well_formed
 from bot.app import Acknowledge, Ticket
-from bot.events import Request, Sorry
+from bot.events import Request, UserError
 from tests.cogs.table import Table, command, said
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -27,7 +27,7 @@ class Failing:
     """An application that takes a request in, acknowledges it, and fails."""
 
     def __init__(self, table: Table, fault: Exception, *, acknowledged: bool) -> None:
-        self.house = table.world.app.house
+        self.resources = table.world.app.resources
         self.complete = table.world.app.complete
         self._fault = fault
         self._acknowledged = acknowledged
@@ -62,7 +62,7 @@ async def test_a_fault_that_nobody_foresaw_is_a_sentence_and_its_trace_is_in_the
 
 
 async def test_a_fault_after_the_acknowledgement_names_the_run(table: Table, failing: Any) -> None:
-    failing(Sorry("storage.full"), acknowledged=True)
+    failing(UserError("storage.full"), acknowledged=True)
     answered = await table.ana.slash(table.general, "rules roll", expression="1d1", private=True)
     assert "disk is full" in said(answered)
     assert "(run " in said(answered)

@@ -50,7 +50,7 @@ async def test_a_choice_is_the_line_that_it_stands_for(table: Table) -> None:
     await table.ana.slash(table.general, "rules lookup", name="Grapple")
     run = table.asked.id
     kept = json.dumps({"label": "Grappled", "command": "/rules lookup Grappled --shelf rules"})
-    await table.world.app.house.records.offers.keep(table.space, run, "choice", [kept])
+    await table.world.app.resources.records.offers.keep(table.space, run, "choice", [kept])
     message = await posted(table, table.general, custom_id=custom_id("choice", run, 0))
     pressed = await table.bia.click(message, label="x")
     chosen = table.requests[1]
@@ -63,7 +63,7 @@ async def test_a_choice_of_doing_nothing_does_nothing_and_says_so_to_who_presses
     await table.ana.slash(table.general, "rules lookup", name="Grapple")
     run = table.asked.id
     kept = json.dumps({"label": "Leave it", "command": ""})
-    await table.world.app.house.records.offers.keep(table.space, run, "choice", [kept])
+    await table.world.app.resources.records.offers.keep(table.space, run, "choice", [kept])
     message = await posted(table, table.general, custom_id=custom_id("choice", run, 0))
     assert said(await table.ana.click(message, label="x")) == "All right, nothing was begun."
     assert len(table.requests) == 1
@@ -100,7 +100,7 @@ async def test_a_session_from_the_list_is_taken_up_where_the_list_was_asked_for(
     await table.ana.slash(table.general, "sessions list")
     run = table.asked.id
     kept = json.dumps({"label": "The siege", "command": "/sessions resume 4f6a1c"})
-    await table.world.app.house.records.offers.keep(table.space, run, "choice", [kept])
+    await table.world.app.resources.records.offers.keep(table.space, run, "choice", [kept])
     view = discord.ui.View(timeout=None)
     view.add_item(discord.ui.Button(label="x", custom_id=custom_id("choice", run, 0)))
     view.stop()
@@ -149,7 +149,7 @@ async def test_a_message_delivered_again_does_not_count_again(table: Table) -> N
 
 async def test_a_message_in_a_thread_belongs_to_its_conversation(table: Table) -> None:
     thread = table.thread()
-    await table.world.app.house.records.threads.bind(
+    await table.world.app.resources.records.threads.bind(
         table.space, str(table.general.id), "12345", str(thread.id)
     )
     await table.say(table.ana, QUESTION, channel=thread)
@@ -158,7 +158,7 @@ async def test_a_message_in_a_thread_belongs_to_its_conversation(table: Table) -
 
 async def test_a_thread_that_the_client_has_not_seen_is_known_by_what_is_kept_of_it(table: Table) -> None:
     thread = table.thread()
-    await table.world.app.house.records.threads.bind(
+    await table.world.app.resources.records.threads.bind(
         table.space, str(table.general.id), "12345", str(thread.id)
     )
     guild = table.world.client.get_guild(table.guild.id)

@@ -11,7 +11,7 @@ from discord import app_commands
 
 from bot.adapters.discord.received.commands import command, read, slots
 from bot.commands import verb
-from bot.events import Sorry
+from bot.events import UserError
 from bot.verb import Verb
 from bot.words import words
 
@@ -64,5 +64,5 @@ def test_a_text_that_was_left_out_is_told_apart_where_a_verb_needs_one() -> None
     "options", [{"k": "3"}, {"k": True}, {"shelf": 3}, {"private": "yes"}, {"question": 7}]
 )
 def test_a_value_of_another_kind_is_refused(options: dict[str, object]) -> None:
-    with pytest.raises(Sorry, match=r"discord\.outdated"):
+    with pytest.raises(UserError, match=r"discord\.outdated"):
         read(verb("rules", "ask"), {"question": "Why?"} | options)

@@ -87,7 +87,7 @@ async def test_a_window_that_nobody_remembers_is_told_of(table: Table) -> None:
 
 async def test_a_prompt_is_edited_from_todays_text(table: Table) -> None:
     opened = await table.bia.slash(table.general, "prompts edit", name="rag")
-    prompts = table.world.app.house.prompts
+    prompts = table.world.app.resources.prompts
     today = as_yaml((await prompts.wording(table.space, "rag")).text)
     assert field(opened.modal)["value"] == today
     await table.bia.submit_modal(opened, {"text": today})
@@ -95,7 +95,7 @@ async def test_a_prompt_is_edited_from_todays_text(table: Table) -> None:
 
 
 async def test_a_prompts_new_text_stands_in_this_space_alone(table: Table) -> None:
-    prompts = table.world.app.house.prompts
+    prompts = table.world.app.resources.prompts
     today = (await prompts.wording(table.space, "rag")).text
     opened = await table.bia.slash(table.general, "prompts edit", name="rag")
     new = as_yaml(today).replace(today.user.splitlines()[0], f"{today.user.splitlines()[0]} Kindly.", 1)
@@ -196,7 +196,7 @@ async def test_nothing_is_kept_of_a_window_that_was_answered(table: Table) -> No
     opened = await table.ana.slash(table.general, "rules ask")
     assert opened.modal is not None
     run = opened.modal["custom_id"].partition(":")[2]
-    offers = table.world.app.house.records.offers
+    offers = table.world.app.resources.records.offers
     assert await offers.all(table.space, run, WINDOW)
     await table.ana.submit_modal(opened, {"text": QUESTION})
     assert await offers.all(table.space, run, WINDOW) == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.retrieval.embed import Embedder
 from bot.retrieval.embedding import embedder
 from tests.promises.talk import Talk, of, settings, status, talking
@@ -38,7 +38,7 @@ async def added(talk: Talk) -> None:
 
 async def makers(talk: Talk) -> set[str | None]:
     assert talk.app is not None
-    return {one.embedder for one in await talk.app.house.records.documents.list("local", "lanterns")}
+    return {one.embedder for one in await talk.app.resources.records.documents.list("local", "lanterns")}
 
 
 @pytest.mark.parametrize(("question", "section"), QUESTIONS.items())
@@ -139,6 +139,6 @@ def test_questions_from_several_threads_do_not_wait_for_a_book(model: Embedder) 
 
 def test_a_model_that_is_not_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         embedder(f"sentence-transformers:{tmp_path / 'nothing'}", tmp_path)
     assert refused.value.key == "embedding.unusable"

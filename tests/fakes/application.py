@@ -1,7 +1,7 @@
 """An application in memory with the interface of bot.app.App, whose works are the test's own.
 
 It keeps App's promises: a received id is not run twice, ordered runs of a place go one after another,
-stop cancels what runs and waits, Sorry becomes Failed. Nothing outlives it but its outbox.
+stop cancels what runs and waits, UserError becomes Failed. Nothing outlives it but its outbox.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from bot.events import (
     Failed,
     Place,
     Request,
-    Sorry,
     Speak,
     Speaking,
     Unsaid,
+    UserError,
     View,
 )
 from bot.platforms import Platform
@@ -200,7 +200,7 @@ class FakeApp:
                     elif not isinstance(event, Speaking | Unsaid):
                         assert not isinstance(event, Changed | Answered), "only the real one can"
                         await view.show(event)
-        except Sorry as sorry:
-            await view.show(Failed(words(request.locale)(sorry.key, **sorry.values)))
+        except UserError as error:
+            await view.show(Failed(words(request.locale)(error.key, **error.values)))
             status = "failed"
         return status

@@ -3,7 +3,7 @@
 Knows neither the library nor its settings:
 
     letters = Letters("openai:one")
-    house.embedding.load = letters.load     who can be loaded, by name
+    resources.embedding.load = letters.load     who can be loaded, by name
     letters.asked                           (embedder, question) as they came
     letters.hold(), letters.go()            keep passages back, and let them come; `held` says that some wait
 """
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from bot.events import Sorry
+from bot.events import UserError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,7 +49,7 @@ class Letters:
 
     def load(self, name: str) -> Embedder:
         if name not in self._names:
-            raise Sorry("embedding.key_missing", model=name)
+            raise UserError("embedding.key_missing", model=name)
         return _Letters(name, self)
 
 

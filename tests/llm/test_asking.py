@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.config import ProviderConfig, RolesConfig
-from bot.events import Sorry, Usage
+from bot.events import Usage, UserError
 from bot.llm.base import Capabilities, ModelError
 from bot.llm.deadlines import Timeouts
 from tests.fakes.reply import Reply
@@ -41,7 +41,7 @@ async def test_without_names_the_role_is_asked(table: Set) -> None:
     at = await table([good()])
     at.change(roles=RolesConfig(answerer=("a:small",)))
     assert (await at.models.ask(at.run, "researcher", "research-one", PROMPT)).model == "a:small"
-    with pytest.raises(Sorry, match=r"config\.role_empty"):
+    with pytest.raises(UserError, match=r"config\.role_empty"):
         await at.models.ask(at.run, "council", "answer-1", PROMPT)
 
 
@@ -58,7 +58,7 @@ async def test_in_a_chain_of_ones_own_a_lesser_model_may_stand_in(table: Set) ->
 async def test_a_provider_that_the_config_no_longer_has_is_passed_over(table: Set) -> None:
     at = await table([good()])
     assert await whole(at, "one", ("gone:x", "a:small")) == "a:small"
-    with pytest.raises(Sorry, match=r"config\.role_provider"):
+    with pytest.raises(UserError, match=r"config\.role_provider"):
         await whole(at, "two", ("gone:x",))
 
 
@@ -111,7 +111,7 @@ async def test_what_any_model_can_do_and_costs_is_told_by_its_name(table: Set) -
     assert await at.models.price("council", "a:claude-haiku-5-5", used) == Decimal("0.0006")
     assert await at.models.price("council", "a:small", used) is None
     assert await at.models.price("council", "demo:smollm2", used) == 0
-    with pytest.raises(Sorry, match=r"config\.role_provider"):
+    with pytest.raises(UserError, match=r"config\.role_provider"):
         at.models.capabilities_of("council", "gone:x")
 
 

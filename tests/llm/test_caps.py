@@ -12,7 +12,7 @@ import pytest
 
 from bot.budget import Budget, dollars
 from bot.config import BudgetConfig
-from bot.events import Author, Completion, Place, Request, Sorry, Usage
+from bot.events import Author, Completion, Place, Request, Usage, UserError
 from bot.llm.base import Meter
 from bot.words import words
 from storage.db import Database
@@ -36,8 +36,8 @@ async def ask(at: Table, run: MemoryRun, step: str, chain: tuple[str, ...] = PRI
     """What it came to: the model that answered, or the key of the sentence."""
     try:
         return (await at.models.ask(run, "council", step, PROMPT, chain=chain)).model
-    except Sorry as sorry:
-        return sorry.key
+    except UserError as error:
+        return error.key
 
 
 async def estimate_of(at: Table) -> float:
@@ -138,7 +138,7 @@ async def test_a_call_cancelled_before_it_began_stands_against_no_cap(tmp_path: 
 async def test_the_sentence_names_the_cap_and_what_is_used_up(table: Set) -> None:
     at = await table([good()], wires=("messages",))
     at.change(budget=BudgetConfig(run_usd=0.0, space_days=7))
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         await at.models.ask(at.run, "council", "one", PROMPT, chain=PRICED)
     assert "above $0.00, of which $0.00" in words("en")(caught.value.key, **caught.value.values)
     assert "{" not in words("pt-BR")("budget.space", **caught.value.values)

@@ -21,7 +21,7 @@ import pytest
 
 from bot import models
 from bot.config import load
-from bot.events import Sorry
+from bot.events import UserError
 from bot.llm.base import Completion, Message, Meter, ModelError, Prompt, Tool, ToolCall, ToolResult, Usage
 from bot.llm.demo import Demo
 
@@ -387,14 +387,14 @@ async def test_what_it_cannot_do_is_refused_before_anything_starts(
 @pytest.mark.skipif(find_spec("xllamacpp") is None, reason="the runtime is not installed")
 async def test_without_its_file_or_with_a_damaged_one_it_says_what_to_do(make: Make, tmp_path: Path) -> None:
     demo = make(models_dir=tmp_path)
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         await ask(demo, prompt())
     assert caught.value.key == "model.demo_absent"
     for file in models.MODELS["smollm2"].files:
         (tmp_path / "smollm2").mkdir(exist_ok=True)
         with (tmp_path / "smollm2" / file.name).open("wb") as hollow:
             hollow.truncate(file.size)
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         await ask(demo, prompt())
     assert caught.value.key == "model.demo_broken"
 
@@ -457,7 +457,7 @@ async def test_a_process_that_talks_nonsense_is_a_model_error(make: Make, tmp_pa
 async def test_a_process_that_does_not_come_up(make: Make, says: str, key: str, detail: str) -> None:
     demo = make(command=[sys.executable, "-c", says], start_s=0.5 if "stdin" in says else 20)
     for _ in range(2):  # each question tries anew
-        with pytest.raises(Sorry) as caught:
+        with pytest.raises(UserError) as caught:
             await ask(demo, prompt())
         assert caught.value.key == key
         assert detail in str(caught.value.values)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bot.config import ProviderConfig, RolesConfig
-from bot.events import Sorry, Usage
+from bot.events import Usage, UserError
 from bot.llm.base import Capabilities, Message, ModelError, ToolResult
 from tests.fakes.reply import Reply
 from tests.llm.desk import PATIENT, PROMPT, QUICK, WITH_TOOLS
@@ -121,7 +121,7 @@ async def test_a_missing_key_passes_over_and_alone_says_which(table: Set) -> Non
     _, last = await at.ask()
     assert last.passed_over == (("a:small", "auth"),)
     at.change(roles=RolesConfig(answerer=("a:small",)))
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         await at.ask("again")
     assert (caught.value.key, caught.value.values["variable"]) == ("model.key_missing", "GONE")
     assert at.calls == [0, 1]
@@ -256,7 +256,7 @@ async def test_nobody_and_nobody_known_are_two_sentences(table: Set) -> None:
     at = await table([good()])
     at.change(roles=RolesConfig(writer=("gone:x",)))
     for role, key in (("answerer", "config.role_empty"), ("writer", "config.role_provider")):
-        with pytest.raises(Sorry) as caught:
+        with pytest.raises(UserError) as caught:
             await anext(at.models.stream(at.run, role, "answer", PROMPT))
         assert caught.value.key == key
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.config import BudgetConfig, RolesConfig
-from bot.events import Sorry, Status, ToolCall
+from bot.events import Status, ToolCall, UserError
 from bot.llm.tools import Limits, ToolLoop
 from tests.fakes.reply import Reply
 from tests.llm.course import (
@@ -135,7 +135,7 @@ async def test_what_a_tool_gives_is_data_and_no_longer_than_allowed(table: Set) 
     ("error", "sentence"),
     [
         (ValueError("sk-secret"), "It failed (ValueError)."),
-        (Sorry("rules.no_section", name="RAG"), "RAG"),
+        (UserError("rules.no_section", name="RAG"), "RAG"),
         (TimeoutError(), "It took too long."),
     ],
     ids=["any", "sorry", "slow"],

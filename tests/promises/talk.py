@@ -22,9 +22,9 @@ from bot.adapters.terminal.feed import Feed
 from bot.adapters.terminal.outputs import JsonLines
 from bot.app import App
 from bot.config import Config, load
-from bot.house import House
 from bot.llm.deadlines import Timeouts
 from bot.llm.registry import Models
+from bot.resources import Resources
 from storage.ledger import Ledger
 from tests.fakes import migrated
 from tests.fakes.model_service import ModelService
@@ -203,7 +203,7 @@ async def ledger_of(talk: Talk) -> list[Any]:
     from storage.tables import ledger
 
     assert talk.app is not None
-    async with talk.app.house.records.database.read() as connection:
+    async with talk.app.resources.records.database.read() as connection:
         return list(await connection.execute(ledger.select().order_by(ledger.c.id)))
 
 
@@ -222,10 +222,10 @@ def quick(config: Config) -> AbstractAsyncContextManager[Talk]:
     class Impatient(App):
         @classmethod
         async def open(cls, config: Config, *, busy_timeout_s: float = 10.0) -> App:
-            house = await House.open(config, busy_timeout_s=busy_timeout_s)
+            resources = await Resources.open(config, busy_timeout_s=busy_timeout_s)
             models = Models(
-                config, Ledger(house.records.database), timeouts=QUICK, sleep=lambda _: asyncio.sleep(0)
+                config, Ledger(resources.records.database), timeouts=QUICK, sleep=lambda _: asyncio.sleep(0)
             )
-            return cls(replace(house, models=models), house.engine_url, busy_timeout_s=busy_timeout_s)
+            return cls(replace(resources, models=models), resources.engine_url, busy_timeout_s=busy_timeout_s)
 
     return talking(config, application=Impatient)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers import read
 from bot.retrieval.files import gather, read_whole
 from tests.promises.talk import bot, heard, of, sentence, settings, status, talking, texts
@@ -184,8 +184,8 @@ def test_no_reader_lets_a_nul_through() -> None:
         for name in ("a.md", "a.txt"):
             try:
                 document = read(name, whole.encode(encoding))
-            except Sorry as sorry:
-                assert sorry.key == "library.file_binary"  # noqa: PT017  (either is right)
+            except UserError as error:
+                assert error.key == "library.file_binary"  # noqa: PT017  (either is right)
             else:
                 assert "\x00" not in document.text
 
@@ -197,7 +197,7 @@ async def test_an_unreadable_file_and_folder(tmp_path: Path) -> None:
     taken, refused = gather([str(loop / "book.md")], 1_000)
     assert not taken
     assert [one.key for one in refused] == ["library.file_unreadable"]
-    with pytest.raises(Sorry, match="file_unreadable"):
+    with pytest.raises(UserError, match="file_unreadable"):
         read_whole(str(tmp_path), 1_000)
     if os.geteuid():
         closed = tmp_path / "closed.md"
@@ -213,21 +213,21 @@ async def test_a_file_that_goes_or_grows_between_the_look_and_the_reading(tmp_pa
     file.write_text(text("book"))
     taken, _ = gather([str(file)], 1_000)
     file.write_bytes(b"x" * 2_000)
-    with pytest.raises(Sorry, match="file_large"):
+    with pytest.raises(UserError, match="file_large"):
         read_whole(taken[0].path, 1_000)
     file.unlink()
-    with pytest.raises(Sorry, match="file_missing"):
+    with pytest.raises(UserError, match="file_missing"):
         read_whole(taken[0].path, 1_000)
     # One that turns into a pipe must not be waited for.
     os.mkfifo(file)
-    with pytest.raises(Sorry, match="file_"):
+    with pytest.raises(UserError, match="file_"):
         read_whole(taken[0].path, 1_000)
     # One that turns into a link must not be followed.
     file.unlink()
     secret = tmp_path / "secret.md"
     secret.write_text("not for the library")
     file.symlink_to(secret)
-    with pytest.raises(Sorry, match="file_"):
+    with pytest.raises(UserError, match="file_"):
         read_whole(taken[0].path, 1_000)
 
 

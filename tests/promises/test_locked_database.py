@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.app import App
-from bot.events import Sorry
+from bot.events import UserError
 from tests.promises.talk import ASK, sentence, settings, status, talking, texts
 
 LOCKED = (
@@ -77,6 +77,6 @@ async def test_opening_while_another_program_holds_a_new_database(file: str, tmp
 
 async def test_the_wait_is_a_sentence_for_whoever_opens(stocked: Path) -> None:
     app = await App.open(settings(stocked), busy_timeout_s=0.2)
-    with pytest.raises(Sorry, match=r"storage\.busy"):
+    with pytest.raises(UserError, match=r"storage\.busy"):
         await App.open(settings(stocked), busy_timeout_s=0.2)
     await app.close()

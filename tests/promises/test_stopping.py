@@ -9,7 +9,7 @@ from pathlib import Path
 from bot.app import App
 from bot.platforms import Platform
 from tests.fakes.chat_completions import ChatService, Reply
-from tests.fakes.house import Recorder, asked
+from tests.fakes.scripted_app import Recorder, asked
 from tests.promises.talk import ANSWER, ASK, settings, status, talking, texts
 
 
@@ -30,7 +30,7 @@ async def test_stop_during_an_answer_keeps_the_text_and_bills_what_came(stocked:
         async with asyncio.timeout(90):
             await service.closed.wait()
         assert talk.app is not None
-        async with talk.app.house.records.database.read() as connection:
+        async with talk.app.resources.records.database.read() as connection:
             (row,) = await connection.execute(ledger.select())
             (kept,) = await connection.execute(exchanges.select())
         assert row.state == "stopped"
@@ -77,9 +77,9 @@ async def test_leaving_in_the_middle_keeps_the_whole_answer_after_the_restart(st
                 else:
                     assert [one.id for one in goes_on] == ["r1"]
                     assert await app.ended("r1") == "done"
-                    session = await app.house.records.sessions.active(*place)
+                    session = await app.resources.records.sessions.active(*place)
                     assert session is not None
-                    (kept,) = await app.house.records.sessions.last_exchanges("local", session.id, 9)
+                    (kept,) = await app.resources.records.sessions.last_exchanges("local", session.id, 9)
             finally:
                 await app.close()
     assert kept.answer.strip() == MORE

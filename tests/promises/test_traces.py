@@ -16,7 +16,7 @@ from bot.platforms import Platform
 from tests.fakes.anthropic_messages import MessagesService
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.fakes.collector import Collector, Taken
-from tests.fakes.house import Recorder, asked
+from tests.fakes.scripted_app import Recorder, asked
 from tests.promises.talk import ANSWER, ASK, KEY, PATIENCE_S, ROOT, settings, status, talking
 
 WORDS = '[embedding]\nmodel = "none"\n'

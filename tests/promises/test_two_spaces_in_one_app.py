@@ -9,7 +9,7 @@ from bot.app import App
 from bot.events import Author, OptionValue, Place, Request, Text
 from bot.platforms import Platform
 from tests.fakes.chat_completions import ChatService, Reply
-from tests.fakes.house import Recorder
+from tests.fakes.scripted_app import Recorder
 from tests.promises.conftest import VECTORS
 from tests.promises.talk import settings
 
@@ -48,7 +48,7 @@ async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors
                 assert (
                     await perform(asks(space, "add", "library", "add", paths=path, shelf="rules")) == "done"
                 )
-            house = app.house
+            resources = app.resources
             for space, other in (SPACES, SPACES[::-1]):
                 question = "What does the gate of the town open with?"
                 assert await perform(asks(space, "ask", "rules", "ask", question)) == "done"
@@ -59,14 +59,14 @@ async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors
                 assert await perform(asks(space, "lookup", "rules", "lookup", f"Gate of {other}")) == "done"
                 assert f"{other}ern key" not in shown(space, "lookup")
                 assert await app.complete(space, "section", "Gate") == [f"Gate of {space}"]
-                (book,) = await house.records.documents.list(space)
-                assert await house.records.documents.get(other, book.id) is None
-                assert await house.vectors.count(space, "rules", "bge-small") == book.chunk_count
-                session = await house.records.sessions.active(space, "terminal", "channel", "thread")
+                (book,) = await resources.records.documents.list(space)
+                assert await resources.records.documents.get(other, book.id) is None
+                assert await resources.vectors.count(space, "rules", "bge-small") == book.chunk_count
+                session = await resources.records.sessions.active(space, "terminal", "channel", "thread")
                 assert session is not None
-                assert len(await house.records.sessions.last_exchanges(space, session.id, 9)) == 1
-                assert await house.records.sessions.last_exchanges(other, session.id, 9) == []
-                assert [one.id for one in await house.jobs.list(space)] == [f"{space}-add"]
+                assert len(await resources.records.sessions.last_exchanges(space, session.id, 9)) == 1
+                assert await resources.records.sessions.last_exchanges(other, session.id, 9) == []
+                assert [one.id for one in await resources.jobs.list(space)] == [f"{space}-add"]
                 assert await app.complete(space, "session", "", author="same") == [
                     f"{question} ({session.alias})"
                 ]
@@ -78,30 +78,30 @@ async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors
                 assert await app.request_of(other, asked) is None
                 assert not await app.forget(other, asked)
                 assert not await app.reword(other, asked, "something else")
-                await house.records.threads.bind(space, "channel", "thread", "same")
-                await house.records.offers.keep(space, "same", "choice", [space])
-                await house.records.feedback.give(space, "same", "same", "up")
-                await house.records.outbox.claim(space, "same", "answer")
-                await house.records.outbox.sent(space, "same", "answer", f"message of {space}")
+                await resources.records.threads.bind(space, "channel", "thread", "same")
+                await resources.records.offers.keep(space, "same", "choice", [space])
+                await resources.records.feedback.give(space, "same", "same", "up")
+                await resources.records.outbox.claim(space, "same", "answer")
+                await resources.records.outbox.sent(space, "same", "answer", f"message of {space}")
             for space in SPACES:
-                assert await house.records.offers.all(space, "same", "choice") == [space]
-                assert await house.records.feedback.count(space) == {"up": 1, "down": 0}
-                row = await house.records.outbox.get(space, "same", "answer")
+                assert await resources.records.offers.all(space, "same", "choice") == [space]
+                assert await resources.records.feedback.count(space) == {"up": 1, "down": 0}
+                row = await resources.records.outbox.get(space, "same", "answer")
                 assert row is not None
                 assert row.message_id == f"message of {space}"
-                held = await house.records.threads.held(space, "same")
+                held = await resources.records.threads.held(space, "same")
                 assert held is not None
                 assert held.space == space
             nouns = ("query_vectors", "ledger", "sessions", "exchanges", "jobs", "shelves")
             for noun in (*nouns, "threads", "offers", "feedback"):
-                async with app.house.records.database.read() as connection:
+                async with app.resources.records.database.read() as connection:
                     from storage import tables
 
                     rows = list(await connection.execute(getattr(tables, noun).select()))
                 assert sorted(row.space for row in rows) == list(SPACES), noun
-            (theirs,) = await house.records.documents.list("south")
+            (theirs,) = await resources.records.documents.list("south")
             for id in ("replace", "reindex"):
-                (old,) = await house.records.documents.list("north")
+                (old,) = await resources.records.documents.list("north")
                 body = "# Town\n\n## Gate of north\n\nThe gate of the town opens with a silver key.\n"
                 (tmp_path / "north" / "town.md").write_text(body, encoding="utf-8")
                 paths = [str(tmp_path / "north" / "town.md")]
@@ -109,28 +109,28 @@ async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors
                 if id == "reindex":
                     renewal = asks("north", id, "library", "reindex", shelf="rules")
                 assert await perform(renewal) == "done"
-                (new,) = await house.records.documents.list("north")
+                (new,) = await resources.records.documents.list("north")
                 assert new.id != old.id
-                assert old.id in await house.records.documents.unseen("north", "rules")
-                assert await house.records.documents.unseen("south", "rules") == set()
-                assert await house.records.documents.list("south") == [theirs]
-                assert await house.vectors.count("south", "rules", "bge-small") == theirs.chunk_count
+                assert old.id in await resources.records.documents.unseen("north", "rules")
+                assert await resources.records.documents.unseen("south", "rules") == set()
+                assert await resources.records.documents.list("south") == [theirs]
+                assert await resources.vectors.count("south", "rules", "bge-small") == theirs.chunk_count
                 assert await perform(asks("north", f"{id}-see", "rules", "lookup", "Gate of north")) == "done"
                 assert "silver key" in shown("north", f"{id}-see")
                 assert await perform(asks("south", f"{id}-see", "rules", "lookup", "Gate of south")) == "done"
                 assert "southern key" in shown("south", f"{id}-see")
-                found = await house.library.search(
+                found = await resources.library.search(
                     "south", "rules", "What does the gate of the town open with?"
                 )
                 assert {one.document for one in found.passages} == {theirs.id}
-            await house.intake.clear(timedelta())
-            assert await house.vectors.count("north", "rules", "bge-small") == new.chunk_count
-            assert await house.vectors.count("south", "rules", "bge-small") == theirs.chunk_count
-            assert await house.records.documents.list("south") == [theirs]
+            await resources.intake.clear(timedelta())
+            assert await resources.vectors.count("north", "rules", "bge-small") == new.chunk_count
+            assert await resources.vectors.count("south", "rules", "bge-small") == theirs.chunk_count
+            assert await resources.records.documents.list("south") == [theirs]
             remove = asks("north", "remove", "library", "remove", "town.md", shelf="rules")
             assert await perform(remove) == "done"
-            assert await app.house.records.documents.list("north") == []
+            assert await app.resources.records.documents.list("north") == []
             assert await app.complete("south", "section", "Gate") == ["Gate of south"]
-            assert await app.house.vectors.count("south", "rules", "bge-small") > 0
+            assert await app.resources.vectors.count("south", "rules", "bge-small") > 0
         finally:
             await app.close()

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers import frames
 from bot.readers.document import Document, Progress
 from bot.readers.writer import Writer
@@ -99,8 +99,8 @@ def stumble(rest: str, progress: Progress) -> str:
     raise IndexError(f"the words of the file: {rest}")
 
 
-def sorry(rest: str, progress: Progress) -> str:
-    raise Sorry("library.file_pages", name="another" * 2_000, pages=10_001, limit=10_000)
+def error(rest: str, progress: Progress) -> str:
+    raise UserError("library.file_pages", name="another" * 2_000, pages=10_001, limit=10_000)
 
 
 def chatter(rest: str, progress: Progress) -> str:
@@ -116,7 +116,7 @@ def nothing(rest: str, progress: Progress) -> str:
 
 
 def empty(rest: str, progress: Progress) -> str:
-    raise Sorry("library.file_empty", name="another")
+    raise UserError("library.file_empty", name="another")
 
 
 def count(rest: str, progress: Progress) -> str:
@@ -178,7 +178,7 @@ def _frames() -> int:
 DEEDS: dict[str, Callable[[str, Progress], str]] = {
     one.__name__: one
     for one in (
-        say, hang, hold, spin, eat, gulp, reserve, crash, abort, killed, slow, leave, stumble, sorry, chatter, nothing,
+        say, hang, hold, spin, eat, gulp, reserve, crash, abort, killed, slow, leave, stumble, error, chatter, nothing,
         empty, linger, count, write, forge, flood,
     )
 }  # fmt: skip

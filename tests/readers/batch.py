@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers import sniff
 from bot.readers.child import fault_location
 from bot.readers.document import Document, Progress, sectioned
@@ -50,8 +50,8 @@ def _outcome(name: str, data: bytes, progress: Progress) -> list[str]:
     try:
         sniff.check(name, data)
         document = importlib.import_module(PARSED[suffix_of(name)]).read(name, data, progress)
-    except Sorry as sorry:
-        return [sorry.key.removeprefix("library."), str(sorry)]
+    except UserError as error:
+        return [error.key.removeprefix("library."), str(error)]
     except MemoryError:
         return ["file_memory", ""]
     except Exception as fault:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers import archive
 from bot.readers.archive import Archive
 from tests.readers.hostile_zips import LAUGHS, SECRET, lying, many_members, overlapping, packed
@@ -22,7 +22,7 @@ def refused(data: bytes, member: str = "", *, xml: bool = False) -> str:
         if member:
             _ = made.xml(member) if xml else made.read(member)
 
-    with pytest.raises(Sorry) as raised:
+    with pytest.raises(UserError) as raised:
         unpack()
     assert raised.value.values["name"] == "a.docx"
     return raised.value.key.removeprefix("library.file_")
@@ -91,7 +91,7 @@ def test_members_that_overlap_or_are_read_again_and_again_count_each_time() -> N
     made = Archive("a.docx", packed({"a": b" " * 9_500_000}, zipfile.ZIP_STORED))
     for _ in range(archive.UNPACKED_BYTES // 9_500_000):
         made.read("a")
-    with pytest.raises(Sorry, match="file_bomb"):
+    with pytest.raises(UserError, match="file_bomb"):
         made.read("a")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers import read
 
 WORDS = "Ação é a reação: “olá”, coração.\nSegunda linha.\n"
@@ -38,7 +38,7 @@ def test_one_spoilt_byte_does_not_turn_utf_8_into_windows() -> None:
     ],
 )
 def test_what_cannot_be_read_is_named(name: str, data: bytes, key: str) -> None:
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         read(name, data)
     assert refused.value.key == key
     assert refused.value.values["name"] == name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.docx.reader import read
 from tests.readers.wordml import (
     SPACES,
@@ -24,7 +24,7 @@ from tests.readers.wordml import (
 
 
 def refused(data: bytes) -> str:
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         opened(data)
     return caught.value.key
 

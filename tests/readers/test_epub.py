@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.document import Document, Link
 from bot.readers.web.epub import read
 
@@ -207,7 +207,7 @@ def test_fonts_may_be_obfuscated_and_chapters_may_not_be_encrypted() -> None:
 
 
 def failed(files: dict[str, str]) -> str:
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         opened(files)
     return caught.value.key
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.sandbox import Sandbox, Timeouts
 from bot.words import words
 from tests.readers.hostile import docx, epub, paragraph, swelling
@@ -171,7 +171,7 @@ async def test_bombs_go_off_in_their_own_room(bomb: str) -> None:
     name, make, reason = (BOMBS | MORE)[bomb]
     key = f"library.{reason}"
     reading = Sandbox(PATIENT)
-    with pytest.raises(Sorry) as raised:
+    with pytest.raises(UserError) as raised:
         await reading.read(name, make())
     assert raised.value.key == key
     for locale in ("en", "pt-BR"):
@@ -190,5 +190,5 @@ async def test_what_takes_long_ends(suffix: str) -> None:
     data = pdf_of(shown("word " * 400_000)) if suffix == ".pdf" else swelling(suffix)
     try:
         await Sandbox().read(f"a{suffix}", data)
-    except Sorry as sorry:
-        assert sorry.key in ("library.file_hangs", "library.file_memory")  # noqa: PT017  (or it is read)
+    except UserError as error:
+        assert error.key in ("library.file_hangs", "library.file_memory")  # noqa: PT017  (or it is read)

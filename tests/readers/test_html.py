@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.document import Document, Link
 from bot.readers.grid import Grid
 from bot.readers.web.html import read
@@ -232,7 +232,7 @@ def test_a_file_cut_in_the_middle_keeps_its_beginning() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"<html></html>", b"<!-- only -->", b"<script>x</script>", b" \n"])
 def test_a_page_without_words(data: bytes) -> None:
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         page(data)
     assert caught.value.key == "library.file_empty"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.document import Document, page_at
 from bot.readers.pdf.reader import read
 
@@ -129,9 +129,9 @@ def test_an_owner_s_password_keeps_nobody_from_reading() -> None:
     [("libreoffice-locked", "library.file_locked"), ("pillow-scanned", "library.file_scanned")],
 )
 def test_what_has_no_words_to_read_is_refused(name: str, key: str) -> None:
-    with pytest.raises(Sorry) as sorry:
+    with pytest.raises(UserError) as error:
         document(name)
-    assert sorry.value.key == key
+    assert error.value.key == key
 
 
 def test_every_page_is_told_of() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.document import Document, page_at
 from bot.readers.pdf.reader import read
 from tests.readers.hostile_pdfs import FONT, pdf, stream
@@ -54,9 +54,9 @@ def body(page: int, height: float = 640) -> str:
 
 
 def refused(data: bytes) -> str:
-    with pytest.raises(Sorry) as sorry:
+    with pytest.raises(UserError) as error:
         read("a.pdf", data, lambda done, total: None)
-    return sorry.value.key
+    return error.value.key
 
 
 @pytest.mark.parametrize(

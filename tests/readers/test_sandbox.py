@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers import child, frames
 from bot.readers.document import TITLE_CHARS
 from bot.readers.sandbox import ROOT, Sandbox, Timeouts
@@ -48,8 +48,8 @@ async def _nothing_stays() -> AsyncIterator[None]:
     assert children() == []
 
 
-async def refusal(deed: str, reading: Sandbox | None = None) -> Sorry:
-    with pytest.raises(Sorry) as raised:
+async def refusal(deed: str, reading: Sandbox | None = None) -> UserError:
+    with pytest.raises(UserError) as raised:
         await (reading or guarded()).read("book.pdf", f"%PDF-{deed}".encode())
     assert raised.value.values["name"] == "book.pdf"
     return raised.value
@@ -94,8 +94,8 @@ async def test_nor_is_one_that_says_something_for_ever(deed: str) -> None:
 
 
 async def test_a_readers_own_refusal_comes_with_its_figures_and_the_name_it_was_asked_by() -> None:
-    sorry = await refusal("sorry")
-    assert (sorry.key, sorry.values) == (
+    error = await refusal("sorry")
+    assert (error.key, error.values) == (
         "library.file_pages",
         {"name": "book.pdf", "pages": 10_001, "limit": 10_000},
     )
@@ -159,8 +159,8 @@ async def test_progress_is_told_from_the_loop() -> None:
     ],
 )
 async def test_nonsense_in_the_pipe_breaks_the_file_and_not_the_bot(said: bytes) -> None:
-    sorry = await refusal(f"forge {said.hex()}", guarded(Timeouts(silent=10, whole=10)))
-    assert sorry.key == "library.file_crashes"
+    error = await refusal(f"forge {said.hex()}", guarded(Timeouts(silent=10, whole=10)))
+    assert error.key == "library.file_crashes"
 
 
 async def test_at_most_two_at_once_and_a_stop_ends_them() -> None:
@@ -190,13 +190,13 @@ async def test_nor_is_one_waited_for_that_has_said_all_and_stays() -> None:
             await asyncio.sleep(0.02)
     await asyncio.sleep(0.5)
     leaving.cancel()
-    with suppress(asyncio.CancelledError, Sorry):
+    with suppress(asyncio.CancelledError, UserError):
         await leaving
     assert children() == []
 
 
 async def test_a_large_file_to_one_that_dies_before_it_has_read_it() -> None:
-    with pytest.raises(Sorry, match="file_unguarded"):
+    with pytest.raises(UserError, match="file_unguarded"):
         await Sandbox(PATIENT, readers={".pdf": "tests.readers.nobody"}).read(
             "a.pdf", b"%PDF-" + b"x" * 5_000_000
         )
@@ -208,7 +208,7 @@ async def test_a_hundred_thousand_characters_of_name_with_newlines() -> None:
     assert document.title.startswith("../nnn")
     assert len(document.title) == TITLE_CHARS
     document.text.encode()
-    with pytest.raises(Sorry, match="file_pages") as raised:
+    with pytest.raises(UserError, match="file_pages") as raised:
         await guarded().read(name, b"%PDF-sorry")
     assert raised.value.values["name"] == name
 

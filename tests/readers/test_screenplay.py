@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.sandbox import Sandbox
 from bot.readers.screenplay.elements import Element, literal, plain
 from bot.readers.screenplay.final_draft import eighths, read
@@ -178,7 +178,7 @@ def test_ten_times_the_text_takes_ten_times_as_long(piece: str) -> None:
     ],
 )
 def test_a_hostile_file_is_refused(data: bytes, key: str) -> None:
-    with pytest.raises(Sorry) as raised:
+    with pytest.raises(UserError) as raised:
         read("a.fdx", data, lambda done, total: None)
     assert raised.value.key == key
 
@@ -195,7 +195,7 @@ def test_a_hostile_file_is_refused(data: bytes, key: str) -> None:
     ],
 )
 async def test_a_file_that_is_no_script_gets_a_sentence(name: str, data: bytes, key: str) -> None:
-    with pytest.raises(Sorry) as raised:
+    with pytest.raises(UserError) as raised:
         await Sandbox().read(name, data)
     assert raised.value.key == key
 

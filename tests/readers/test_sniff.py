@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers import read, sniff
 from bot.readers.kinds import SUFFIXES
 from bot.words import LOCALES, words
@@ -111,8 +111,8 @@ def said(name: str, data: bytes, locale: str = "en") -> str:
     """The sentence about a file, "" where it is let through."""
     try:
         sniff.check(name, data)
-    except Sorry as sorry:
-        return words(locale)(sorry.key, **sorry.values)
+    except UserError as error:
+        return words(locale)(error.key, **error.values)
     return ""
 
 
@@ -165,7 +165,7 @@ def test_no_sentence_has_an_open_place(locale: str) -> None:
 
 
 def test_a_text_is_looked_at_before_it_is_read() -> None:
-    with pytest.raises(Sorry, match="file_picture"):
+    with pytest.raises(UserError, match="file_picture"):
         read("a.md", PNG)
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from bot.config import load
 from bot.events import Event
-from bot.house import House
+from bot.resources import Resources
 from bot.retrieval.intake import Item
 from bot.works.library.intake_job import IntakeJob
 from storage.db import new_id
@@ -37,16 +37,18 @@ def write(file: Path, edition: int, sections: int = 8) -> Path:
 
 
 @asynccontextmanager
-async def opened(folder: Path, letters: Letters, model: str = ONE) -> AsyncIterator[House]:
-    """The house over `folder`, its embedder (one of `letters`) the model of that name."""
+async def opened(folder: Path, letters: Letters, model: str = ONE) -> AsyncIterator[Resources]:
+    """The resources over `folder`, its embedder (one of `letters`) the model of that name."""
     (folder / "config.toml").write_text(f'[embedding]\nmodel = "{model}"\n', encoding="utf-8")
-    house = await House.open(load(folder / "config.toml", migrated.folder(folder / "data"), environ={}))
-    house.embedding.load = letters.load
+    resources = await Resources.open(
+        load(folder / "config.toml", migrated.folder(folder / "data"), environ={})
+    )
+    resources.embedding.load = letters.load
     gc.freeze()  # each job ends with a collection, which need not look at all that has been imported
     try:
-        yield house
+        yield resources
     finally:
-        await house.close()
+        await resources.close()
 
 
 class Job(MemoryRun):
@@ -71,29 +73,31 @@ class Job(MemoryRun):
         return await super().step(name, call, of)
 
 
-async def take(house: House, run: MemoryRun, items: Sequence[Item], shelf: str = "rules") -> list[Event]:
+async def take(
+    resources: Resources, run: MemoryRun, items: Sequence[Item], shelf: str = "rules"
+) -> list[Event]:
     """A whole job: what it told."""
-    job = IntakeJob(house.intake, house.jobs, run, shelf)
+    job = IntakeJob(resources.intake, resources.jobs, run, shelf)
     sizes = [1] * len(items)
     return [event async for event in job.events(list(items), sizes, [], replace=True)]
 
 
-async def add(house: House, *files: Path, run: MemoryRun | None = None) -> list[str]:
+async def add(resources: Resources, *files: Path, run: MemoryRun | None = None) -> list[str]:
     """Put editions on the shelf; the ids of what is there then."""
-    await take(house, run or Job(), [Item(file.name, str(file)) for file in files])
-    return await there(house)
+    await take(resources, run or Job(), [Item(file.name, str(file)) for file in files])
+    return await there(resources)
 
 
-async def anew(house: House, run: MemoryRun) -> list[Event]:
+async def anew(resources: Resources, run: MemoryRun) -> list[Event]:
     """A reindex."""
-    rows = await house.library.rows("local", "rules")
-    items = [Item(row.source, str(house.intake.original(row.id, row.source)), row.id) for row in rows]
-    return await take(house, run, items)
+    rows = await resources.library.rows("local", "rules")
+    items = [Item(row.source, str(resources.intake.original(row.id, row.source)), row.id) for row in rows]
+    return await take(resources, run, items)
 
 
-async def there(house: House, space: str = "local") -> list[str]:
-    return [row.id for row in await house.records.documents.list(space, "rules")]
+async def there(resources: Resources, space: str = "local") -> list[str]:
+    return [row.id for row in await resources.records.documents.list(space, "rules")]
 
 
-def originals(house: House) -> set[str]:
-    return {file.stem for file in (house.config.data_dir / "originals").iterdir()}
+def originals(resources: Resources) -> set[str]:
+    return {file.stem for file in (resources.config.data_dir / "originals").iterdir()}

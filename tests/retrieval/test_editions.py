@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.events import Notice, Sorry, Text
-from bot.house import House
+from bot.events import Notice, Text, UserError
+from bot.resources import Resources
 from bot.retrieval.cleanup import DamagedVectors
 from bot.retrieval.editions import Current
 from bot.retrieval.intake import Item
@@ -49,13 +49,13 @@ QUESTION = "How many lamps does the keeper of the mill have?"
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
-    async with opened(tmp_path, Letters(ONE)) as house:
-        yield house
+async def resources(tmp_path: Path) -> AsyncIterator[Resources]:
+    async with opened(tmp_path, Letters(ONE)) as resources:
+        yield resources
 
 
-async def ask(house: House, question: str = QUESTION) -> SearchResult:
-    return await house.library.search("local", "rules", question, k=5)
+async def ask(resources: Resources, question: str = QUESTION) -> SearchResult:
+    return await resources.library.search("local", "rules", question, k=5)
 
 
 def ids(found: SearchResult) -> set[str]:
@@ -64,10 +64,10 @@ def ids(found: SearchResult) -> set[str]:
 
 @pytest.mark.parametrize("verb", ["replace", "reindex"] if ALL else ["replace"])
 async def test_of_many_questions_at_a_time_each_is_answered_from_one_edition(
-    tmp_path: Path, house: House, verb: str
+    tmp_path: Path, resources: Resources, verb: str
 ) -> None:
     books = [write(tmp_path / name, 1, 16) for name in ("north.md", "south.md")]
-    old = set(await add(house, *books))
+    old = set(await add(resources, *books))
     for file in books if verb == "replace" else []:
         write(file, 2, 16)
     run, answers, waiting, built = Job("swap"), list[SearchResult](), list[int](), asyncio.Event()
@@ -75,7 +75,7 @@ async def test_of_many_questions_at_a_time_each_is_answered_from_one_edition(
     async def asker(n: int) -> None:
         question = f"How many lamps does the keeper of the {PLACES[n % 8]} have?"
         for _ in range(10 if ALL else 1):
-            answers.append(await ask(house, question))
+            answers.append(await ask(resources, question))
         waiting.append(n)
         if len(waiting) == ASKERS:
             built.set()
@@ -83,17 +83,17 @@ async def test_of_many_questions_at_a_time_each_is_answered_from_one_edition(
         swapped = False
         while not swapped:  # until one that was asked after it
             swapped = job.done()
-            answers.append(await ask(house, question))
+            answers.append(await ask(resources, question))
 
     job: asyncio.Task[object] = asyncio.create_task(
-        add(house, *books, run=run) if verb == "replace" else anew(house, run)
+        add(resources, *books, run=run) if verb == "replace" else anew(resources, run)
     )
     asking = asyncio.gather(*(asker(n) for n in range(ASKERS)))
     await run.reached(job)
     await built.wait()
     run.go.set()
     await asking
-    new = set(await there(house))
+    new = set(await there(resources))
     assert old.isdisjoint(new)
     assert len(new) == 2
     assert all(len(answer.passages) == 5 and not answer.notices for answer in answers)
@@ -103,20 +103,20 @@ async def test_of_many_questions_at_a_time_each_is_answered_from_one_edition(
 
 
 async def test_what_is_built_or_replaced_takes_no_place_among_the_nearest(
-    tmp_path: Path, house: House
+    tmp_path: Path, resources: Resources
 ) -> None:
     """The new edition's passages are the same words, and so as near as those of the old one."""
-    await add(house, write(tmp_path / "north.md", 1))
-    (embedder,) = [await house.embedding.get()]
+    await add(resources, write(tmp_path / "north.md", 1))
+    (embedder,) = [await resources.embedding.get()]
     assert embedder is not None
     nearest = Nearest(
-        house.records.documents,
-        house.vectors,
-        QueryVectors(house.records.database),
-        DamagedVectors(house.records.documents, house.vectors),
+        resources.records.documents,
+        resources.vectors,
+        QueryVectors(resources.records.database),
+        DamagedVectors(resources.records.documents, resources.vectors),
         6,
     )
-    shelves = Current(Shelves(house.records.database))
+    shelves = Current(Shelves(resources.records.database))
 
     async def near() -> list[tuple[int, float]]:
         shelf = await shelves.of("local", "rules")
@@ -129,23 +129,23 @@ async def test_what_is_built_or_replaced_takes_no_place_among_the_nearest(
     assert len(alone) == 6
     for _ in range(2):  # the second one meets a retired edition, too
         run = Job("swap")
-        job = asyncio.create_task(anew(house, run))
+        job = asyncio.create_task(anew(resources, run))
         await run.reached(job)
         assert await near() == alone
         run.go.set()
         await job
         assert await near() == alone
     # Off its shelf, its vectors still there: a crash came between the two.
-    (book,) = await there(house)
-    await add(house, write(tmp_path / "south.md", 1))
-    both = await near_of(house, nearest, shelves)
-    await house.records.documents.remove("local", book)
+    (book,) = await there(resources)
+    await add(resources, write(tmp_path / "south.md", 1))
+    both = await near_of(resources, nearest, shelves)
+    await resources.records.documents.remove("local", book)
     assert book in {id.rpartition(":")[0] for id in both}
     assert len(await near()) == 6
 
 
-async def near_of(house: House, nearest: Nearest, shelves: Current) -> list[str]:
-    embedder = await house.embedding.get()
+async def near_of(resources: Resources, nearest: Nearest, shelves: Current) -> list[str]:
+    embedder = await resources.embedding.get()
     assert embedder is not None
     shelf = await shelves.of("local", "rules")
     found = await nearest.chunks("local", "rules", shelf, QUESTION, embedder, [])
@@ -153,34 +153,34 @@ async def near_of(house: House, nearest: Nearest, shelves: Current) -> list[str]
 
 
 async def test_searches_of_one_request_stay_with_the_edition_of_the_first(
-    tmp_path: Path, house: House
+    tmp_path: Path, resources: Resources
 ) -> None:
-    (old,) = await add(house, write(tmp_path / "north.md", 1))
-    request = house.library.pinned()
+    (old,) = await add(resources, write(tmp_path / "north.md", 1))
+    request = resources.library.pinned()
     first = await request.search("local", "rules", QUESTION)
-    (new,) = await add(house, write(tmp_path / "north.md", 2))
+    (new,) = await add(resources, write(tmp_path / "north.md", 2))
     assert await request.search("local", "rules", QUESTION) == first
     assert ids(first) == {old}
     assert all("year 1" in passage.text for passage in first.passages)
-    later = await ask(house)
+    later = await ask(resources)
     assert ids(later) == {new}
     # What is cited from the old one can be opened for as long.
-    section = await house.library.section_of("local", first.passages[0].chunk)
+    section = await resources.library.section_of("local", first.passages[0].chunk)
     assert section is not None
     assert "year 1" in section.text
-    await house.intake.clear(timedelta())
-    assert await house.library.section_of("local", first.passages[0].chunk) is None
+    await resources.intake.clear(timedelta())
+    assert await resources.library.section_of("local", first.passages[0].chunk) is None
     again = await request.search("local", "rules", QUESTION)
     assert ids(again) == {new}, "what is gone is searched for once more, in what there is"
 
 
 async def test_a_book_removed_between_a_search_and_its_reading_does_not_leave_the_answer_empty(
-    tmp_path: Path, house: House
+    tmp_path: Path, resources: Resources
 ) -> None:
-    both = await add(house, write(tmp_path / "north.md", 1), write(tmp_path / "south.md", 2))
-    request = house.library.pinned()
+    both = await add(resources, write(tmp_path / "north.md", 1), write(tmp_path / "south.md", 2))
+    request = resources.library.pinned()
     assert ids(await request.search("local", "rules", QUESTION)) == set(both)
-    await house.intake.remove("local", both[0])
+    await resources.intake.remove("local", both[0])
     found = await request.search("local", "rules", QUESTION, k=5)
     assert len(found.passages) == 5
     assert ids(found) == {both[1]}
@@ -188,72 +188,72 @@ async def test_a_book_removed_between_a_search_and_its_reading_does_not_leave_th
 
 async def test_a_shelf_answers_by_its_old_model_until_the_whole_of_it_has_the_new_one(tmp_path: Path) -> None:
     books, letters = [write(tmp_path / name, 1) for name in ("north.md", "south.md")], Letters(ONE, OTHER)
-    async with opened(tmp_path, letters) as house:
-        old = set(await add(house, *books))
-    async with opened(tmp_path, letters, OTHER) as house:
+    async with opened(tmp_path, letters) as resources:
+        old = set(await add(resources, *books))
+    async with opened(tmp_path, letters, OTHER) as resources:
         run = Job("swap")
-        job = asyncio.create_task(anew(house, run))
+        job = asyncio.create_task(anew(resources, run))
         await run.reached(job)
-        assert await house.vectors.count("local", "rules", OTHER) == 16
-        found = await ask(house, "Which keeper has lamps in the harbour?")
+        assert await resources.vectors.count("local", "rules", OTHER) == 16
+        found = await ask(resources, "Which keeper has lamps in the harbour?")
         assert (letters.asked[-1][0], found.notices, ids(found)) == (ONE, [], old)
         run.go.set()
         told = {one.text for one in await job if isinstance(one, Notice)}
-        found = await ask(house, "Which keeper has lamps in the quarry?")
+        found = await ask(resources, "Which keeper has lamps in the quarry?")
         assert (letters.asked[-1][0], found.notices) == (OTHER, [])
-        assert ids(found) == set(await there(house))
+        assert ids(found) == set(await there(resources))
         say = words("en")
         assert say("library.beside", n=2) in told
         assert say("library.searchable", shelf="rules") not in told
-        assert await house.vectors.count("local", "rules", ONE) == 16
-        await house.intake.clear(timedelta())
-        assert await house.vectors.count("local", "rules", ONE) == 0
-        assert await house.vectors.count("local", "rules", OTHER) == 16
-        assert originals(house) == set(await there(house))
+        assert await resources.vectors.count("local", "rules", ONE) == 16
+        await resources.intake.clear(timedelta())
+        assert await resources.vectors.count("local", "rules", ONE) == 0
+        assert await resources.vectors.count("local", "rules", OTHER) == 16
+        assert originals(resources) == set(await there(resources))
 
 
 async def test_without_either_model_a_shelf_is_searched_by_words_and_keeps_its_vectors(
     tmp_path: Path,
 ) -> None:
-    async with opened(tmp_path, Letters(ONE)) as house:
-        old = await add(house, write(tmp_path / "north.md", 1))
-    async with opened(tmp_path, Letters(), OTHER) as house:
-        found = await ask(house)
+    async with opened(tmp_path, Letters(ONE)) as resources:
+        old = await add(resources, write(tmp_path / "north.md", 1))
+    async with opened(tmp_path, Letters(), OTHER) as resources:
+        found = await ask(resources)
         assert (found.notices, ids(found)) == (["rules.vectors_other"], set(old))
-        with pytest.raises(Sorry) as caught:
-            await anew(house, Job())
+        with pytest.raises(UserError) as caught:
+            await anew(resources, Job())
         assert caught.value.key == "embedding.key_missing"
-        assert await there(house) == old
-        await house.intake.clear()
-    async with opened(tmp_path, Letters(ONE)) as house:
-        assert (await ask(house)).notices == []
-        assert await house.vectors.count("local", "rules", ONE) == 8
-        assert originals(house) == set(old)
+        assert await there(resources) == old
+        await resources.intake.clear()
+    async with opened(tmp_path, Letters(ONE)) as resources:
+        assert (await ask(resources)).notices == []
+        assert await resources.vectors.count("local", "rules", ONE) == 8
+        assert originals(resources) == set(old)
 
 
 @pytest.mark.parametrize("at", ["embedder", "embed:rules:0", "embed:rules:1", "swap"][0 if ALL else 2 :])
 async def test_a_job_that_is_given_up_leaves_the_old_book_and_nothing_else(
-    tmp_path: Path, house: House, at: str
+    tmp_path: Path, resources: Resources, at: str
 ) -> None:
-    old = await add(house, write(tmp_path / "north.md", 1, 70))
+    old = await add(resources, write(tmp_path / "north.md", 1, 70))
     run = Job(at)
-    job = asyncio.create_task(add(house, write(tmp_path / "north.md", 2, 70), run=run))
+    job = asyncio.create_task(add(resources, write(tmp_path / "north.md", 2, 70), run=run))
     await run.reached(job)
-    assert len(originals(house)) == 2
+    assert len(originals(resources)) == 2
     job.cancel()
     with pytest.raises(asyncio.CancelledError):
         await job
-    assert await there(house) == old
-    await house.intake.clear()  # its run is not going on: no such request was ever received
-    assert originals(house) == set(old)
-    assert await house.vectors.count("local", "rules", ONE) == 70
-    assert ids(await ask(house)) == set(old)
-    assert await house.records.documents.unseen("local", "rules") == set()
+    assert await there(resources) == old
+    await resources.intake.clear()  # its run is not going on: no such request was ever received
+    assert originals(resources) == set(old)
+    assert await resources.vectors.count("local", "rules", ONE) == 70
+    assert ids(await ask(resources)) == set(old)
+    assert await resources.records.documents.unseen("local", "rules") == set()
 
 
-async def test_what_could_not_be_kept_leaves_no_file_behind(tmp_path: Path, house: House) -> None:
-    (old,) = await add(house, write(tmp_path / "north.md", 1))
-    held, keep = threading.Event(), house.intake._keep_original
+async def test_what_could_not_be_kept_leaves_no_file_behind(tmp_path: Path, resources: Resources) -> None:
+    (old,) = await add(resources, write(tmp_path / "north.md", 1))
+    held, keep = threading.Event(), resources.intake._keep_original
 
     def slow(path: Path, data: bytes) -> None:
         reached.set()
@@ -264,18 +264,20 @@ async def test_what_could_not_be_kept_leaves_no_file_behind(tmp_path: Path, hous
         reached = threading.Event()
         item = Item("north.md", str(write(tmp_path / "north.md", 2)))
         if end == "stopped":
-            house.intake._keep_original = slow  # type: ignore[method-assign]
+            resources.intake._keep_original = slow  # type: ignore[method-assign]
         else:
-            house.intake._keep_original = keep  # type: ignore[method-assign]
-            house.intake._documents = Full(house.records.database)
-        taking = asyncio.create_task(house.intake.take("local", "rules", item, end, replace=True, run="r"))
+            resources.intake._keep_original = keep  # type: ignore[method-assign]
+            resources.intake._documents = Full(resources.records.database)
+        taking = asyncio.create_task(
+            resources.intake.take("local", "rules", item, end, replace=True, run="r")
+        )
         if end == "stopped":
             await asyncio.to_thread(reached.wait, 60)
             taking.cancel()
             held.set()
         with pytest.raises(asyncio.CancelledError if end == "stopped" else StorageFault):
             await taking
-        assert originals(house) == {old}
+        assert originals(resources) == {old}
 
 
 class Full(Documents):
@@ -293,54 +295,54 @@ class Stuck(Vectors):
 
 
 async def test_a_job_is_done_though_what_it_replaced_cannot_be_cleared_away(
-    tmp_path: Path, house: House
+    tmp_path: Path, resources: Resources
 ) -> None:
     north, south = [write(tmp_path / name, 1) for name in ("north.md", "south.md")]
-    await add(house, north, south)
-    await house.records.documents.remove("local", (await there(house))[0])
-    house.intake._cleanup._vectors = Stuck(Chroma(tmp_path))
-    told = await take(house, Job(), [Item(south.name, str(write(south, 2)))])
+    await add(resources, north, south)
+    await resources.records.documents.remove("local", (await there(resources))[0])
+    resources.intake._cleanup._vectors = Stuck(Chroma(tmp_path))
+    told = await take(resources, Job(), [Item(south.name, str(write(south, 2)))])
     assert any(isinstance(one, Text) for one in told)
-    assert [one.state for one in await house.jobs.list("local")] == ["done", "done"]
+    assert [one.state for one in await resources.jobs.list("local")] == ["done", "done"]
 
 
 async def test_it_is_said_when_a_new_book_is_searched_by_another_model_than_the_old_ones(
     tmp_path: Path,
 ) -> None:
     letters, say = Letters(ONE, OTHER), words("en")
-    async with opened(tmp_path, letters) as house:
-        await add(house, write(tmp_path / "north.md", 1))
-    async with opened(tmp_path, letters, OTHER) as house:
+    async with opened(tmp_path, letters) as resources:
+        await add(resources, write(tmp_path / "north.md", 1))
+    async with opened(tmp_path, letters, OTHER) as resources:
         south = write(tmp_path / "south.md", 1, 3)
-        told = await take(house, Job(), [Item(south.name, str(south))])
+        told = await take(resources, Job(), [Item(south.name, str(south))])
         assert Notice(say("library.two_models", shelf="rules")) in told
-        assert (await ask(house)).notices == []
-        told = await anew(house, Job())
+        assert (await ask(resources)).notices == []
+        told = await anew(resources, Job())
         assert Notice(say("library.two_models", shelf="rules")) not in told
 
 
-async def test_every_step_of_a_replacement_may_be_repeated(tmp_path: Path, house: House) -> None:
+async def test_every_step_of_a_replacement_may_be_repeated(tmp_path: Path, resources: Resources) -> None:
     """What a crash cuts off is done again: here every step has been done, and none is known to have been."""
     file = write(tmp_path / "north.md", 1, 70)
-    await add(house, file)
-    (new,) = await add(house, write(file, 2, 70), run=(run := Job()))
+    await add(resources, file)
+    (new,) = await add(resources, write(file, 2, 70), run=(run := Job()))
     run.kept.clear()
-    assert await add(house, file, run=run) == [new]
-    assert await house.vectors.count("local", "rules", ONE) == 140, "the old one can still be read"
-    await house.intake.clear(timedelta())
-    assert await house.vectors.count("local", "rules", ONE) == 70
-    assert originals(house) == {new}
+    assert await add(resources, file, run=run) == [new]
+    assert await resources.vectors.count("local", "rules", ONE) == 140, "the old one can still be read"
+    await resources.intake.clear(timedelta())
+    assert await resources.vectors.count("local", "rules", ONE) == 70
+    assert originals(resources) == {new}
 
 
 async def test_a_new_book_is_found_by_its_words_before_it_has_vectors_also_with_replace(
-    tmp_path: Path, house: House
+    tmp_path: Path, resources: Resources
 ) -> None:
     run = Job("embed:")
-    job = asyncio.create_task(add(house, write(tmp_path / "north.md", 1), run=run))
+    job = asyncio.create_task(add(resources, write(tmp_path / "north.md", 1), run=run))
     await run.reached(job)
-    found = await ask(house)
+    found = await ask(resources)
     assert found.passages
     assert found.notices == ["rules.vectors_pending"]
     run.go.set()
     await job
-    assert (await ask(house)).notices == []
+    assert (await ask(resources)).notices == []

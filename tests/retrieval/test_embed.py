@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.retrieval.embedding import embedder
 
 
@@ -24,6 +24,6 @@ def test_none_is_no_embedder(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_missing_is_named(tmp_path: Path, model: str, key: str) -> None:
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         embedder(model, tmp_path)
     assert refused.value.key == key

@@ -11,7 +11,7 @@ import aiohttp
 import numpy as np
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.retrieval.embed_openai import OpenAIEmbedder
 from tests.fakes.embeddings import EmbeddingService, Fault
 
@@ -60,7 +60,7 @@ async def test_no_key_no_header_and_nothing_of_the_environment(monkeypatch: pyte
         assert "environment" not in str([dict(header) for header in service.headers])
     own = OpenAIEmbedder(MODEL, api_key=KEY, base_url=None)
     assert str(own._client.base_url) == "https://api.openai.com/v1/"
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         OpenAIEmbedder(MODEL, api_key=" ", base_url=None)
     assert refused.value.key == "embedding.key_missing"
 
@@ -79,7 +79,7 @@ async def test_no_key_no_header_and_nothing_of_the_environment(monkeypatch: pyte
 )
 async def test_a_fault_is_one_sentence_without_the_key(fault: Fault, times: int, reason: str) -> None:
     async with EmbeddingService(key=KEY, faults=[fault] * times) as service:
-        with pytest.raises(Sorry) as failed:
+        with pytest.raises(UserError) as failed:
             await asyncio.to_thread(made(service).passages, ["a text"])
     assert failed.value.key == "embedding.failed"
     assert failed.value.values["reason"] == reason
@@ -105,7 +105,7 @@ async def test_a_wrong_key_and_an_unknown_model_are_told_apart() -> None:
             (made(service, key="sk-wrong-key-1234567"), "HTTP 401 invalid_api_key"),
             (made(service, "text-embedding-9"), "HTTP 404 model_not_found"),
         ):
-            with pytest.raises(Sorry) as failed:
+            with pytest.raises(UserError) as failed:
                 await asyncio.to_thread(model.query, "a question")
             assert failed.value.values["reason"] == reason
             assert "sk-wrong" not in str(failed.value)
@@ -120,7 +120,7 @@ async def test_vectors_of_another_size_are_no_answer() -> None:
         model = made(service)
         await asyncio.to_thread(model.query, "one")
         service.faults.append(Fault(200, {"Content-Type": "application/json"}, body=short))
-        with pytest.raises(Sorry) as failed:
+        with pytest.raises(UserError) as failed:
             await asyncio.to_thread(model.query, "two")
     assert failed.value.values["reason"] == "unreadable answer"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.terminal.one_shot import report_lines
-from bot.events import Sorry
+from bot.events import UserError
 from bot.retrieval.evaluate import Gold, Passage, Question, SearchOutcome, evaluate, read_questions, score
 from bot.words import words
 
@@ -81,6 +81,6 @@ async def test_failed_questions_are_named_and_strangers_counted_apart(tmp_path: 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:
     file = tmp_path / "q.jsonl"
     file.write_text('{"query": "q"}\n', encoding="utf-8")
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         read_questions(file)
     assert refused.value.values["line"] == 1

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bot.config import load
-from bot.events import Sorry
-from bot.house import House
+from bot.events import UserError
+from bot.resources import Resources
 from bot.retrieval.intake import Item
 from tests.fakes import migrated
 
@@ -22,31 +22,33 @@ BOOK = LONG + "\n\n# Cold\n\nSee also Walking. Each keeper rolls Foot.\n\n## Fro
 
 
 @asynccontextmanager
-async def library(folder: Path, settings: str) -> AsyncIterator[House]:
-    """A house with one book on the shelf "rules", without vectors."""
+async def library(folder: Path, settings: str) -> AsyncIterator[Resources]:
+    """Resources with one book on the shelf "rules", without vectors."""
     (folder / "config.toml").write_text(settings + '[embedding]\nmodel = "none"\n', encoding="utf-8")
     (folder / "book.md").write_text(BOOK, encoding="utf-8")
-    house = await House.open(load(folder / "config.toml", migrated.folder(folder / "data"), environ={}))
+    resources = await Resources.open(
+        load(folder / "config.toml", migrated.folder(folder / "data"), environ={})
+    )
     try:
-        taken = await house.intake.take(
+        taken = await resources.intake.take(
             "local", "rules", Item("book.md", str(folder / "book.md")), "k", replace=False
         )
         assert taken.key == ""
-        yield house
+        yield resources
     finally:
-        await house.close()
+        await resources.close()
 
 
 async def test_a_passage_is_handed_on_as_it_was_found(tmp_path: Path) -> None:
-    async with library(tmp_path, "[retrieval]\nchild_chars = 200\nparent_chars = 200\n") as house:
-        found = await house.library.search("local", "rules", "Where does the fourth road lead?")
+    async with library(tmp_path, "[retrieval]\nchild_chars = 200\nparent_chars = 200\n") as resources:
+        found = await resources.library.search("local", "rules", "Where does the fourth road lead?")
     assert all(len(passage.text) <= 200 for passage in found.passages)
     assert "fourth" in found.passages[0].text
 
 
 async def test_a_wider_window_grows_within_the_section_and_is_handed_on_once(tmp_path: Path) -> None:
-    async with library(tmp_path, "[retrieval]\nchild_chars = 200\nparent_chars = 2000\n") as house:
-        found = await house.library.search("local", "rules", "Where does the fourth road lead?")
+    async with library(tmp_path, "[retrieval]\nchild_chars = 200\nparent_chars = 2000\n") as resources:
+        found = await resources.library.search("local", "rules", "Where does the fourth road lead?")
     best = found.passages[0].text
     assert all(f"Paragraph {n}" in best for n in range(6))
     assert "keeper" not in best
@@ -55,8 +57,8 @@ async def test_a_wider_window_grows_within_the_section_and_is_handed_on_once(tmp
 
 
 async def test_a_section_comes_with_what_its_author_refers_to_and_what_lies_below_it(tmp_path: Path) -> None:
-    async with library(tmp_path, "") as house:
-        (section,) = await house.library.sections_named("local", None, "cold")
+    async with library(tmp_path, "") as resources:
+        (section,) = await resources.library.sections_named("local", None, "cold")
     assert section.text.startswith("See also Walking")
     assert section.see_also == ["Walking", "Frost"]
 
@@ -66,35 +68,35 @@ async def test_a_section_comes_with_what_its_author_refers_to_and_what_lies_belo
     [("section", "fro", ["Frost"]), ("book", "BO", ["book.md"]), ("shelf", "", ["rules"])],
 )
 async def test_names_are_completed(tmp_path: Path, kind: str, prefix: str, names: list[str]) -> None:
-    async with library(tmp_path, "") as house:
-        assert await house.library.complete("local", kind, prefix) == names
-        assert await house.library.complete("elsewhere", kind, prefix) == []
+    async with library(tmp_path, "") as resources:
+        assert await resources.library.complete("local", kind, prefix) == names
+        assert await resources.library.complete("elsewhere", kind, prefix) == []
 
 
 async def test_a_removed_book_is_found_no_more(tmp_path: Path) -> None:
-    async with library(tmp_path, "") as house:
-        assert (await house.library.search("local", "rules", "fourth road lantern")).passages
-        (book,) = await house.library.books("local")
-        await house.intake.remove("local", book.id)
-        assert (await house.library.search("local", "rules", "fourth road lantern")).passages == []
-        assert not list((house.config.data_dir / "originals").iterdir())
+    async with library(tmp_path, "") as resources:
+        assert (await resources.library.search("local", "rules", "fourth road lantern")).passages
+        (book,) = await resources.library.books("local")
+        await resources.intake.remove("local", book.id)
+        assert (await resources.library.search("local", "rules", "fourth road lantern")).passages == []
+        assert not list((resources.config.data_dir / "originals").iterdir())
 
 
 async def test_a_shelf_that_is_not_there_is_said_to_be_so_where_others_are(tmp_path: Path) -> None:
-    async with library(tmp_path, "") as house:
-        for of in (house.library.books, house.library.rows):
+    async with library(tmp_path, "") as resources:
+        for of in (resources.library.books, resources.library.rows):
             assert len(await of("local", "rules")) == 1
             assert list(await of("elsewhere", "ruels")) == [], (
                 "a library that is empty has no shelves to name"
             )
-            with pytest.raises(Sorry) as caught:
+            with pytest.raises(UserError) as caught:
                 await of("local", "ruels")
             assert caught.value.values == {"shelf": "ruels", "shelves": "rules"}
 
 
 async def test_a_name_that_no_heading_bears_comes_with_what_stands_around_it(tmp_path: Path) -> None:
-    async with library(tmp_path, "[retrieval]\nchild_chars = 200\nparent_chars = 200\n") as house:
-        name = await house.library.search("local", "rules", "fourth road")
-        heading = await house.library.search("local", "rules", "cold")
+    async with library(tmp_path, "[retrieval]\nchild_chars = 200\nparent_chars = 200\n") as resources:
+        name = await resources.library.search("local", "rules", "fourth road")
+        heading = await resources.library.search("local", "rules", "cold")
     assert all(f"Paragraph {n}" in name.passages[0].text for n in range(6))
     assert all(len(passage.text) <= 200 for passage in heading.passages)

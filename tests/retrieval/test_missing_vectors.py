@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from bot.commands import JOBS
-from bot.events import Sorry
-from bot.house import House
+from bot.events import UserError
+from bot.resources import Resources
 from bot.retrieval.intake import Item
 from bot.runs.requests import row_of
 from bot.words import words
 from bot.works.rules.work import book_table
 from tests.fakes.embedder import Letters
-from tests.fakes.house import asked
+from tests.fakes.scripted_app import asked
 from tests.retrieval.editions import ONE, Job, add, opened, take, write
 
 QUESTION = "How many lamps has the mill?"
@@ -28,101 +28,103 @@ def letters() -> Letters:
 
 
 @pytest.fixture
-async def house(tmp_path: Path, letters: Letters) -> AsyncIterator[House]:
-    async with opened(tmp_path, letters) as house:
-        yield house
+async def resources(tmp_path: Path, letters: Letters) -> AsyncIterator[Resources]:
+    async with opened(tmp_path, letters) as resources:
+        yield resources
 
 
-async def states(house: House) -> set[tuple[str, str | None]]:
-    return {(row.state, row.embedder) for row in await house.records.documents.list("local", "rules")}
+async def states(resources: Resources) -> set[tuple[str, str | None]]:
+    return {(row.state, row.embedder) for row in await resources.records.documents.list("local", "rules")}
 
 
-async def notices(house: House) -> list[str]:
-    found = await house.library.search("local", "rules", QUESTION, k=5)
+async def notices(resources: Resources) -> list[str]:
+    found = await resources.library.search("local", "rules", QUESTION, k=5)
     assert "lamps" in found.passages[0].text
     return list(found.notices)
 
 
-def aside(house: House) -> list[Path]:
-    return sorted(house.config.data_dir.glob("chroma.damaged-*"))
+def aside(resources: Resources) -> list[Path]:
+    return sorted(resources.config.data_dir.glob("chroma.damaged-*"))
 
 
-def spoil(house: House) -> None:
+def spoil(resources: Resources) -> None:
     """As a disk does it, while nobody has the file open."""
-    for file in (house.config.data_dir / "chroma").glob("chroma.sqlite3*"):
+    for file in (resources.config.data_dir / "chroma").glob("chroma.sqlite3*"):
         file.write_bytes(b"not a database at all " * 1_000)
 
 
 async def test_books_that_a_job_left_without_vectors_get_them(
-    tmp_path: Path, house: House, letters: Letters
+    tmp_path: Path, resources: Resources, letters: Letters
 ) -> None:
-    house.embedding.load = Letters().load  # knows none
-    await add(house, write(tmp_path / "north.md", 1, 100))
-    assert await states(house) == {("lexical", None)}
-    table = book_table(await house.library.books("local"), words("en"))
+    resources.embedding.load = Letters().load  # knows none
+    await add(resources, write(tmp_path / "north.md", 1, 100))
+    assert await states(resources) == {("lexical", None)}
+    table = book_table(await resources.library.books("local"), words("en"))
     assert "| by words only |" in table
-    assert not await house.missing_vectors.round()
+    assert not await resources.missing_vectors.round()
 
     async def busy(space: str) -> bool:
-        return bool(await house.jobs.runs(space, JOBS))
+        return bool(await resources.jobs.runs(space, JOBS))
 
-    house.missing_vectors.busy = busy
-    house.embedding.load = letters.load
+    resources.missing_vectors.busy = busy
+    resources.embedding.load = letters.load
     job = asked("job", "", work="library", verb="add")
-    await house.records.inbox.receive([row_of(job)])
-    assert await house.missing_vectors.round()
-    assert await states(house) == {("lexical", None)}, "a job makes its vectors itself"
+    await resources.records.inbox.receive([row_of(job)])
+    assert await resources.missing_vectors.round()
+    assert await states(resources) == {("lexical", None)}, "a job makes its vectors itself"
 
-    await house.records.inbox.set_states({"job": "done"})
-    assert await house.missing_vectors.round()
-    assert await states(house) == {("ready", ONE)}
-    assert await notices(house) == []
+    await resources.records.inbox.set_states({"job": "done"})
+    assert await resources.missing_vectors.round()
+    assert await states(resources) == {("ready", ONE)}
+    assert await notices(resources) == []
 
 
-async def test_a_book_goes_on_where_it_was_left(tmp_path: Path, house: House, letters: Letters) -> None:
-    (book,) = await add(house, write(tmp_path / "north.md", 1, 100))
-    (row,) = await house.records.documents.list("local", "rules")
+async def test_a_book_goes_on_where_it_was_left(
+    tmp_path: Path, resources: Resources, letters: Letters
+) -> None:
+    (book,) = await add(resources, write(tmp_path / "north.md", 1, 100))
+    (row,) = await resources.records.documents.list("local", "rules")
     assert row.chunk_count > 70
     for made in (ONE, "openai:other"):
-        await house.records.documents.mark_embedded("local", book, 64, made)
-        assert [vector.embedded for vector in await house.records.documents.without_vectors()] == [64]
-        assert await house.missing_vectors.round()
-        assert await states(house) == {("ready", ONE)}
+        await resources.records.documents.mark_embedded("local", book, 64, made)
+        assert [vector.embedded for vector in await resources.records.documents.without_vectors()] == [64]
+        assert await resources.missing_vectors.round()
+        assert await states(resources) == {("ready", ONE)}
 
 
-async def test_damaged_vectors_are_set_aside_and_made_again(tmp_path: Path, house: House) -> None:
-    await add(house, write(tmp_path / "north.md", 1))
-    assert await notices(house) == []
-    await house.vectors.release_memory()
-    spoil(house)
-    assert await notices(house) == ["rules.vectors_damaged"]
-    assert len(aside(house)) == 1
-    assert await states(house) == {("lexical", None)}
-    assert await house.missing_vectors.round()
-    assert await states(house) == {("ready", ONE)}
-    assert await notices(house) == []
-    assert len(aside(house)) == 1
+async def test_damaged_vectors_are_set_aside_and_made_again(tmp_path: Path, resources: Resources) -> None:
+    await add(resources, write(tmp_path / "north.md", 1))
+    assert await notices(resources) == []
+    await resources.vectors.release_memory()
+    spoil(resources)
+    assert await notices(resources) == ["rules.vectors_damaged"]
+    assert len(aside(resources)) == 1
+    assert await states(resources) == {("lexical", None)}
+    assert await resources.missing_vectors.round()
+    assert await states(resources) == {("ready", ONE)}
+    assert await notices(resources) == []
+    assert len(aside(resources)) == 1
 
 
 async def test_a_job_that_meets_damaged_vectors_says_so_and_leaves_the_rest_to_the_next_round(
-    tmp_path: Path, house: House
+    tmp_path: Path, resources: Resources
 ) -> None:
-    await add(house, write(tmp_path / "north.md", 1))
-    await house.vectors.release_memory()
-    spoil(house)
+    await add(resources, write(tmp_path / "north.md", 1))
+    await resources.vectors.release_memory()
+    spoil(resources)
     south = write(tmp_path / "south.md", 2)
-    with pytest.raises(Sorry, match=r"rules\.vectors_damaged"):
-        await take(house, Job(), [Item(south.name, str(south))])
-    assert await states(house) == {("lexical", None)}
-    assert await house.missing_vectors.round()
-    assert await states(house) == {("ready", ONE)}
-    assert len(await house.records.documents.list("local", "rules")) == 2
+    with pytest.raises(UserError, match=r"rules\.vectors_damaged"):
+        await take(resources, Job(), [Item(south.name, str(south))])
+    assert await states(resources) == {("lexical", None)}
+    assert await resources.missing_vectors.round()
+    assert await states(resources) == {("ready", ONE)}
+    assert len(await resources.records.documents.list("local", "rules")) == 2
 
 
-async def test_a_folder_of_vectors_that_is_gone_is_made_again(tmp_path: Path, house: House) -> None:
-    await add(house, write(tmp_path / "north.md", 1))
-    await house.vectors.release_memory()
-    shutil.rmtree(house.config.data_dir / "chroma")
-    assert await house.missing_vectors.round()
-    assert await states(house) == {("ready", ONE)}
-    assert await notices(house) == []
+async def test_a_folder_of_vectors_that_is_gone_is_made_again(tmp_path: Path, resources: Resources) -> None:
+    await add(resources, write(tmp_path / "north.md", 1))
+    await resources.vectors.release_memory()
+    shutil.rmtree(resources.config.data_dir / "chroma")
+    assert await resources.missing_vectors.round()
+    assert await states(resources) == {("ready", ONE)}
+    assert await notices(resources) == []

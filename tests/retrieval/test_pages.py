@@ -12,9 +12,9 @@ import pytest
 
 from bot.config import load
 from bot.events import Citation
-from bot.house import House
 from bot.readers.document import Document
 from bot.readers.writer import PAGE, Writer
+from bot.resources import Resources
 from bot.retrieval.chunk import chunks
 from bot.retrieval.lexical import Segment
 from bot.retrieval.results import Passage
@@ -51,16 +51,18 @@ def paged() -> Document:
 
 
 @asynccontextmanager
-async def fortress(folder: Path, child_chars: int, parent_chars: int) -> AsyncIterator[House]:
+async def fortress(folder: Path, child_chars: int, parent_chars: int) -> AsyncIterator[Resources]:
     (folder / "config.toml").write_text(
         f'[retrieval]\nchild_chars = {child_chars}\nparent_chars = {parent_chars}\n[embedding]\nmodel = "none"\n',
         encoding="utf-8",
     )
     document = paged()
     parts = chunks(document, child_chars=child_chars, parent_chars=parent_chars)
-    house = await House.open(load(folder / "config.toml", migrated.folder(folder / "data"), environ={}))
+    resources = await Resources.open(
+        load(folder / "config.toml", migrated.folder(folder / "data"), environ={})
+    )
     try:
-        await house.records.documents.add(
+        await resources.records.documents.add(
             NewDocument(
                 id=new_id(),
                 space="local",
@@ -78,9 +80,9 @@ async def fortress(folder: Path, child_chars: int, parent_chars: int) -> AsyncIt
                 pages=document.pages,
             )
         )
-        yield house
+        yield resources
     finally:
-        await house.close()
+        await resources.close()
 
 
 def where(passages: Sequence[Passage], words: str) -> int | None:
@@ -96,15 +98,17 @@ def where(passages: Sequence[Passage], words: str) -> int | None:
 async def test_a_quote_stands_on_the_page_on_which_it_begins(
     tmp_path: Path, child_chars: int, parent_chars: int
 ) -> None:
-    async with fortress(tmp_path, child_chars, parent_chars) as house:
+    async with fortress(tmp_path, child_chars, parent_chars) as resources:
         for n, wall in enumerate(WALLS):
             quote = f"Whoever passes the {wall} one at night"
-            found = (await house.library.search("local", "rules", quote + "?", lookup=False)).passages
+            found = (await resources.library.search("local", "rules", quote + "?", lookup=False)).passages
             assert where(found, f"The {wall} wall has {n + 2} gates.") == n + 2
             assert where(found, quote) == n + 2
             assert where(found, f"{wall} watchman and pay him a coin.") == n + 2 + (wall == "outer")
             assert all(one.page_of("words that stand nowhere") == one.page for one in found)
-        found = (await house.library.search("local", "rules", "Who fishes for pike in the moat?")).passages
+        found = (
+            await resources.library.search("local", "rules", "Who fishes for pike in the moat?")
+        ).passages
         assert where(found, "The moat holds pike") == 10
 
 
@@ -114,12 +118,12 @@ async def test_a_section_that_is_looked_up_begins_on_its_first_page(
 ) -> None:
     nobody: Any = _Silent()
     run = MemoryRun()
-    async with fortress(tmp_path, 160, 160) as house:
+    async with fortress(tmp_path, 160, 160) as resources:
         run.request = replace(run.request, verb="lookup", text=name)
-        rules = Rules(nobody, house.library, nobody)
+        rules = Rules(nobody, resources.library, nobody)
         cited = [one async for one in rules.run(run) if isinstance(one, Citation)]
-        passage = (await house.library.search("local", "rules", name)).passages[0]
-        seen = await house.library.section_of("local", passage.chunk)
+        passage = (await resources.library.search("local", "rules", name)).passages[0]
+        seen = await resources.library.section_of("local", passage.chunk)
     assert [(citation.heading, citation.page) for citation in cited] == [(name, page)]
     assert seen is not None
     assert seen.page == page

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.config import Config, RetrievalConfig, load
-from bot.events import Sorry
-from bot.house import House
+from bot.events import UserError
 from bot.readers import read
+from bot.resources import Resources
 from bot.retrieval.chunk import chunks
 from bot.retrieval.intake import Item
 from bot.retrieval.lexical import Segment
@@ -260,10 +260,10 @@ async def test_a_model_that_fails_leaves_the_plain_order_and_a_notice(tmp_path: 
 def test_a_reranker_is_known_by_its_name(tmp_path: Path) -> None:
     assert reranker("none", tmp_path) is None
     for kind in KINDS:
-        with pytest.raises(Sorry) as caught:
+        with pytest.raises(UserError) as caught:
             reranker(kind, tmp_path)
         assert (caught.value.key, caught.value.values) == ("models.absent", {"name": kind})
-    with pytest.raises(Sorry):
+    with pytest.raises(UserError):
         reranker("cross-encodr", tmp_path)
 
 
@@ -281,17 +281,17 @@ async def found_in_a_library(
     folder: Path, rerank: str, models: Path, question: str = QUESTION
 ) -> tuple[list[str], list[str]]:
     """(headings, notices) of a search in a library with one English book, without vectors."""
-    house = await House.open(configured(folder, rerank, models))
+    resources = await Resources.open(configured(folder, rerank, models))
     try:
-        await house.intake.take(
+        await resources.intake.take(
             "local", "rules", Item("book.md", str(folder / "book.md")), "k", replace=False
         )
-        found = await house.library.search("local", "rules", question)
-        alone = await house.library.search("local", "rules", question, rerank=False)
+        found = await resources.library.search("local", "rules", question)
+        alone = await resources.library.search("local", "rules", question, rerank=False)
         assert alone.notices == []
         assert alone.confident == found.confident
     finally:
-        await house.close()
+        await resources.close()
     return [passage.heading.rpartition(" ")[2] for passage in found.passages], found.notices
 
 

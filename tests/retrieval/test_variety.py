@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.config import load
-from bot.house import House
+from bot.resources import Resources
 from bot.retrieval.intake import Item
 from bot.retrieval.ranking import Hit, varied
 from tests.fakes import migrated
@@ -60,14 +60,16 @@ def test_without_variety_the_order_is_plain(count: int, limit: int) -> None:
 async def test_a_library_passes_over_a_double(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text('[embedding]\nmodel = "none"\n', encoding="utf-8")
     (tmp_path / "book.md").write_text(BOOK, encoding="utf-8")
-    house = await House.open(load(tmp_path / "config.toml", migrated.folder(tmp_path / "data"), environ={}))
+    resources = await Resources.open(
+        load(tmp_path / "config.toml", migrated.folder(tmp_path / "data"), environ={})
+    )
     try:
         item = Item("book.md", str(tmp_path / "book.md"))
-        await house.intake.take("local", "rules", item, "k", replace=False)
-        plain = await house.library.search("local", "rules", QUESTION, k=2)
-        mixed = await house.library.search("local", "rules", QUESTION, k=2, mmr_lambda=0.3)
+        await resources.intake.take("local", "rules", item, "k", replace=False)
+        plain = await resources.library.search("local", "rules", QUESTION, k=2)
+        mixed = await resources.library.search("local", "rules", QUESTION, k=2, mmr_lambda=0.3)
     finally:
-        await house.close()
+        await resources.close()
     assert {passage.heading.rpartition(" › ")[2] for passage in plain.passages} == {
         "The old road",
         "The old road, again",

@@ -24,8 +24,8 @@ from storage.readings import Readings
 from storage.settings import SettingsStore
 from tests.fakes import migrated
 from tests.fakes.engine import FakeEngine, a_tone
-from tests.fakes.house import asked
 from tests.fakes.player import FakePlayer
+from tests.fakes.scripted_app import asked
 
 SCENE = "The door opens. Mira waits outside. A wolf!"
 SENTENCES = ("The door opens.", "Mira waits outside.", "A wolf!")

@@ -10,7 +10,7 @@ import pytest
 
 from bot.config import Config, ProviderConfig, SpeechConfig
 from bot.config.settings import Secrets
-from bot.events import Sorry
+from bot.events import UserError
 from bot.speech.engines.base import Sound, Unspoken
 from bot.speech.engines.service import Service
 from bot.speech.sound import FRAME_BYTES
@@ -196,9 +196,9 @@ async def test_a_cap_on_what_may_be_spent_is_raised() -> None:
         said = speech(Service("own", service.base_url, None))
 
         async def paid(model: str, characters: int, call: Callable[[], Awaitable[float]]) -> None:
-            raise Sorry("budget.run")
+            raise UserError("budget.run")
 
-        with pytest.raises(Sorry, match="budget"):
+        with pytest.raises(UserError, match="budget"):
             async with aclosing(said.say(TEXT, Manner((Voice("own"),)), paid)) as sentences:
                 await anext(sentences)
         assert service.requests == []

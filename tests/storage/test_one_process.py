@@ -14,7 +14,7 @@ from sqlalchemy import create_engine
 
 from bot.app import App
 from bot.config import Config, load
-from bot.events import Sorry
+from bot.events import UserError
 from bot.runs.engine import Engine
 from storage.db import new_id
 
@@ -43,10 +43,10 @@ async def test_a_second_process_is_told_so_and_may_still_look(server: str, tmp_p
     first = await App.open(settings(server, tmp_path / "first"))
     second = await App.open(settings(server, tmp_path / "second"))
     await first.start()
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         await second.start()
     assert caught.value.key == "storage.busy_database"
-    assert list(await second.house.records.documents.list("local")) == []
+    assert list(await second.resources.records.documents.list("local")) == []
     await first.close()
     await second.start()
     await second.close()

@@ -18,7 +18,7 @@ from bot.platforms import Platform
 from bot.works.schedule.calendar import Calendar
 from storage.db import Database
 from storage.schedules import ScheduleRow, Schedules
-from tests.fakes.house import Recorder
+from tests.fakes.scripted_app import Recorder
 from tests.storage.test_one_process import ROOT, server, settings
 
 __all__ = ["server"]
@@ -35,7 +35,7 @@ from bot.app import App
 from bot.config import load
 from bot.events import Text
 from bot.platforms import Platform
-from tests.fakes.house import Recorder
+from tests.fakes.scripted_app import Recorder
 
 class Telling(Recorder):
     def view(self, run, request, outbox):

@@ -1,4 +1,4 @@
-"""A real shelf in a real house, and a loopback model that helps to search it."""
+"""A real shelf with all that is real around it, and a loopback model that helps to search it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from bot.config import load
 from bot.events import Notice, Status
-from bot.house import House
+from bot.resources import Resources
 from bot.retrieval.intake import Item
 from bot.retrieval.results import SearchResult
 from bot.strategies import strategy
@@ -55,19 +55,19 @@ PROMPTS = ("rewrite", "multi_question", "multi_hop")
 class Bench:
     """`answers` is what the model says next: the JSON, or what to make of the system and user prompt."""
 
-    house: House
+    resources: Resources
     service: ChatService
     answers: list[Any]
 
     async def inquiry(self, question: str, **changes: Any) -> Inquiry:
-        wordings = await self.house.prompts.texts("local", PROMPTS)
+        wordings = await self.resources.prompts.texts("local", PROMPTS)
         made = Inquiry(
             "local", "rules", question, "en", "en", k=2, helper=True, languages=("en",), prompts=wordings
         )
         return replace(made, **changes)
 
     def told(self, name: str, inquiry: Inquiry, run: MemoryRun) -> AsyncGenerator[Told, None]:
-        return strategy(name, self.house.library, self.house.models).search(run, inquiry)
+        return strategy(name, self.resources.library, self.resources.models).search(run, inquiry)
 
     async def search(
         self, name: str, inquiry: Inquiry, run: MemoryRun | None = None
@@ -103,13 +103,15 @@ async def opened(folder: Path) -> AsyncIterator[Bench]:
             encoding="utf-8",
         )
         (folder / "book.md").write_text(BOOK, encoding="utf-8")
-        house = await House.open(load(folder / "config.toml", migrated.folder(folder / "data"), environ={}))
+        resources = await Resources.open(
+            load(folder / "config.toml", migrated.folder(folder / "data"), environ={})
+        )
         try:
             item = Item("book.md", str(folder / "book.md"))
-            assert (await house.intake.take("local", "rules", item, "k", replace=False)).key == ""
-            yield Bench(house, service, answers)
+            assert (await resources.intake.take("local", "rules", item, "k", replace=False)).key == ""
+            yield Bench(resources, service, answers)
         finally:
-            await house.close()
+            await resources.close()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot import commands, fence
+from bot import commands, untrusted
 from bot.config import RetrievalConfig
 from bot.retrieval.results import Passage, SearchResult
 from bot.strategies import NAMES
@@ -81,17 +81,17 @@ HOSTILE = st.lists(
 @given(HOSTILE | st.text(max_size=60))
 def test_nothing_that_is_quoted_opens_or_closes_a_fence(text: str) -> None:
     passage = Passage("c", "d", "d.md", text, text, None, text, 1.0)
-    bare = re.sub("[\u00ad\u200b-\u200f\u2060\ufeff\\s]", "", fence.passages([passage])).lower()
+    bare = re.sub("[\u00ad\u200b-\u200f\u2060\ufeff\\s]", "", untrusted.passages([passage])).lower()
     assert len(re.findall(r"[<＜﹤]/?(?:passage|question|earlier|answer|searched)", bare)) == 2
-    assert fence.exchanges([(text, text)]).count("</earlier>") == 1
-    head = fence.passages([passage]).partition("\n")[0]
+    assert untrusted.exchanges([(text, text)]).count("</earlier>") == 1
+    head = untrusted.passages([passage]).partition("\n")[0]
     assert (head.count("<"), head.count(">"), head.count('"')) == (1, 1, 4), "a title stays in its quotes"
 
 
 def test_letters_that_print_as_nothing_do_not_hide_a_fence() -> None:
     for hidden in ("</pas\u200bsage>", "<\u2066/passage>", "<\u034f/\ufe0fquestion>", "</\u180eearlier>"):
-        assert not fence.data(hidden).startswith("<"), hidden
-    assert fence.data("If x < 3, see passage 2 <b>") == "If x < 3, see passage 2 <b>"
+        assert not untrusted.data(hidden).startswith("<"), hidden
+    assert untrusted.data("If x < 3, see passage 2 <b>") == "If x < 3, see passage 2 <b>"
 
 
 async def test_no_search_goes_on_when_one_has_failed_or_all_are_stopped() -> None:

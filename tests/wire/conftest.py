@@ -16,11 +16,11 @@ import pytest_asyncio
 from tests.fakes.discord import FakeDiscord
 from tests.fakes.slack import FakeSlack
 from tests.wire.council_model import Call, CouncilModel
-from tests.wire.house import House
 from tests.wire.on_discord import OnDiscord
 from tests.wire.on_slack import OnSlack
 from tests.wire.on_slack_otherwise import InAnOrganisation, OverHttp
 from tests.wire.on_terminal import OnTerminal
+from tests.wire.shared_bot import SharedBot
 from tests.wire.stories_council import MEMBERS, SYNTHESIZE
 
 Opened = Callable[..., Awaitable[Any]]
@@ -39,7 +39,7 @@ class Houses:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._kind: tuple[str, bool] | None = None
-        self._house: House[Any] | None = None
+        self._house: SharedBot[Any] | None = None
         self._count = 0
 
     async def table(self, platform: str, council: CouncilModel | None = None) -> Any:
@@ -50,7 +50,7 @@ class Houses:
             folder = self._folder / str(self._count)
             folder.mkdir()
             self._kind = kind
-            self._house = House(folder, *PLATFORMS[platform], council=council is not None)
+            self._house = SharedBot(folder, *PLATFORMS[platform], council=council is not None)
         return await self._house.table(council)
 
     async def close(self) -> None:
@@ -116,14 +116,14 @@ async def convened(take: Take) -> Convened:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
-    """Opens a house of the test's own, with other settings or other books."""
+    """Opens a bot of the test's own, with other settings or other books."""
     told: list[Any] = []
     async with AsyncExitStack() as stack:
 
         async def open_(toml: str = "", *, platform: str = "discord", **more: Any) -> Any:
-            house: House[Any] = House(tmp_path, *PLATFORMS[platform], toml, tables=1, **more)
-            stack.push_async_callback(house.close)
-            told.append(await house.table())
+            shared: SharedBot[Any] = SharedBot(tmp_path, *PLATFORMS[platform], toml, tables=1, **more)
+            stack.push_async_callback(shared.close)
+            told.append(await shared.table())
             return told[-1]
 
         yield open_

@@ -15,7 +15,7 @@ from bot.app import App
 from bot.config import load
 from bot.events import Author, Place, Request
 from bot.platforms import Platform
-from tests.fakes.house import Recorder
+from tests.fakes.scripted_app import Recorder
 from tests.wire.council_model import (
     ANSWERS,
     CATEGORIES,

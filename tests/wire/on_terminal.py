@@ -124,7 +124,7 @@ class TerminalTalk:
     def _of(self, run: str) -> list[str]:
         """By stage; what stands beside the text (sources, notices, a failure) after it."""
         events = [one for some in self._process.told for one in some if one["run"] == run]
-        if not any(one["event"] == "stage" for one in events):  # a verb of the house
+        if not any(one["event"] == "stage" for one in events):  # a verb of the conversation
             return [one["text"] for one in events if "text" in one]
         stages = shown(self._process.told, run).values()
         return ["\n".join([one.title, one.text, *map(beside, one.beside)]) for one in stages]

@@ -13,7 +13,7 @@ from slack_sdk.oauth.installation_store import Bot
 
 from bot.adapters.slack.installed.workspaces import Store
 from bot.config import load
-from bot.house import House
+from bot.resources import Resources
 from bot.retrieval.intake import Item
 from storage.db import Database
 from tests.fakes.slack import Team
@@ -23,18 +23,18 @@ LANTERNS = Path(__file__).resolve().parents[2] / "examples" / "lanterns.md"
 
 async def stock(data: Path, config: Path, books: Mapping[str, list[Path]], shelf: str = "rules") -> None:
     """Put each space's books on its shelf of that name, in a data folder that no process uses; without vectors."""
-    house = await House.open(load(config, data, {}))
+    resources = await Resources.open(load(config, data, {}))
     try:
         for space, paths in books.items():
             items = [Item(path.name, str(path)) for path in paths]
             taken = [
-                await house.intake.take(space, shelf, one, f"{space} {one.name}", replace=False)
+                await resources.intake.take(space, shelf, one, f"{space} {one.name}", replace=False)
                 for one in items
             ]
             assert not [one for one in taken if one.key]
-            assert not await house.intake.do_without_vectors(space, taken)
+            assert not await resources.intake.do_without_vectors(space, taken)
     finally:
-        await house.close()
+        await resources.close()
 
 
 async def install(data: Path, client_id: str, teams: Iterable[Team]) -> None:

@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from tests.fakes.reply import Reply
 from tests.wire.conftest import PLATFORMS
-from tests.wire.house import House
+from tests.wire.shared_bot import SharedBot
 from tests.wire.stories import ANA, BIA, CHOICES, PREMISE
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
@@ -21,11 +21,11 @@ FLAG = "Bo is dead, and acts here"
 async def driver(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Any]:
-    house: House[Any] = House(
+    shared: SharedBot[Any] = SharedBot(
         tmp_path_factory.mktemp("house"), *PLATFORMS[request.param], tables=1, extract=True
     )
-    yield await house.table()
-    await house.close()
+    yield await shared.table()
+    await shared.close()
 
 
 def standing(name: str, **fields: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from tests.fakes.reply import Reply
 from tests.kill.instants import ALL
 from tests.kill.remains import live
 from tests.wire.conftest import PLATFORMS
-from tests.wire.house import House
+from tests.wire.shared_bot import SharedBot
 from tests.wire.stories import ANA, CHOICES, PREMISE, STORIES, count
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
@@ -56,18 +56,20 @@ def narrated(kind: type[Any]) -> type[Any]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", params=["discord", "slack", "terminal"])
-async def house(
+async def shared(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[House[Any]]:
+) -> AsyncIterator[SharedBot[Any]]:
     fake, kind = PLATFORMS[request.param]
-    house: House[Any] = House(tmp_path_factory.mktemp("house"), fake, narrated(kind), tables=len(TOLD) + 1)
-    yield house
-    await house.close()
+    shared: SharedBot[Any] = SharedBot(
+        tmp_path_factory.mktemp("house"), fake, narrated(kind), tables=len(TOLD) + 1
+    )
+    yield shared
+    await shared.close()
 
 
 @pytest.mark.parametrize("name", TOLD)
-async def test_a_story_is_told_and_heard(name: str, house: House[Any]) -> None:
-    d = await house.table()
+async def test_a_story_is_told_and_heard(name: str, shared: SharedBot[Any]) -> None:
+    d = await shared.table()
     listener = d.voice() if hasattr(d, "discord") else None
     await STORIES[name](d)
     if listener is not None:
@@ -87,8 +89,8 @@ async def test_a_story_is_told_and_heard(name: str, house: House[Any]) -> None:
 
 
 @pytest.mark.parametrize("house", ["discord"], indirect=True)
-async def test_the_first_sentence_is_heard_while_the_rest_is_not_written_yet(house: House[Any]) -> None:
-    d = await house.table()
+async def test_the_first_sentence_is_heard_while_the_rest_is_not_written_yet(shared: SharedBot[Any]) -> None:
+    d = await shared.table()
     listener = d.voice()
     unheard = partial(
         live, d.process.data / "sutradhar.db", "SELECT seq FROM voice_readings WHERE text != ''"

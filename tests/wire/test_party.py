@@ -14,7 +14,7 @@ from tests.fakes.reply import Reply
 from tests.kill.instants import ALL
 from tests.kill.remains import live
 from tests.wire.conftest import PLATFORMS
-from tests.wire.house import House
+from tests.wire.shared_bot import SharedBot
 from tests.wire.stories import ANA, BIA, CHOICES, PREMISE, count
 from tests.wire.stories_played import seen
 from tests.wire.test_schedules import due_now, left
@@ -28,9 +28,9 @@ SECRET = "the lamp is a trapdoor in disguise"
 async def driver(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Any]:
-    house: House[Any] = House(tmp_path_factory.mktemp("house"), *PLATFORMS[request.param], tables=1)
-    yield await house.table()
-    await house.close()
+    shared: SharedBot[Any] = SharedBot(tmp_path_factory.mktemp("house"), *PLATFORMS[request.param], tables=1)
+    yield await shared.table()
+    await shared.close()
 
 
 async def test_a_session_zero_goes_on_after_a_kill(driver: Any) -> None:

@@ -16,7 +16,7 @@ from tests.fakes.reply import Reply
 from tests.kill.instants import ALL
 from tests.kill.remains import live
 from tests.wire.conftest import PLATFORMS
-from tests.wire.house import House
+from tests.wire.shared_bot import SharedBot
 from tests.wire.stories import ANA, BIA, CHOICES, PREMISE, count
 from tests.wire.stories_played import seen
 
@@ -30,9 +30,9 @@ KILLS = 12 if ALL else 4
 async def driver(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Any]:
-    house: House[Any] = House(tmp_path_factory.mktemp("house"), *PLATFORMS[request.param], tables=1)
-    yield await house.table()
-    await house.close()
+    shared: SharedBot[Any] = SharedBot(tmp_path_factory.mktemp("house"), *PLATFORMS[request.param], tables=1)
+    yield await shared.table()
+    await shared.close()
 
 
 def cards(d: Any) -> int:

@@ -18,8 +18,8 @@ from bot.speech.speech import Heard
 from tests.fakes.discord import FakeDiscord
 from tests.fakes.discord.voice_heard import FRAME_SECONDS, SAMPLES, Listener, distinct, pcm, placed
 from tests.fakes.speech_service import SpeechService, wav
-from tests.wire.house import House
 from tests.wire.on_discord import OnDiscord
+from tests.wire.shared_bot import SharedBot
 from tests.wire.stories import ANA
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
@@ -89,21 +89,21 @@ async def service() -> AsyncIterator[SpeechService]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def house(
+async def shared(
     tmp_path_factory: pytest.TempPathFactory, service: SpeechService
-) -> AsyncIterator[House[OnDiscord]]:
+) -> AsyncIterator[SharedBot[OnDiscord]]:
     toml = (
         f'[providers.tts]\nkind = "openai-compatible"\nbase_url = "{service.base_url}"\n'
         '[speech]\nvoices = ["tts:gpt-4o-mini-tts/coral"]\n'
     )
-    made = House(tmp_path_factory.mktemp("voice"), FakeDiscord, OnDiscord, toml, tables=5)
+    made = SharedBot(tmp_path_factory.mktemp("voice"), FakeDiscord, OnDiscord, toml, tables=5)
     yield made
     await made.close()
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def stage(house: House[OnDiscord]) -> AsyncIterator[Stage]:
-    driver = await house.table()
+async def stage(shared: SharedBot[OnDiscord]) -> AsyncIterator[Stage]:
+    driver = await shared.table()
     made = Stage(driver, driver.voice(ANA))
     await driver.command(ANA, "voice join")
     await driver.until(lambda: driver.discord.voice.ready(made.guild))

@@ -16,26 +16,26 @@ from tests.strategies.conftest import Bench, opened
 
 
 def snapshots(bench: Bench) -> Snapshots:
-    house = bench.house
-    settings = house.config.retrieval
+    resources = bench.resources
+    settings = resources.config.retrieval
     return Snapshots(
-        house.library,
-        house.models,
-        house.prompts,
-        house.records.sessions,
+        resources.library,
+        resources.models,
+        resources.prompts,
+        resources.records.sessions,
         settings,
-        house.thread_history,
-        house.settings.roles,
+        resources.thread_history,
+        resources.settings.roles,
         longest=4_000,
     )
 
 
 async def asked(bench: Bench, question: str) -> list[Event]:
-    house, run = bench.house, MemoryRun()
+    resources, run = bench.resources, MemoryRun()
     run.request = replace(run.request, text=question)
-    files = QuestionFiles(house.incoming, house.intake, house.library, LibraryConfig().max_bytes)
-    pictures = QuestionPictures(house.incoming)
-    asking = Asking(files, pictures, house.models, house.records.sessions, snapshots(bench))
+    files = QuestionFiles(resources.incoming, resources.intake, resources.library, LibraryConfig().max_bytes)
+    pictures = QuestionPictures(resources.incoming)
+    asking = Asking(files, pictures, resources.models, resources.records.sessions, snapshots(bench))
     return [event async for event in asking.run(run)]
 
 
@@ -68,7 +68,7 @@ async def test_a_question_in_any_language_is_put_into_the_books_by_a_model(tmp_p
             assert "A candle burns four hours" in said, question
             run = MemoryRun()
             snapshot = await snapshots(bench).take(
-                replace(run.request, text=question), Own(bench.house.library)
+                replace(run.request, text=question), Own(bench.resources.library)
             )
             assert snapshot.language == language
             told = rag(snapshot, [], Pictures())

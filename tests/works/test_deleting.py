@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bot.events import Event, Run, Text
 from bot.place_session import session_for
-from tests.fakes.house import Recorder, asked, open_scripted
+from tests.fakes.scripted_app import Recorder, asked, open_scripted
 
 SECRETS = ("quokka", "zanzibar", "wombat", "dingo", "marsupial")
 """Of an answered question, its answer, one that failed, one under way, and what it had said."""
@@ -27,7 +27,7 @@ async def test_no_file_holds_a_word_of_a_deleted_conversation(tmp_path: Path) ->
 
     def answering(answer: str, *, ends: bool = True) -> object:
         async def script(run: Run) -> AsyncGenerator[Event, None]:
-            session = await session_for(app.house.records.sessions, run.request, run.request.text)
+            session = await session_for(app.resources.records.sessions, run.request, run.request.text)
             assert session is not None
 
             async def said() -> str:
@@ -39,7 +39,7 @@ async def test_no_file_holds_a_word_of_a_deleted_conversation(tmp_path: Path) ->
                 begun.set()
                 await asyncio.Event().wait()
             space, question = run.request.place.space, run.request.text
-            await app.house.records.sessions.add_exchange(space, session.id, run.id, question, text)
+            await app.resources.records.sessions.add_exchange(space, session.id, run.id, question, text)
 
         return script
 

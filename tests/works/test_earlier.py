@@ -16,13 +16,13 @@ from bot import thread_history
 from bot.app import App
 from bot.commands import FOLLOW_UP
 from bot.config import load
-from bot.events import Author, OptionValue, Place, Request, Sorry
+from bot.events import Author, OptionValue, Place, Request, UserError
 from bot.platforms import Platform
 from bot.retrieval.intake import Item
 from bot.thread_history import ThreadHistory, newest
 from tests.fakes import migrated
 from tests.fakes.chat_completions import ChatService, Reply
-from tests.fakes.house import Recorder, asked
+from tests.fakes.scripted_app import Recorder, asked
 
 THREAD = Place("slack", "team", "C1", "17.0001")
 BOOK = "# Book\n\n## Candles\n\nA candle burns four hours while walking, and one hour while running.\n"
@@ -83,7 +83,7 @@ async def talking(folder: Path, *, told: bool = True) -> AsyncIterator[Talk]:
         try:
             app.attach(Platform("slack", Recorder().view, read_thread=talk.earlier if told else None))
             item = Item("book.md", str(folder / "book.md"))
-            await app.house.intake.take("team", "rules", item, "k", replace=False)
+            await app.resources.intake.take("team", "rules", item, "k", replace=False)
             await app.start()
             yield talk
         finally:
@@ -104,7 +104,7 @@ async def test_the_first_question_is_read_with_what_was_said_before_it_and_no_ot
 
 async def test_whoever_starts_over_has_left_the_threads_words_behind_too(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
-        await talk.app.house.records.sessions.open("team", "slack", "C1", "another", "rules")
+        await talk.app.resources.records.sessions.open("team", "slack", "C1", "another", "rules")
         await talk.ask()
         new = replace(asked("new", "", work="house", verb="new"), place=THREAD)
         assert await (await talk.app.perform(new)).wait() == "done"
@@ -121,7 +121,7 @@ async def test_a_typed_verb_stands_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "fault", [Sorry("surface.x"), RuntimeError("ratelimited"), TimeoutError(), ""], ids=repr
+    "fault", [UserError("surface.x"), RuntimeError("ratelimited"), TimeoutError(), ""], ids=repr
 )
 async def test_what_cannot_be_read_costs_no_answer(tmp_path: Path, fault: str | Exception) -> None:
     async with talking(tmp_path) as talk:

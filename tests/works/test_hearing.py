@@ -10,10 +10,10 @@ import pytest
 from aiohttp import web
 
 from bot.config import Config, ProviderConfig
-from bot.events import Choices, Event, File, Run, Sorry, Text
+from bot.events import Choices, Event, File, Run, Text, UserError
 from bot.runs.requests import child_id
 from tests.fakes.ear import Ear
-from tests.fakes.house import Recorder, asked, config, open_scripted
+from tests.fakes.scripted_app import Recorder, asked, config, open_scripted
 from tests.fakes.wires import WIRES
 from tests.promises.talk import settings, talking
 from tests.speech.recordings import archive, long_ogg, mp4, ogg
@@ -124,7 +124,9 @@ async def test_the_next_model_listens_where_one_fails_and_each_second_is_in_the_
         told = await talk.say(kept(tmp_path, ogg(20.0)))
         assert texts(told) == "> I open the door."
         assert talk.app is not None
-        calls = {call.model: call for call in await talk.app.house.ledger.entries("local", told[0]["run"])}
+        calls = {
+            call.model: call for call in await talk.app.resources.ledger.entries("local", told[0]["run"])
+        }
     assert calls["ear:gpt-4o-transcribe"].state == "failed"
     assert calls["ear:gpt-4o-mini-transcribe"].state == "settled"
     assert float(calls["ear:gpt-4o-mini-transcribe"].cost_usd or 0) == pytest.approx(0.001, rel=0.05)
@@ -154,7 +156,7 @@ async def test_only_whoever_has_spoken_plays_their_words_and_takes_them_back_who
         assert offered.only == spoken.author.id
         press = replace(asked("press", "", work="voice", verb="play"), answers="one")
         stranger = replace(press, author=replace(press.author, id="somebody", name="Bia"))
-        with pytest.raises(Sorry, match="not_yours"):
+        with pytest.raises(UserError, match="not_yours"):
             await app.perform(stranger)
         ticket = await app.perform(press)
         assert await ticket.wait() == "done"
@@ -165,7 +167,7 @@ async def test_only_whoever_has_spoken_plays_their_words_and_takes_them_back_who
         played = await app.request_of("local", child_id(spoken, "played"))
         assert played is not None
         assert played.text == "", "with the voice message goes what was played of it"
-        with pytest.raises(Sorry, match="gone"):
+        with pytest.raises(UserError, match="gone"):
             await app.perform(replace(press, id="later"))
     finally:
         await app.close()

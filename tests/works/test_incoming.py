@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from bot.app import App
 from bot.config import load
-from bot.events import Failed, File, Notice, OptionValue, Place, Request, Sorry, Text
+from bot.events import Failed, File, Notice, OptionValue, Place, Request, Text, UserError
 from bot.incoming import LONGEST_NAME, safe
 from bot.platforms import Platform
 from tests.fakes import migrated
-from tests.fakes.house import Recorder, asked
+from tests.fakes.scripted_app import Recorder, asked
 
 TOWN = b"# Town\n\n## Gate\n\nThe gate of the town opens with a key.\n"
 
@@ -39,7 +39,7 @@ class Attachments:
         self.paths.append(path)
         data = self.files.get(file.url)
         if data is None:
-            raise Sorry("library.not_fetched")
+            raise UserError("library.not_fetched")
         await asyncio.to_thread(path.write_bytes, data[: most + 1])
         self.begun.set()
         if self.hold is not None and len(self.fetched) > 1:
@@ -80,11 +80,11 @@ async def test_attachments_become_books_and_leave_nothing_behind(tmp_path: Path)
     files = (attachments.file("town.md", "one"), attachments.file("key.txt", "two"))
     async with running(tmp_path, recorder := Recorder(), attachments) as app:
         assert await (await app.perform(adds("r1", *files))).wait() == "done"
-        assert sorted(one.source for one in await app.house.records.documents.list("guild")) == [
+        assert sorted(one.source for one in await app.resources.records.documents.list("guild")) == [
             "key.txt",
             "town.md",
         ]
-        assert await app.house.records.documents.list("local") == []
+        assert await app.resources.records.documents.list("local") == []
     assert "Added 2 files" in said(recorder, "r1")
     assert all(path.is_relative_to(tmp_path / "incoming" / "r1") for path in attachments.paths)
     assert list((tmp_path / "incoming").iterdir()) == []
@@ -109,7 +109,7 @@ async def test_each_file_that_will_not_do_gets_its_sentence_and_the_others_go_in
         app.attach(Platform("discord", recorder.view, attachments.fetch))
         await app.start()
         assert await (await app.perform(adds("r1", *files))).wait() == "failed"
-        assert [one.source for one in await app.house.records.documents.list("guild")] == ["town.md"]
+        assert [one.source for one in await app.resources.records.documents.list("guild")] == ["town.md"]
     finally:
         await app.close()
     answer = said(recorder, "r1")
@@ -128,7 +128,7 @@ async def test_without_files_there_is_one_sentence_and_a_path_of_the_server_is_n
         assert await (await app.perform(adds("r1"))).wait() == "failed"
         named: list[str] = [str(tmp_path / "secret.md")]
         assert await (await app.perform(adds("r2", paths=named))).wait() == "failed"
-        assert await app.house.records.documents.list("guild") == []
+        assert await app.resources.records.documents.list("guild") == []
     assert said(recorder, "r1") == said(recorder, "r2")
     assert "Attach the files" in said(recorder, "r1")
 
@@ -146,7 +146,7 @@ async def test_what_was_fetched_before_a_break_is_not_fetched_again(tmp_path: Pa
     attachments.hold = None
     async with running(tmp_path, Recorder(), attachments) as app:
         assert await app.ended("r1") == "done"
-        assert len(await app.house.records.documents.list("guild")) == 2
+        assert len(await app.resources.records.documents.list("guild")) == 2
     assert attachments.fetched == ["one", "two", "two"]
     assert list((tmp_path / "incoming").iterdir()) == []
 
@@ -156,7 +156,7 @@ async def test_a_prompts_wording_comes_as_an_attachment(tmp_path: Path) -> None:
     async with running(tmp_path, recorder := Recorder(), attachments) as app:
         edit = adds("r1", attachments.file("rag.yml", "one"), work="prompts", verb="edit")
         assert await (await app.perform(edit)).wait() == "done"
-        assert (await app.house.prompts.wording("guild", "rag")).text.system == "Speak {language}.\n"
+        assert (await app.resources.prompts.wording("guild", "rag")).text.system == "Speak {language}.\n"
         gone = adds("r2", attachments.file("rag.yml", "gone"), work="prompts", verb="edit")
         assert await (await app.perform(gone)).wait() == "failed"
         strange = adds("r3", attachments.file("rag.exe", "one"), work="prompts", verb="edit")

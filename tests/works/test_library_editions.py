@@ -20,7 +20,7 @@ from bot.runs.requests import line_of
 from storage.document_rows import NewDocument
 from tests.fakes import migrated
 from tests.fakes.embedder import Letters
-from tests.fakes.house import Recorder
+from tests.fakes.scripted_app import Recorder
 from tests.retrieval.editions import ONE, originals, there, write
 from tests.storage.books import book
 
@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.slow] if ALL else []
 async def running(folder: Path, letters: Letters, seen: Recorder) -> AsyncIterator[App]:
     (folder / "config.toml").write_text(f'[embedding]\nmodel = "{ONE}"\n[roles]\n', encoding="utf-8")
     app = await App.open(load(folder / "config.toml", migrated.folder(folder / "data"), environ={}))
-    app.house.embedding.load = letters.load
+    app.resources.embedding.load = letters.load
     app.attach(Platform("terminal", seen.view))
     await app.start()
     gc.freeze()
@@ -70,20 +70,20 @@ async def test_a_job_that_is_stopped_leaves_the_old_book_and_nothing_of_the_new_
     letters, file = Letters(ONE), write(tmp_path / "north.md", 1)
     async with running(tmp_path, letters, Recorder()) as app:
         assert await done(app, request("first", "add", file)) == ["done"]
-        old = await there(app.house)
+        old = await there(app.resources)
         write(file, 2)
         letters.hold()
         ticket = await app.perform(request("second", verb, file))
         await held(letters)
-        assert len(originals(app.house)) == 2
+        assert len(originals(app.resources)) == 2
         assert await app.stop_run("local", "second") == 1
         letters.go()
         assert await ticket.wait() == "stopped"
-        assert await there(app.house) == old
-        assert originals(app.house) == set(old)
-        assert await app.house.records.documents.unseen("local", "rules") == set()
-        assert await app.house.vectors.count("local", "rules", ONE) == 8
-        assert [one.state for one in await app.house.jobs.list("local")] == ["stopped", "done"]
+        assert await there(app.resources) == old
+        assert originals(app.resources) == set(old)
+        assert await app.resources.records.documents.unseen("local", "rules") == set()
+        assert await app.resources.vectors.count("local", "rules", ONE) == 8
+        assert [one.state for one in await app.resources.jobs.list("local")] == ["stopped", "done"]
 
 
 def test_a_shelfs_jobs_go_one_after_another_however_it_is_spelt() -> None:
@@ -96,36 +96,36 @@ async def test_a_job_that_was_cut_off_goes_on_with_what_it_had_built(tmp_path: P
     letters, seen, file = Letters(ONE), Recorder(), write(tmp_path / "north.md", 1)
     async with running(tmp_path, letters, seen) as app:
         assert await done(app, request("first", "add", file)) == ["done"]
-        old = await there(app.house)
+        old = await there(app.resources)
         write(file, 2)
         letters.hold()
         await app.perform(request("second", "add", file))
         await held(letters)
-        (built,) = await app.house.records.documents.unseen("local", "rules")
+        (built,) = await app.resources.records.documents.unseen("local", "rules")
     file.unlink()  # it has been read
     async with running(tmp_path, letters, seen) as app:
         assert await app.ended("second") == "done"
-        assert await there(app.house) == [built]
-        assert await app.house.records.documents.unseen("local", "rules") == set(old)
+        assert await there(app.resources) == [built]
+        assert await app.resources.records.documents.unseen("local", "rules") == set(old)
     async with running(tmp_path, letters, seen) as app:
-        assert await there(app.house) == [built]
-        assert originals(app.house) == {built}, "nobody reads the old one any more after a start"
-        assert await app.house.vectors.count("local", "rules", ONE) == 8
-        assert await app.house.records.documents.unseen("local", "rules") == set()
+        assert await there(app.resources) == [built]
+        assert originals(app.resources) == {built}, "nobody reads the old one any more after a start"
+        assert await app.resources.vectors.count("local", "rules", ONE) == 8
+        assert await app.resources.records.documents.unseen("local", "rules") == set()
 
 
 async def test_what_was_built_for_a_run_that_never_comes_back_goes_at_a_start(tmp_path: Path) -> None:
     letters, orphan = Letters(ONE), book()
     async with running(tmp_path, letters, Recorder()) as app:
         await kept(app, orphan)
-        assert await app.house.records.documents.get("local", orphan.id) is not None
+        assert await app.resources.records.documents.get("local", orphan.id) is not None
     async with running(tmp_path, letters, Recorder()) as app:
-        assert await app.house.records.documents.get("local", orphan.id) is None
-        assert await app.house.records.documents.leftovers() == []
+        assert await app.resources.records.documents.get("local", orphan.id) is None
+        assert await app.resources.records.documents.leftovers() == []
 
 
 async def kept(app: App, orphan: NewDocument) -> None:
-    await app.house.records.documents.add(orphan, built_by="a run of another life")
+    await app.resources.records.documents.add(orphan, built_by="a run of another life")
 
 
 async def test_a_file_that_cannot_be_read_leaves_its_old_edition_beside_the_new_ones_of_others(
@@ -135,11 +135,11 @@ async def test_a_file_that_cannot_be_read_leaves_its_old_edition_beside_the_new_
     files = [write(tmp_path / name, 1) for name in ("north.md", "south.md")]
     async with running(tmp_path, letters, seen) as app:
         assert await done(app, request("first", "add", *files)) == ["done"]
-        north, south = await there(app.house)
+        north, south = await there(app.resources)
         files[0].write_bytes(b"\x00\x01\x02\x03" * 100)
         write(files[1], 2)
         assert await done(app, request("second", "add", *files)) == ["failed"]
-        now = await there(app.house)
+        now = await there(app.resources)
         assert north in now
         assert south not in now
         assert len(now) == 2

@@ -15,9 +15,9 @@ import pytest
 from bot.app import App
 from bot.config import load
 from bot.events import Author, Event, OptionValue, Place, Request, Status
-from bot.house import House
 from bot.platforms import Platform
 from bot.readers.document import Progress
+from bot.resources import Resources
 from bot.retrieval.intake import Intake, IntakeResult, Item, Shape
 from bot.words import words
 from bot.works.library import intake_job
@@ -25,8 +25,8 @@ from bot.works.library.intake_job import IntakeJob
 from bot.works.library.jobs import short
 from storage.jobs import Jobs
 from tests.fakes import migrated
-from tests.fakes.house import Recorder
 from tests.fakes.run import MemoryRun
+from tests.fakes.scripted_app import Recorder
 
 ANA, BIA = Author("ana", "Ana"), Author("bia", "Bia")
 BOSS = Author("boss", "Boss", admin=True)
@@ -181,7 +181,7 @@ class Held(Intake):
         return taken
 
 
-class Desk:
+class ConversationWork:
     """People who ask for library jobs, each in a place of their own, and see what is said."""
 
     def __init__(self, app: App, recorder: Recorder, folder: Path) -> None:
@@ -229,30 +229,30 @@ class Desk:
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[Desk]:
+async def opened(folder: Path) -> AsyncIterator[ConversationWork]:
     file = folder / "config.toml"
     file.write_text('[embedding]\nmodel = "none"\n', encoding="utf-8")
-    house = await House.open(load(file, migrated.folder(folder / "data"), environ={}))
-    taking = house.intake
+    resources = await Resources.open(load(file, migrated.folder(folder / "data"), environ={}))
+    taking = resources.intake
     held = Held(
-        house.config,
-        house.records.documents,
+        resources.config,
+        resources.records.documents,
         taking._passages,
-        house.vectors,
-        house.embedding,
+        resources.vectors,
+        resources.embedding,
         taking._damage,
     )
-    app, recorder = App(replace(house, intake=held), house.engine_url), Recorder()
+    app, recorder = App(replace(resources, intake=held), resources.engine_url), Recorder()
     app.attach(Platform("terminal", recorder.view))
     try:
         await app.start()
-        yield Desk(app, recorder, folder)
+        yield ConversationWork(app, recorder, folder)
     finally:
         await app.close()
 
 
-async def sources(desk: Desk) -> list[str]:
-    return sorted(book.source for book in await desk.app.house.library.books("local"))
+async def sources(desk: ConversationWork) -> list[str]:
+    return sorted(book.source for book in await desk.app.resources.library.books("local"))
 
 
 async def test_cancelling_keeps_what_went_in_and_the_old_book_that_was_to_be_replaced(
@@ -262,14 +262,14 @@ async def test_cancelling_keeps_what_went_in_and_the_old_book_that_was_to_be_rep
     async with opened(tmp_path) as desk:
         book = desk.file("old.md", "Candles burn four hours.")
         assert await desk.app.ended(await desk.add(BOSS, book)) == "done"
-        (old,) = await desk.app.house.library.books("local")
+        (old,) = await desk.app.resources.library.books("local")
         book = desk.file("old.md", "Candles burn nine hours.")
         job = await desk.add(BOSS, desk.file("east.md", "East."), book, replace=True)
         await desk.reading(job, "old.md")
         stopped = say("library.cancelled", job=short(job), shelf="rules", done=1, total=2)
         assert await desk.told(BOSS, "cancel") == f"{stopped} {say('library.cancelled_replace')}"
         assert await desk.app.ended(job) == "stopped"
-        assert {book.source: book.id for book in await desk.app.house.library.books("local")}[
+        assert {book.source: book.id for book in await desk.app.resources.library.books("local")}[
             "old.md"
         ] == old.id
         assert await sources(desk) == ["east.md", "old.md"]
@@ -341,20 +341,22 @@ async def test_what_an_earlier_process_left_is_stopped_before_a_start_takes_it_u
     async with opened(tmp_path) as desk:
         job = await desk.add(BOSS, desk.file("endless.md", "A."))
         await desk.reading(job, "endless.md")
-    house = await House.open(load(tmp_path / "config.toml", migrated.folder(tmp_path / "data"), environ={}))
-    app = App(house, house.engine_url)
-    assert [one.state for one in await house.jobs.list("local")] == ["running"]
+    resources = await Resources.open(
+        load(tmp_path / "config.toml", migrated.folder(tmp_path / "data"), environ={})
+    )
+    app = App(resources, resources.engine_url)
+    assert [one.state for one in await resources.jobs.list("local")] == ["running"]
     assert await app.stop_run("other", job) == 0
     assert await app.stop_run("local", job) == 1
-    assert [one.state for one in await house.jobs.list("local")] == ["stopped"]
+    assert [one.state for one in await resources.jobs.list("local")] == ["stopped"]
     await app.close()
     async with opened(tmp_path) as desk:
         assert not desk.app.live("local", job)
 
 
 async def test_the_table_tells_phase_percentage_files_age_and_errors(tmp_path: Path) -> None:
-    house = await House.open(load(data=migrated.folder(tmp_path), environ={}))
-    jobs, now = house.jobs, datetime.now(UTC)
+    resources = await Resources.open(load(data=migrated.folder(tmp_path), environ={}))
+    jobs, now = resources.jobs, datetime.now(UTC)
     await jobs.create("local", "run-1a2b3c", "rules", "add", 12)
     await jobs.progress("local", "run-1a2b3c", "reading", 34, 100, files_done=3)
     for job in ("sp|lls:run-4d5e6f", "run-7a8b9c"):
@@ -375,4 +377,4 @@ async def test_the_table_tells_phase_percentage_files_age_and_errors(tmp_path: P
     assert "| 1a2b3c | adição | rules | em andamento · leitura 34 % | 3/12 | há 2 h |" in _table(
         rows, [], words("pt-BR")
     )
-    await house.close()
+    await resources.close()

@@ -13,7 +13,7 @@ from bot.app import App
 from bot.events import Attachment, Author, Choices, Event, OptionValue, Request, Run, Text
 from bot.place_session import session_for
 from bot.works.privacy.work import FILE, without_words
-from tests.fakes.house import Recorder, Script, asked, open_scripted
+from tests.fakes.scripted_app import Recorder, Script, asked, open_scripted
 from tests.works.test_deleting import words_in
 
 ANA, BIA = Author("ana", "Ana Quaresma"), Author("bia", "Bia Lisboa", admin=True)
@@ -25,7 +25,7 @@ OTHERS = ("lantern", "four hours", "Lisboa")
 def scripts(app: list[App], begun: asyncio.Event) -> dict[str, Script]:
     def answering(answer: str, *, ends: bool = True) -> Script:
         async def script(run: Run) -> AsyncGenerator[Event, None]:
-            sessions, space = app[0].house.records.sessions, run.request.place.space
+            sessions, space = app[0].resources.records.sessions, run.request.place.space
             session = await session_for(sessions, run.request, run.request.text)
             assert session is not None
 
@@ -59,7 +59,7 @@ def request(run: str, text: str, author: Author, **where: str) -> Request:
     return replace(asked(run, text, **where), author=author)
 
 
-class House:
+class Resources:
     """Ana and Bia in one thread of Ana's, each in one of her own, and Ana in another space, too."""
 
     def __init__(self, app: App, recorder: Recorder) -> None:
@@ -83,32 +83,32 @@ class House:
         return tree
 
 
-async def opened(folder: Path, begun: asyncio.Event) -> House:
+async def opened(folder: Path, begun: asyncio.Event) -> Resources:
     apps: list[App] = []
     recorder = Recorder()
     app = await open_scripted(folder, scripts(apps, begun), recorder)
     apps.append(app)
     await app.start()
-    house = House(app, recorder)
-    await house.ask("one", "the quokka", ANA)
-    await house.ask("two", "the lantern", BIA)
-    await house.ask("three", "the wombat", ANA, thread="u")
-    await house.ask("four", "the lantern", BIA, thread="v")
-    await house.ask("five", "the lantern", replace(ANA, name="A"), space="other")
-    await house.ask("set", "language pt-BR", ANA, work="settings", verb="set")
-    await house.ask("hers", "language pt-BR", BIA, work="settings", verb="set")
-    await app.house.records.feedback.give("local", "two", "ana", "up")
+    resources = Resources(app, recorder)
+    await resources.ask("one", "the quokka", ANA)
+    await resources.ask("two", "the lantern", BIA)
+    await resources.ask("three", "the wombat", ANA, thread="u")
+    await resources.ask("four", "the lantern", BIA, thread="v")
+    await resources.ask("five", "the lantern", replace(ANA, name="A"), space="other")
+    await resources.ask("set", "language pt-BR", ANA, work="settings", verb="set")
+    await resources.ask("hers", "language pt-BR", BIA, work="settings", verb="set")
+    await app.resources.records.feedback.give("local", "two", "ana", "up")
     for run, person in (("one", "ana"), ("two", "bia")):
-        entry = await app.house.ledger.reserve("local", run, "answer", person, "p:m", 9, None)
-        await app.house.ledger.settle("local", entry, input_tokens=7, output_tokens=1, cost_usd=None)
-    await app.house.records.feedback.give("local", "one", "bia", "down")
-    return house
+        entry = await app.resources.ledger.reserve("local", run, "answer", person, "p:m", 9, None)
+        await app.resources.ledger.settle("local", entry, input_tokens=7, output_tokens=1, cost_usd=None)
+    await app.resources.records.feedback.give("local", "one", "bia", "down")
+    return resources
 
 
 async def test_the_file_holds_all_of_the_askers_and_no_other_persons_words(tmp_path: Path) -> None:
-    house = await opened(tmp_path, asyncio.Event())
+    resources = await opened(tmp_path, asyncio.Event())
     try:
-        tree = await house.export("export")
+        tree = await resources.export("export")
         assert (tree["about"]["person"], tree["about"]["space"]) == ("ana", "local")
         assert [row["payload"]["text"] for row in tree["inbox"]] == [
             "the quokka",
@@ -123,44 +123,44 @@ async def test_the_file_holds_all_of_the_askers_and_no_other_persons_words(tmp_p
         assert [row["run_id"] for row in tree["feedback"]] == ["two"]
         told = json.dumps(tree)
         assert not [word for word in (*OTHERS, "origin") if word in told]
-        theirs = json.dumps(await house.export("other export", BIA))
+        theirs = json.dumps(await resources.export("other export", BIA))
         assert not [word for word in HERS if word in theirs]
         assert "the lantern" in theirs
     finally:
-        await house.app.close()
+        await resources.app.close()
 
 
 async def test_it_asks_before_it_deletes(tmp_path: Path) -> None:
-    house = await opened(tmp_path, asyncio.Event())
+    resources = await opened(tmp_path, asyncio.Event())
     try:
-        events = await house.privacy("delete", "delete")
+        events = await resources.privacy("delete", "delete")
         said = "".join(event.text for event in events if isinstance(event, Text))
         (choices,) = [event for event in events if isinstance(event, Choices)]
         assert [choice.command for choice in choices.choices] == ["/privacy delete --yes", ""]
         assert "2 conversas suas" in said, "Ana has set Portuguese"
         assert "as palavras de 3 pedidos" in said
-        assert [row["payload"]["text"] for row in (await house.export("export"))["inbox"]][:1] == [
+        assert [row["payload"]["text"] for row in (await resources.export("export"))["inbox"]][:1] == [
             "the quokka"
         ]
-        new = await house.privacy("nobody", "delete", Author("caio", "Caio"))
+        new = await resources.privacy("nobody", "delete", Author("caio", "Caio"))
         assert [one for one in new if isinstance(one, Choices)] == []
     finally:
-        await house.app.close()
+        await resources.app.close()
 
 
 async def test_no_file_holds_a_word_of_somebody_who_was_deleted(tmp_path: Path) -> None:
     begun = asyncio.Event()
-    house = await opened(tmp_path, begun)
-    app = house.app
+    resources = await opened(tmp_path, begun)
+    app = resources.app
     try:
         under_way = await app.perform(request("six", "the dingo", ANA, thread="w"))
         await begun.wait()
-        await house.export("export")
+        await resources.export("export")
         assert words_in(tmp_path, (*HERS, *OTHERS)) == {*HERS, *OTHERS}
-        theirs = await house.export("before", BIA)
+        theirs = await resources.export("before", BIA)
 
         me = replace(ANA, name="A")  # the request to delete stays, with who asked for it
-        events = await house.privacy("seven", "delete", me, yes=True)
+        events = await resources.privacy("seven", "delete", me, yes=True)
         said = "".join(event.text for event in events if isinstance(event, Text))
         assert "3 conversas suas" in said
         assert "as palavras de 5 pedidos" in said
@@ -171,23 +171,23 @@ async def test_no_file_holds_a_word_of_somebody_who_was_deleted(tmp_path: Path) 
         assert await under_way.wait() == "stopped"
         assert words_in(tmp_path, OTHERS) == set(OTHERS)
 
-        after = await house.export("after", BIA)
+        after = await resources.export("after", BIA)
         for tree in (theirs, after):
             del tree["about"]
             tree["inbox"] = [row for row in tree["inbox"] if row["work"] != "privacy"]
         assert after == theirs
-        there = await app.house.people.rows_about("other", "ana", "seven")
+        there = await app.resources.people.rows_about("other", "ana", "seven")
         assert [row["question"] for row in there["exchanges"]] == ["the lantern"]
         assert [row["title"] for row in there["sessions"]] == ["the lantern"]
-        usage = await house.ask("usage", "", BIA, work="house", verb="usage", thread="x")
+        usage = await resources.ask("usage", "", BIA, work="house", verb="usage", thread="x")
         told = "".join(event.text for event in usage if isinstance(event, Text))
         assert [line.split("|")[1:4] for line in told.splitlines() if "sem nome" in line] == [
             [" sem nome ", " 1 ", " 7 "]
         ], "what was spent stays"
         again = await app.perform(request("one", "the quokka", me))
         assert (again.fresh, words_in(tmp_path, HERS)) == (False, set())
-        assert await app.house.settings.locale(request("later", "", ANA)) == "en"
-        left = await house.export("last", me)
+        assert await app.resources.settings.locale(request("later", "", ANA)) == "en"
+        left = await resources.export("last", me)
         assert [row["payload"]["verb"] for row in left["inbox"]] == ["delete"]
         assert {*left} == {"about", "inbox"}
     finally:

@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.app import App
-from bot.events import Author, Failed, File, Request, Sorry, Text
+from bot.events import Author, Failed, File, Request, Text, UserError
 from bot.platforms import Platform
 from bot.prompts import BUNDLED, PromptFile, Prompts, PromptText, as_yaml
 from storage.db import Database
 from storage.settings import SettingsStore
 from tests.fakes import migrated
-from tests.fakes.house import Recorder, asked, config
+from tests.fakes.scripted_app import Recorder, asked, config
 
 OWN = "Answer {language} like a pirate. {passages}"
 
@@ -63,7 +63,7 @@ async def test_a_space_words_a_prompt_its_own_way_and_no_other_space_sees_it(
     shown = before.split("```yaml\n")[1].split("```")[0].replace("Be brief", "Be grave")
     file.write_text(textwrap.indent(shown, "    "))  # as it comes from a terminal
     assert "Saved" in await say("edit", "rag", options={"file": str(file)})
-    prompts = say.app.house.prompts
+    prompts = say.app.resources.prompts
     assert "Be grave" in (await prompts.wording("here", "rag")).text.system
     assert "Be grave" not in (await prompts.wording("there", "rag")).text.system
     assert (await prompts.wording("here", "rag")).text.user == (
@@ -87,9 +87,9 @@ async def test_a_prompt_that_would_break_is_not_kept(say: Space) -> None:
 
 
 async def test_plain_text_is_the_system_part_and_backslash_n_a_new_line(say: Space) -> None:
-    now = (await say.app.house.prompts.wording("here", "rag")).text
+    now = (await say.app.resources.prompts.wording("here", "rag")).text
     await say("edit", "rag Be a pirate.\\nSpeak {language}.")
-    made = (await say.app.house.prompts.wording("here", "rag")).text
+    made = (await say.app.resources.prompts.wording("here", "rag")).text
     assert (made.system, made.user) == ("Be a pirate.\nSpeak {language}.\n", now.user)
     assert made.version != now.version
 
@@ -97,7 +97,7 @@ async def test_plain_text_is_the_system_part_and_backslash_n_a_new_line(say: Spa
 async def test_only_admins_change_what_everybody_shares(say: Space) -> None:
     guest = Author("g", "Guest")
     for verb, text in (("edit", "rag Speak {language}."), ("reset", "rag")):
-        with pytest.raises(Sorry) as refused:
+        with pytest.raises(UserError) as refused:
             await say(verb, text, author=guest)
         assert refused.value.key == "app.admins"
     assert "data, never instructions" in await say("show", "rag", author=guest)
@@ -115,7 +115,7 @@ async def test_a_path_of_the_server_is_read_in_the_terminal_only(say: Space, tmp
     assert [event for event in recorder.events["d1"] if isinstance(event, Failed)]
     request = replace(request, id="d2", files=(File("rag.yml", str(file), 10),))
     await (await say.app.perform(request)).wait()
-    assert (await say.app.house.prompts.wording("local", "rag")).text.system == "Speak {language}.\n"
+    assert (await say.app.resources.prompts.wording("local", "rag")).text.system == "Speak {language}.\n"
 
 
 async def test_a_file_that_cannot_be_read_is_named(say: Space, tmp_path: Path) -> None:
@@ -127,10 +127,10 @@ async def test_a_file_that_cannot_be_read_is_named(say: Space, tmp_path: Path) -
 async def test_a_wording_whose_placeholders_have_gone_gives_way_to_the_file(
     say: Space, caplog: pytest.LogCaptureFixture
 ) -> None:
-    database = say.app.house.records.database
+    database = say.app.resources.records.database
     await SettingsStore(database).set("here", "prompt.rag", "system: An old one {gone}.\n", "ana")
     bundled = PromptFile(BUNDLED).get("rag")
-    assert (await say.app.house.prompts.wording("here", "rag")).text == bundled
+    assert (await say.app.resources.prompts.wording("here", "rag")).text == bundled
     assert "out of date" in await say("list")
     assert "/prompts reset rag" in await say("show", "rag")
     assert "other placeholders" in caplog.text

@@ -16,8 +16,8 @@ from bot.events import Choices, Citation, Failed, File, Notice, OptionValue, Pla
 from bot.platforms import Platform
 from bot.works.rules.question_files import WHOLE_CHARS
 from tests.fakes.chat_completions import ChatService
-from tests.fakes.house import Recorder, asked
 from tests.fakes.reply import Reply
+from tests.fakes.scripted_app import Recorder, asked
 
 FILES = Path(__file__).resolve().parents[1] / "readers" / "files"
 FERRY = (
@@ -82,7 +82,7 @@ async def test_a_question_is_answered_from_its_own_file_without_any_shelf(tmp_pa
         assert not [event for event in recorder.events["r1"] if isinstance(event, Choices)], (
             "no shelf has its headings"
         )
-        assert await app.house.records.documents.list("guild") == []
+        assert await app.resources.records.documents.list("guild") == []
         assert files.fetched == ["ferry.md"]
         assert not list((tmp_path / "incoming").iterdir())
         assert "The library is empty" in await said(app, recorder, ask("r2", QUESTION))

@@ -12,10 +12,10 @@ import pytest
 from bot.events import File, Notice
 from bot.works.rules.question_files import MOST
 from tests.fakes.chat_completions import ChatService
-from tests.fakes.house import Recorder, asked
 from tests.fakes.images import FIRST, png
 from tests.fakes.model_service import ModelService
 from tests.fakes.reply import Reply
+from tests.fakes.scripted_app import Recorder, asked
 from tests.fakes.wires import WIRES, Wire, kind_of
 from tests.works.test_question_files import FERRY, QUESTION, Attachments, ask, cited, running, said
 
@@ -55,7 +55,7 @@ async def test_a_model_that_sees_gets_the_pictures_with_the_question(
             assert notices(recorder, "r1") == []
             assert cited(recorder, "r1") == ["ferry.md"]
             assert not list((tmp_path / "data" / "incoming").iterdir())
-            rows = await app.house.ledger.entries("guild", "r1")
+            rows = await app.resources.ledger.entries("guild", "r1")
             assert rows[0].state == "settled"
         body = json.dumps(service.requests[-1])
         assert body.count("base64") >= 2

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.events import Choices, Sorry
+from bot.events import Choices, UserError
 from bot.retrieval.results import Book
 from bot.words import words
 from bot.works.rules.work import Rules, book_table, roll
@@ -50,20 +50,20 @@ def test_a_roll_stays_within_its_dice(expression: str, least: int, most: int) ->
 
 @pytest.mark.parametrize("expression", ["", "two dice", "2d", "1/0", "((((", "1d6; import os", "-" * 150])
 def test_what_is_no_roll_says_so(expression: str) -> None:
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         roll(expression)
     assert caught.value.key == "rules.bad_dice"
 
 
 @pytest.mark.parametrize("expression", ["100000d6", "9999d9999"])
 def test_too_many_dice_are_refused_at_once(expression: str) -> None:
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         roll(expression)
     assert caught.value.key == "rules.too_many_dice"
 
 
 def test_an_endless_expression_is_refused_unread() -> None:
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         roll("1d6+" * 1_000)
     assert len(str(caught.value.values["expression"])) < 60
 

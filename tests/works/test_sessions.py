@@ -12,7 +12,7 @@ from bot.app import App
 from bot.events import Author, Choices, Elsewhere, Event, Failed, Place, Text
 from bot.platforms import Platform
 from storage.sessions import SessionRow
-from tests.fakes.house import Recorder, asked, config
+from tests.fakes.scripted_app import Recorder, asked, config
 
 HERE = Place("terminal", "local", "terminal", "here")
 THREAD = Place("discord", "guild", "channel", "4711")
@@ -44,7 +44,7 @@ class Asker:
 
     async def began(self, title: str, place: Place = HERE, author: Author = ANA, *runs: str) -> SessionRow:
         """A conversation of a person's, with a question and an answer for each run."""
-        sessions = self.app.house.records.sessions
+        sessions = self.app.resources.records.sessions
         at = (place.space, place.platform, place.channel, place.thread)
         row = await sessions.open(*at, "rules", author_id=author.id, title=title)
         for run in runs:
@@ -52,7 +52,7 @@ class Asker:
         return row
 
     async def active(self, place: Place) -> str | None:
-        row = await self.app.house.records.sessions.active(
+        row = await self.app.resources.records.sessions.active(
             place.space, place.platform, place.channel, place.thread
         )
         return row.id if row else None
@@ -73,7 +73,7 @@ async def test_a_list_names_what_grew_last_first_and_offers_the_others(ask: Aske
     there = replace(HERE, thread="there")
     siege = await ask.began("The *siege*", there)
     await ask.began("Lanterns")
-    assert await ask.app.house.records.sessions.add_exchange("local", siege.id, "run", "q", "a")
+    assert await ask.app.resources.records.sessions.add_exchange("local", siege.id, "run", "q", "a")
     events = await ask.events("list")
     (text,) = [event.text for event in events if isinstance(event, Text)]
     assert [line.split("**")[1] for line in text.splitlines()] == ["The siege", "Lanterns"]
@@ -147,7 +147,7 @@ async def test_an_archived_thread_is_archived_and_a_renamed_one_stays_so(ask: As
 async def test_what_is_deleted_is_gone_with_its_exchanges(ask: Asker) -> None:
     row = await ask.began("The siege", HERE, ANA, "one", "two")
     assert "deleted" in await ask("delete", row.alias)
-    assert await ask.app.house.records.sessions.last_exchanges("local", row.id, 9) == []
+    assert await ask.app.resources.records.sessions.last_exchanges("local", row.id, 9) == []
     assert await ask.active(HERE) is None
 
 
@@ -157,7 +157,7 @@ async def test_a_name_that_two_share_asks_for_the_code(ask: Asker) -> None:
     answer = await ask("delete", "gates")
     assert first.alias in answer
     assert second.alias in answer
-    assert len(await ask.app.house.records.owned.all("local", "ana")) == 2
+    assert len(await ask.app.resources.records.owned.all("local", "ana")) == 2
 
 
 async def test_other_peoples_conversations_and_other_spaces_are_out_of_reach(ask: Asker) -> None:

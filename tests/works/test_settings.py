@@ -22,8 +22,8 @@ from bot.works.rules.work import Asking
 from storage.db import new_id
 from tests.fakes import migrated
 from tests.fakes.chat_completions import ChatService, Reply
-from tests.fakes.house import Recorder, asked
 from tests.fakes.run import MemoryRun
+from tests.fakes.scripted_app import Recorder, asked
 from tests.storage.council_rows import council
 from tests.works.council.table import table
 from tests.works.test_asking import snapshots
@@ -219,7 +219,7 @@ async def test_a_value_that_will_not_do_gets_a_sentence_that_says_what_will(
 ) -> None:
     answer = await ask("set", given, to=to, author=BIA)
     assert says in answer
-    kept = await ask.app.house.settings.store.named("local", [given.split()[0]])
+    kept = await ask.app.resources.settings.store.named("local", [given.split()[0]])
     assert kept == []
 
 
@@ -234,10 +234,10 @@ async def test_free_chat_needs_what_discord_lets_the_bot_read(tmp_path: Path) ->
     async with opened(tmp_path) as ask:
         answer = await ask("set", "free_chat on", author=BIA, place=there)
         assert "whoever runs me has to set `free_chat`" in answer
-        assert not await ask.app.house.settings.free_chat(there)
+        assert not await ask.app.resources.settings.free_chat(there)
     more = CONFIG.format(url="http://127.0.0.1:9/v1") + "[discord]\nfree_chat = true\n"
     async with opened(tmp_path, more) as ask:
-        settings = ask.app.house.settings
+        settings = ask.app.resources.settings
         assert await settings.free_chat(there)
         await ask("set", "free_chat off", author=BIA, place=there)
         await ask("set", "free_chat on", to="channel", author=BIA, place=there)
@@ -248,16 +248,16 @@ async def test_free_chat_needs_what_discord_lets_the_bot_read(tmp_path: Path) ->
 
 
 async def test_times_are_shown_in_the_zone_that_holds(ask: Asker) -> None:
-    house = ask.app.house
+    resources = ask.app.resources
     at = ("local", "terminal", "here", "t")
-    session = await house.records.sessions.open(*at, "rules", author_id="ana", title="Gates")
-    async with house.records.database.write() as connection:
+    session = await resources.records.sessions.open(*at, "rules", author_id="ana", title="Gates")
+    async with resources.records.database.write() as connection:
         await connection.exec_driver_sql(
             f"UPDATE sessions SET updated_at = '2026-03-04 01:06:07' WHERE id = '{session.id}'"
         )
-    await house.councils.begin(council("run-1", channel="here", kind="best", verdict="Yes."))
-    await house.settings.store.set("local", "prompt.rag", "system: x", "ana")
-    async with house.records.database.write() as connection:
+    await resources.councils.begin(council("run-1", channel="here", kind="best", verdict="Yes."))
+    await resources.settings.store.set("local", "prompt.rag", "system: x", "ana")
+    async with resources.records.database.write() as connection:
         await connection.exec_driver_sql("UPDATE settings SET updated_at = '2026-03-04 01:06:07'")
 
     async def shown() -> tuple[bool, bool, str]:
@@ -301,10 +301,10 @@ async def test_a_place_answers_by_the_models_that_it_has_chosen(tmp_path: Path) 
         ChatService(lambda body: said, models=("one", "two", "three")) as service,
         opened(tmp_path, CONFIG.format(url=service.base_url)) as ask,
     ):
-        house = ask.app.house
+        resources = ask.app.resources
         (tmp_path / "book.md").write_text("# Light\n\nA candle burns four hours while walking.\n")
         item = Item("book.md", str(tmp_path / "book.md"))
-        assert (await house.intake.take("local", "rules", item, "k", replace=False)).key == ""
+        assert (await resources.intake.take("local", "rules", item, "k", replace=False)).key == ""
 
         async def asks(
             place: Place, question: str = "How long does a candle burn while walking?"
@@ -321,17 +321,19 @@ async def test_a_place_answers_by_the_models_that_it_has_chosen(tmp_path: Path) 
         # A run that was cut off goes on with the models that it began with.
         run = MemoryRun()
         run.request = replace(run.request, place=HERE, text="How long does a candle burn while walking?")
-        files = QuestionFiles(house.incoming, house.intake, house.library, LibraryConfig().max_bytes)
+        files = QuestionFiles(
+            resources.incoming, resources.intake, resources.library, LibraryConfig().max_bytes
+        )
 
         class Bench:
             """As much of it as `snapshots` takes."""
 
             def __init__(self) -> None:
-                self.house = house
+                self.resources = resources
 
-        pictures = QuestionPictures(house.incoming)
+        pictures = QuestionPictures(resources.incoming)
         taken = snapshots(Bench())  # type: ignore[arg-type]
-        asking = Asking(files, pictures, house.models, house.records.sessions, taken)
+        asking = Asking(files, pictures, resources.models, resources.records.sessions, taken)
         assert [one async for one in asking.run(run)]
         assert service.requests[-1]["model"] == "two"
         await ask("reset", "model.answerer", to="channel", author=BIA)
@@ -350,7 +352,7 @@ async def test_a_model_that_the_config_no_longer_allows_is_passed_over(tmp_path:
     text = CONFIG.format(url="http://127.0.0.1:9/v1").replace('"house:two", ', "")
     async with opened(tmp_path, text) as ask:
         request = ask.request("rules", "ask", "", HERE, ANA)
-        assert await ask.app.house.settings.roles(request) == {"answerer": ["house:three"]}
+        assert await ask.app.resources.settings.roles(request) == {"answerer": ["house:three"]}
         assert (await ask.row("model.answerer"))[0] == "house:three"
         assert "no longer allows it: model.answerer" in await ask("show")
 

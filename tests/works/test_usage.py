@@ -16,7 +16,7 @@ from bot.events import Author, OptionValue, Place, Request, Stage, Text
 from bot.platforms import Platform
 from bot.runs.requests import row_of
 from tests.fakes import migrated
-from tests.fakes.house import Recorder, asked
+from tests.fakes.scripted_app import Recorder, asked
 
 ANA, BIA = Author("ana", "Ana"), Author("bia", "Bia | the *Bold*")
 BOSS = Author("boss", "Boss", admin=True)
@@ -29,7 +29,7 @@ def config(folder: Path, budget: str = "") -> Config:
     return load(folder / "config.toml", migrated.folder(folder / "data"), environ={})
 
 
-class Desk:
+class ConversationWork:
     """Spends, then asks what was spent."""
 
     def __init__(self, app: App, recorder: Recorder) -> None:
@@ -54,9 +54,9 @@ class Desk:
         """One call of 1,000 tokens in, 200 of them cached, and 30 out; its run."""
         request = self._request(place, author, work, "ask")
         if known:
-            await self.app.house.records.inbox.receive([row_of(request)])
-            await self.app.house.records.inbox.set_states({request.id: "done"})
-        ledger, cost = self.app.house.ledger, None if usd is None else Decimal(usd)
+            await self.app.resources.records.inbox.receive([row_of(request)])
+            await self.app.resources.records.inbox.set_states({request.id: "done"})
+        ledger, cost = self.app.resources.ledger, None if usd is None else Decimal(usd)
         entry = await ledger.reserve(place.space, request.id, "answer", author.id, "p:m", 2_000, cost)
         if settled:
             await ledger.settle(
@@ -83,12 +83,12 @@ def budget() -> str:
 
 
 @pytest.fixture
-async def desk(tmp_path: Path, budget: str) -> AsyncIterator[Desk]:
+async def desk(tmp_path: Path, budget: str) -> AsyncIterator[ConversationWork]:
     recorder = Recorder()
     app = await App.open(config(tmp_path, budget))
     app.attach(Platform("terminal", recorder.view))
     await app.start()
-    yield Desk(app, recorder)
+    yield ConversationWork(app, recorder)
     await app.close()
 
 
@@ -96,7 +96,7 @@ def rows(told: str) -> list[str]:
     return [line for line in told.splitlines() if line.startswith("| ") and "Calls" not in line]
 
 
-async def test_whoever_asks_sees_their_own_part_and_no_other(desk: Desk) -> None:
+async def test_whoever_asks_sees_their_own_part_and_no_other(desk: ConversationWork) -> None:
     await desk.spent(ANA)
     await desk.spent(ANA, "0.5", work="council")
     await desk.spent(BIA, "70")
@@ -111,7 +111,7 @@ async def test_whoever_asks_sees_their_own_part_and_no_other(desk: Desk) -> None
     assert "70" not in told
 
 
-async def test_an_admin_sees_everybodys_by_their_names(desk: Desk) -> None:
+async def test_an_admin_sees_everybodys_by_their_names(desk: ConversationWork) -> None:
     await desk.spent(BIA)
     await desk.spent(replace(BIA, name="Bia  the\nElder"), "0.75")
     await desk.spent(Author("4711", "unknown"), "0.5", known=False)
@@ -127,8 +127,8 @@ async def test_an_admin_sees_everybodys_by_their_names(desk: Desk) -> None:
     assert "your own part" not in told
 
 
-async def test_a_conversation_has_its_own_line_with_what_came_out_of_a_cache(desk: Desk) -> None:
-    sessions = desk.app.house.records.sessions
+async def test_a_conversation_has_its_own_line_with_what_came_out_of_a_cache(desk: ConversationWork) -> None:
+    sessions = desk.app.resources.records.sessions
     mine = await sessions.open("here", "terminal", "c", "t", "rules", author_id="ana", title="The mill")
     other = await sessions.open("here", "terminal", "c", "elsewhere", "rules", author_id="ana", title="No")
     for author, session in ((ANA, mine), (BIA, mine), (ANA, other)):
@@ -141,18 +141,18 @@ async def test_a_conversation_has_its_own_line_with_what_came_out_of_a_cache(des
     assert "Esta conversa, “The mill”: 1 chamada, 1.000 tokens lidos" in await desk.usage(ANA, locale="pt-BR")
 
 
-async def test_a_name_does_not_break_the_table(desk: Desk) -> None:
+async def test_a_name_does_not_break_the_table(desk: ConversationWork) -> None:
     await desk.spent(BIA)
     assert rows(await desk.usage(BOSS))[0].startswith(r"| Bia \| the *Bold* | 1 |")
 
 
-async def test_two_spaces_with_the_same_people_never_mix(desk: Desk) -> None:
+async def test_two_spaces_with_the_same_people_never_mix(desk: ConversationWork) -> None:
     await desk.spent(ANA)
     await desk.spent(ANA, "9", place=THERE, work="council")
     run = await desk.spent(BIA, "8", place=THERE)
     # As if an id had been made twice: the request of another space lends neither its name nor its work.
-    await desk.app.house.ledger.reserve("here", run, "answer", "bia", "p:m", 10, Decimal(1))
-    await desk.app.house.records.feedback.give("there", run, "ana", "down")
+    await desk.app.resources.ledger.reserve("here", run, "answer", "bia", "p:m", 10, Decimal(1))
+    await desk.app.resources.records.feedback.give("there", run, "ana", "down")
     told = await desk.usage(BOSS)
     assert rows(told) == [
         "| bia | 1 | 0 | 0 | $1.00 |",
@@ -165,15 +165,15 @@ async def test_two_spaces_with_the_same_people_never_mix(desk: Desk) -> None:
     assert "| You | 1 | 1,000 | 30 | $9.00 |" in await desk.usage(ANA, THERE)
 
 
-async def test_thumbs_are_counted_whoever_asks(desk: Desk) -> None:
+async def test_thumbs_are_counted_whoever_asks(desk: ConversationWork) -> None:
     run = await desk.spent(BIA)
     for person, verdict in (("ana", "up"), ("bia", "up"), ("eve", "down"), ("eve", "up"), ("boss", "down")):
-        await desk.app.house.records.feedback.give("here", run, person, verdict)  # type: ignore[arg-type]
+        await desk.app.resources.records.feedback.give("here", run, person, verdict)  # type: ignore[arg-type]
     for author in (ANA, BOSS):
         assert "3 helped, 1 did not" in await desk.usage(author)
 
 
-async def test_what_has_no_price_is_said_and_left_out(desk: Desk) -> None:
+async def test_what_has_no_price_is_said_and_left_out(desk: ConversationWork) -> None:
     await desk.spent(ANA, None)
     told = await desk.usage()
     assert rows(told)[0] == "| You | 1 | 1,000 | 30 | ? |"
@@ -191,7 +191,7 @@ async def test_what_has_no_price_is_said_and_left_out(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("budget", ["run_usd = 2.5\nspace_usd = 3\nspace_days = 7"])
-async def test_the_caps_are_told_and_what_is_left_of_them(desk: Desk) -> None:
+async def test_the_caps_are_told_and_what_is_left_of_them(desk: ConversationWork) -> None:
     await desk.spent(ANA, "1.25")
     await desk.spent(BIA, "0.5", settled=False)
     told = await desk.usage(ANA)
@@ -204,7 +204,9 @@ async def test_the_caps_are_told_and_what_is_left_of_them(desk: Desk) -> None:
     assert "$0.00 are left" in await desk.usage(ANA)
 
 
-async def test_without_a_cap_it_says_so_and_where_nothing_was_spent_there_is_no_table(desk: Desk) -> None:
+async def test_without_a_cap_it_says_so_and_where_nothing_was_spent_there_is_no_table(
+    desk: ConversationWork,
+) -> None:
     told = await desk.usage()
     assert "nothing was spent" in told
     assert "One request may cost up to $5.00." in told
@@ -212,13 +214,13 @@ async def test_without_a_cap_it_says_so_and_where_nothing_was_spent_there_is_no_
     assert "|" not in told
 
 
-async def test_only_the_days_that_were_asked_for_count(desk: Desk) -> None:
+async def test_only_the_days_that_were_asked_for_count(desk: ConversationWork) -> None:
     assert "In the last 30 days:" in await desk.usage()
     assert "In the last 1 day:" in await desk.usage(days=1)
     assert "In the last 366 days:" in await desk.usage(days=99_999_999)
 
 
-async def test_many_people_share_a_line(desk: Desk) -> None:
+async def test_many_people_share_a_line(desk: ConversationWork) -> None:
     for n in range(NAMED + 3):
         await desk.spent(Author(f"p{n}", f"Person {n}"), f"{n + 1}")
     told = rows(await desk.usage(BOSS))
@@ -230,10 +232,10 @@ async def test_many_people_share_a_line(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("budget", ["space_usd = 3"])
-async def test_it_speaks_portuguese(desk: Desk) -> None:
+async def test_it_speaks_portuguese(desk: ConversationWork) -> None:
     run = await desk.spent(ANA)
     await desk.spent(ANA, None)
-    await desk.app.house.records.feedback.give("here", run, "ana", "up")
+    await desk.app.resources.records.feedback.give("here", run, "ana", "up")
     told = await desk.usage(locale="pt-BR")
     assert told.startswith("Nos últimos 30 dias:\n")
     assert rows(told)[1:2] == ["| Você | 2 | 2.000 | 60 | ≥ US$ 0,25 |"]

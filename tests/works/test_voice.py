@@ -57,10 +57,10 @@ class Voices:
         work: str = "story",
         language: str = "",
     ) -> Manner:
-        house = self.ask.app.house
+        resources = self.ask.app.resources
         request = self.ask.request("voice", "voice", "", place, author)
         said = Speak("", "", speaker, language)
-        return await manner_of(house.settings, house.config.speech, request, work, said)
+        return await manner_of(resources.settings, resources.config.speech, request, work, said)
 
     async def first(self, speaker: str = "", **whose: object) -> str:
         return str((await self.manner(speaker, **whose)).voices[0])  # type: ignore[arg-type]
@@ -116,7 +116,7 @@ async def test_a_text_says_its_language_before_the_request_does(voice: Voices) -
 
 
 async def test_narration_is_set_for_a_thread_by_anybody_and_for_more_by_admins(voice: Voices) -> None:
-    settings = voice.ask.app.house.settings
+    settings = voice.ask.app.resources.settings
 
     async def narrated(place: Place) -> bool:
         return await settings.narrated(voice.ask.request("voice", "narrate", "", place, ANA))
@@ -153,8 +153,8 @@ async def test_a_voice_that_costs_money_is_chosen_by_admins_unless_the_config_li
 
 
 async def test_a_voice_that_is_none_any_more_is_passed_over(voice: Voices) -> None:
-    await voice.ask.app.house.settings.set(HERE, "ana", "voices", "%%%", "person")
-    await voice.ask.app.house.settings.set(HERE, "ana", "speed", "nonsense", "person")
+    await voice.ask.app.resources.settings.set(HERE, "ana", "voices", "%%%", "person")
+    await voice.ask.app.resources.settings.set(HERE, "ana", "speed", "nonsense", "person")
     assert (await voice.manner()).speed == 1.1
     assert await voice.first() == "hibari"
 

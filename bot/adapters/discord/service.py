@@ -22,7 +22,7 @@ from bot.adapters.discord.shown import narration
 from bot.adapters.discord.shown.home import view_of
 from bot.adapters.discord.voice.channels import VoiceChannels
 from bot.adapters.download import Downloads
-from bot.events import File, Request, Sorry
+from bot.events import File, Request, UserError
 from bot.platforms import Platform
 
 if TYPE_CHECKING:
@@ -86,13 +86,13 @@ class Discord:
         self._begun = False
 
     async def prepare(self) -> None:
-        """Log in, and attach the views. Raises Sorry ("discord_run.…")."""
+        """Log in, and attach the views. Raises UserError ("discord_run.…")."""
         self._begun = True
         async with faults_as_sorry(self._settings):
             await self._client.login(self._token)
 
     async def run(self) -> None:
-        """Receive events until `stop_receiving`. Raises Sorry when it cannot go on."""
+        """Receive events until `stop_receiving`. Raises UserError when it cannot go on."""
         async with faults_as_sorry(self._settings):
             await self._client.connect()
 
@@ -124,7 +124,7 @@ class Attachments:
         self._own = URL(settings.api_base).origin()
 
     async def fetch(self, _: Request, file: File, path: Path, limit: int) -> None:
-        """Write the file's bytes to `path`, at most `limit` of them. Raises Sorry.
+        """Write the file's bytes to `path`, at most `limit` of them. Raises UserError.
 
         The request does not matter: an attachment's address needs no token.
         """
@@ -132,7 +132,7 @@ class Attachments:
         if not url.is_absolute() or not (
             (url.scheme == "https" and url.host in HOSTS) or url.origin() == self._own
         ):
-            raise Sorry("discord_run.file_elsewhere", name=file.name)
+            raise UserError("discord_run.file_elsewhere", name=file.name)
         await self._downloads.fetch(url, file, path, limit)
 
 

@@ -91,7 +91,7 @@ class Slack:
         return Http(self.bolt, self.settings, flow)
 
     async def prepare(self) -> None:
-        """Ask Slack whose the tokens are, and attach the views. Raises Sorry ("slack_run.…")."""
+        """Ask Slack whose the tokens are, and attach the views. Raises UserError ("slack_run.…")."""
         if self._credentials.bot:
             await self.workspaces.learn()
         if isinstance(self._source, Sockets):
@@ -122,7 +122,7 @@ class Slack:
         )
 
     async def run(self) -> None:
-        """Receive events until `stop_receiving`. Raises Sorry when it cannot go on."""
+        """Receive events until `stop_receiving`. Raises UserError when it cannot go on."""
         if isinstance(self._source, Http):
             await self._source.start()
             self._ready()

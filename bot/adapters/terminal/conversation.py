@@ -1,6 +1,6 @@
 """From a typed line to a request: the same for the prompt, for pipes and for JSON.
 
-Knows the house's own verbs (help, stop, new) and the app, but not how anything is shown.
+Knows the verbs of the conversation itself (help, stop, new) and the app, but not how anything is shown.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from bot.events import (
     Place,
     Request,
     Shown,
-    Sorry,
     Stage,
+    UserError,
     View,
 )
 from bot.manual import help_text
@@ -172,7 +172,7 @@ class Conversation:
     def read(self, line: str) -> Line | str:
         """The parsed line, or a text to print: the question of a choice, which the next line answers.
 
-        A line that begins with a slash is no answer: "/" alone only cancels the question. Raises Sorry.
+        A line that begins with a slash is no answer: "/" alone only cancels the question. Raises UserError.
         """
         line = line.strip()
         asking, self._asking = self._asking, None
@@ -228,8 +228,8 @@ class Conversation:
         """The answer of /stop after stopping `n` runs."""
         return self.say("desk.stopped", n=n) if n else self.say("desk.nothing_to_stop")
 
-    def sentence(self, sorry: Sorry) -> str:
-        return self.say(sorry.key, **sorry.values)
+    def sentence(self, error: UserError) -> str:
+        return self.say(error.key, **error.values)
 
 
 class Unseen:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from bot.adapters.terminal.conversation import Application, Conversation, LocalVerb, new_id, new_thread
 from bot.adapters.terminal.view import Claims
-from bot.events import Request, Sorry, Speak, View
+from bot.events import Request, Speak, UserError, View
 from bot.platforms import Platform
 from bot.runs.requests import WATCH
 
@@ -103,7 +103,7 @@ class Feed:
         """0 if every line succeeded, else 1. If the app does not open, every line fails."""
         say = self._conversation
         reading = asyncio.create_task(self._read(source))
-        closed: Sorry | None = None
+        closed: UserError | None = None
         resumed: list[Request] = []
         try:
             try:
@@ -125,9 +125,9 @@ class Feed:
                         )
                     )
                 resumed = await self._app.start()
-            except Sorry as sorry:
-                closed = sorry
-                print(say.sentence(sorry), file=sys.stderr)
+            except UserError as error:
+                closed = error
+                print(say.sentence(error), file=sys.stderr)
             while (line := await self._waiting.get()) is not None:
                 if self._app is None or closed is not None:
                     await self._finish(line, closed)
@@ -186,8 +186,8 @@ class Feed:
                 await self._local(line, request)
                 return
             ticket = await app.perform(request)
-        except Sorry as sorry:
-            await self._finish(line, sorry)
+        except UserError as error:
+            await self._finish(line, error)
             return
         if self._overtaken(line):  # by a /stop that came while the request was on its way
             await app.stop(self._conversation.place)
@@ -204,8 +204,8 @@ class Feed:
             await self._output.note(line.run, self._conversation.stopped(line.stops))
         await self._output.done(line.run, "done")
 
-    async def _finish(self, line: _Line, sorry: Sorry | None) -> None:
+    async def _finish(self, line: _Line, error: UserError | None) -> None:
         self._failed = True
-        text = self._conversation.sentence(sorry) if sorry else ""
+        text = self._conversation.sentence(error) if error else ""
         await self._output.fail(line.run, text)
         await self._output.done(line.run, "failed")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from bot import models
 from bot.config.model_spec import model_of
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import Words, words
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ MARKS = {True: "✓", False: "✗", None: "–"}
 
 
 def model_files(config: Config, verb: str, names: Sequence[str]) -> int:
-    """Run `list`, `path` or `pull`, whose progress bar goes to standard error; 0, or Sorry is raised ("models.…")."""
+    """Run `list`, `path` or `pull`, whose progress bar goes to standard error; gives 0, or raises UserError."""
     folder = config.models_dir
     if verb == "list":
         for model in models.MODELS.values():
@@ -49,7 +49,7 @@ def model_files(config: Config, verb: str, names: Sequence[str]) -> int:
 def try_models(config: Config, locale: str, names: Sequence[str], out: BinaryIO | None) -> int:
     """Try each model and print the results, as JSON lines on `out` if given; 1 if a way failed.
 
-    Raises Sorry ("probe.…") for an invalid name, before any model is called.
+    Raises UserError ("probe.…") for an invalid name, before any model is called.
     """
     logging.getLogger().addHandler(logging.NullHandler())  # or warnings would be printed between the lines
     chosen = _chosen(config, names)
@@ -61,14 +61,14 @@ def _chosen(config: Config, names: Sequence[str]) -> list[tuple[str, ProviderCon
     of_roles = [name for name in config.roles.models if name not in speech]
     wanted = list(dict.fromkeys(names)) or of_roles
     if not wanted:
-        raise Sorry("probe.nobody")
+        raise UserError("probe.nobody")
     chosen = []
     for named in wanted:
         name, _, model = named.partition(":")
         if not model.strip():
-            raise Sorry("probe.model", value=named)
+            raise UserError("probe.model", value=named)
         if name not in config.providers:
-            raise Sorry("probe.provider", provider=name, known=", ".join(config.providers))
+            raise UserError("probe.provider", provider=name, known=", ".join(config.providers))
         chosen.append((named, config.providers[name]))
     return chosen
 
@@ -87,12 +87,12 @@ async def _try_each(
             table.begin(named)
         try:
             provider = provider_of(settings, config, timeouts=None, sleep=asyncio.sleep)
-        except Sorry as sorry:
+        except UserError as error:
             broken = True
             if out is None:
-                table.refused(say(sorry.key, **sorry.values))
+                table.refused(say(error.key, **error.values))
             else:
-                _line(out, {"model": named, "well": False, "fault": say(sorry.key, **sorry.values)})
+                _line(out, {"model": named, "well": False, "fault": say(error.key, **error.values)})
             continue
         model = named.partition(":")[2]
         probe = Probe(provider, settings, model)

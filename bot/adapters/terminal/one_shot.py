@@ -28,10 +28,10 @@ from bot.events import (
     OptionValue,
     Place,
     Request,
-    Sorry,
     Speak,
     Speaking,
     Unsaid,
+    UserError,
 )
 from bot.platforms import Platform
 from bot.runs.requests import WATCH
@@ -83,7 +83,7 @@ class Direct:
         raise RuntimeError("nothing goes on after a command has ended")
 
     def new_thread(self, key: str, title: str) -> Place:
-        raise Sorry("app.no_thread")
+        raise UserError("app.no_thread")
 
 
 def perform(
@@ -99,7 +99,7 @@ def perform(
 
     `space` is whose it is: this terminal's, or that of a server of a platform, by its id.
 
-    Raises Sorry when the data folder cannot be used.
+    Raises UserError when the data folder cannot be used.
     """
     return termination.run(_perform(config, locale, row, dict(options), text, out, space))
 
@@ -154,7 +154,7 @@ async def _direct(app: App, request: Request, output: Output, conversation: Conv
                 if not isinstance(event, Answered | Changed | Speak | Speaking | Unsaid):
                     status = "failed" if isinstance(event, Failed) else status
                     await view.show(event)
-    except (Sorry, StorageFault) as error:
+    except (UserError, StorageFault) as error:
         status = "failed"
         await view.show(failure(request, error))
     await view.flush(status)
@@ -167,7 +167,7 @@ def evaluate(
 ) -> int:
     """Ask every question of the file and print the figures, and the questions that failed (all, if `every`).
 
-    Raises Sorry ("eval.…") for a file that cannot be read.
+    Raises UserError ("eval.…") for a file that cannot be read.
     """
     return show(asyncio.run(_evaluate(config, Path(file), shelf, lookup=lookup)), say, every=every, json=json)
 

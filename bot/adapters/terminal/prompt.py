@@ -31,7 +31,7 @@ from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, RED, YELLOW, Ink, Ma
 from bot.adapters.terminal.narration import Player, kept
 from bot.adapters.terminal.view import Claims, Stages, TerminalView
 from bot.commands import verb
-from bot.events import Request, Sorry, View
+from bot.events import Request, UserError, View
 from bot.platforms import Platform
 from bot.runs.requests import WATCH
 
@@ -149,9 +149,9 @@ class Prompt:
             for request in await app.start():
                 self._note(request)
                 self._spawn(self._end(request.id, app, request))
-        except Sorry as sorry:
+        except UserError as error:
             self._broken = True
-            await self._fail(self.conversation.sentence(sorry))
+            await self._fail(self.conversation.sentence(error))
             if self._session.app.is_running:
                 self._session.app.exit(exception=EOFError)
         finally:
@@ -189,14 +189,14 @@ class Prompt:
 
     async def _line(self, line: str) -> None:
         run = new_id()
-        read: Line | str | Sorry
+        read: Line | str | UserError
         try:
             read = self.conversation.read(line)  # before anything else, so that lines are read in their order
-        except Sorry as sorry:
-            read = sorry
+        except UserError as error:
+            read = error
         await self.write([self.ink("› ", BOLD, CYAN) + self.ink(clean(line), BOLD)])
         try:
-            if isinstance(read, Sorry):
+            if isinstance(read, UserError):
                 raise read
             if isinstance(read, str):
                 await self.write([self.ink(self.ink.wrap(clean(read)), BOLD)])
@@ -212,8 +212,8 @@ class Prompt:
                 self.status(run, "")
             if self._app is not None and not self._broken:
                 await self._ask(run, read, self._app)
-        except Sorry as sorry:
-            await self._fail(self.conversation.sentence(sorry))
+        except UserError as error:
+            await self._fail(self.conversation.sentence(error))
 
     async def _ask(self, run: str, line: Line, app: Application) -> None:
         request = await self.conversation.request(run, line, app)
@@ -224,7 +224,7 @@ class Prompt:
         self._note(request)
         try:
             ticket = await app.perform(request)
-        except Sorry:
+        except UserError:
             self._forget(run)
             raise
         await ticket.wait()

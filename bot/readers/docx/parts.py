@@ -9,7 +9,7 @@ import posixpath
 import re
 from typing import Final
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.archive import Archive
 from bot.readers.docx.numbering import Numbering
 from bot.readers.docx.styles import Styles
@@ -29,13 +29,13 @@ class Parts:
     """A file's body, styles, lists and notes."""
 
     def __init__(self, name: str, data: bytes) -> None:
-        """Raises Sorry: "library.file_damaged" and what `Archive` raises."""
+        """Raises UserError: "library.file_damaged" and what `Archive` raises."""
         self._archive = Archive(name, data)
         main = self._related("", "officeDocument") or "word/document.xml"
         root = self._archive.xml(main)
         body = child(root, "body")
         if kind(root) != "document" or body is None:
-            raise Sorry("library.file_damaged", name=name)
+            raise UserError("library.file_damaged", name=name)
         self.body = body
         self.styles = Styles(self._part(self._related(main, "styles")))
         self.numbering = Numbering(self._part(self._related(main, "numbering")))
@@ -65,8 +65,8 @@ class Parts:
             return None
         try:
             return self._archive.xml(name)
-        except Sorry as sorry:
-            if sorry.key != "library.file_damaged":
+        except UserError as error:
+            if error.key != "library.file_damaged":
                 raise
             return None
 

@@ -13,7 +13,7 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.document import Document
 from bot.readers.docx.blocks import Block, blocks
 from bot.readers.docx.parts import Parts
@@ -39,7 +39,7 @@ _ROW: Final = 4
 def read(name: str, data: bytes, progress: Progress) -> Document:
     """The document in `data`; blocking.
 
-    Raises Sorry: "library.file_damaged", "library.file_scanned" for pictures alone, and as `Archive` does.
+    Raises UserError: "library.file_damaged", "library.file_scanned" for pictures alone, and as `Archive` does.
     """
     parts = Parts(name, data)
     blocks_read = blocks(parts, progress)
@@ -49,7 +49,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     writer = Writer()
     _write(blocks_read, writer)
     if writer.empty and parts.pictures:
-        raise Sorry("library.file_scanned", name=name)
+        raise UserError("library.file_scanned", name=name)
     return writer.document(parts.title() or _headline(blocks_read) or title_from_name(name))
 
 

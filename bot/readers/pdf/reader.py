@@ -17,7 +17,7 @@ from pypdfium2 import PdfDest, PdfDocument, PdfiumError
 from pypdfium2 import raw as pdfium
 from rapidfuzz import fuzz
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.document import Document, Progress
 from bot.readers.markdown import title_from_name
 from bot.readers.pdf.furniture import without_furniture
@@ -52,14 +52,14 @@ _SAME_TITLE: Final = 80.0
 def read(name: str, data: bytes, progress: Progress) -> Document:
     """The document in `data`; `progress` is told how many of how many pages have been read.
 
-    Raises Sorry: "library.file_locked", "library.file_damaged", "library.file_pages", "library.file_scanned",
+    Raises UserError: "library.file_locked", "library.file_damaged", "library.file_pages", "library.file_scanned",
     "library.file_empty".
     """
     pdf = _opened(name, data)
     try:
         pages = len(pdf)
         if pages > PAGES:
-            raise Sorry("library.file_pages", name=name, pages=pages, limit=PAGES)
+            raise UserError("library.file_pages", name=name, pages=pages, limit=PAGES)
         outline = _outline(pdf)
         named = " ".join(_clean(pdf.get_metadata_value("Title")).split())
         lines: list[Line] = []
@@ -95,10 +95,10 @@ def _opened(name: str, data: bytes) -> PdfDocument:
         pdf = PdfDocument(data)
     except PdfiumError as fault:
         locked = fault.err_code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
-        raise Sorry(f"library.file_{'locked' if locked else 'damaged'}", name=name) from fault
+        raise UserError(f"library.file_{'locked' if locked else 'damaged'}", name=name) from fault
     if not len(pdf):
         pdf.close()
-        raise Sorry("library.file_damaged", name=name)
+        raise UserError("library.file_damaged", name=name)
     return pdf
 
 
@@ -120,17 +120,17 @@ def _height(where: PdfDest | None) -> float | None:
 
 
 def _readable(name: str, pages_read: Sequence[PageWords]) -> None:
-    """Raises Sorry for a document without words, or hardly any."""
+    """Raises UserError for a document without words, or hardly any."""
     characters = sum(page.characters for page in pages_read)
     unknown = sum(page.unknown for page in pages_read)
     pictures = sum(page.pictured and page.characters < _FEW for page in pages_read)
     if not characters and not unknown and not pictures:
         opened = any(page.opened for page in pages_read)
-        raise Sorry(f"library.file_{'empty' if opened else 'damaged'}", name=name)
+        raise UserError(f"library.file_{'empty' if opened else 'damaged'}", name=name)
     blank = sum(not page.characters and not page.pictured for page in pages_read)
     scanned = len(pages_read) >= 3 and pictures >= _SCANNED * (len(pages_read) - blank)
     if not characters or scanned or unknown > _UNKNOWN * (characters + unknown):
-        raise Sorry("library.file_scanned", name=name)
+        raise UserError("library.file_scanned", name=name)
 
 
 def _title(named: str, largest: str) -> str:

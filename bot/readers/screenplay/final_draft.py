@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.document import Document, Progress
 from bot.readers.markdown import title_from_name
 from bot.readers.screenplay.elements import (
@@ -57,17 +57,17 @@ _CREDIT: Final = re.compile(
 def read(name: str, data: bytes, progress: Progress) -> Document:
     """The script in `data`; blocking.
 
-    Raises Sorry: "library.file_damaged", "library.file_bomb", "library.file_declares" for any document type
+    Raises UserError: "library.file_damaged", "library.file_bomb", "library.file_declares" for any document type
     declaration, and "library.file_template" for a template without a script.
     """
     root = parsed(name, data)
     if root.getroottree().docinfo.doctype:
-        raise Sorry("library.file_declares", name=name)
+        raise UserError("library.file_declares", name=name)
     if _tag(root) != "FinalDraft":
-        raise Sorry("library.file_damaged", name=name)
+        raise UserError("library.file_damaged", name=name)
     elements = tuple(element for part in root if _tag(part) == "Content" for element in _elements(part, [0]))
     if not any(element.text for element in elements) and root.get("Template", "").casefold() == "yes":
-        raise Sorry("library.file_template", name=name)
+        raise UserError("library.file_template", name=name)
     screenplay = Screenplay(elements, tuple(_title_page(root)))
     progress(1, 1)
     return document(screenplay.title or title_from_name(name), screenplay)

@@ -42,7 +42,7 @@ _NOTED: Final = "\ue000"
 
 
 def read(name: str, data: bytes, progress: Progress) -> Document:
-    """The script in `data`; blocking. Raises Sorry as `decode` does."""
+    """The script in `data`; blocking. Raises UserError as `decode` does."""
     screenplay = fountain(decode(name, data))
     progress(1, 1)
     return document(screenplay.title or title_from_name(name), screenplay)

@@ -13,7 +13,7 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.archive import Archive
 from bot.readers.document import Document, Progress
 from bot.readers.markdown import title_from_name
@@ -64,13 +64,13 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     """The book in `data`; `progress` is told how many of its chapters have been written.
 
     `pages` are those that the book says its printed edition has, where it counts them from 1 without a gap. A chapter
-    that is missing or damaged is left out. Raises Sorry: "library.file_locked", "library.file_bomb",
+    that is missing or damaged is left out. Raises UserError: "library.file_locked", "library.file_bomb",
     "library.file_damaged" where no chapter can be read, "library.file_scanned" or "library.file_empty" where none
     has words.
     """
     archive = Archive(name, data)
     if _locked(archive):
-        raise Sorry("library.file_locked", name=name)
+        raise UserError("library.file_locked", name=name)
     package = _package(archive)
     pages = package.contents.pages
     chapters: list[tuple[str, Survey]] = []
@@ -79,7 +79,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
         parse(page, handler)
         chapters.append((file, handler.survey))
     if not chapters:
-        raise Sorry("library.file_damaged", name=name)
+        raise UserError("library.file_damaged", name=name)
     printed = counted(
         label
         for file, survey in chapters
@@ -112,7 +112,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     progress(len(chapters), len(chapters))
     if not any(survey.words for _, survey in chapters):
         pictures = any(member.lower().endswith(_PICTURES) for member in archive.names)
-        raise Sorry("library.file_scanned" if pictures else "library.file_empty", name=name)
+        raise UserError("library.file_scanned" if pictures else "library.file_empty", name=name)
     title = package.title or next(filter(None, (title_of(survey) for _, survey in chapters)), "")
     return writer.document(title or title_from_name(name), package.language)
 
@@ -130,8 +130,8 @@ def _pages_of(archive: Archive, name: str, files: list[str]) -> Iterator[tuple[s
     for file in files:
         try:
             yield file, _markup(name, archive.read(file))
-        except Sorry as sorry:
-            if sorry.key == "library.file_bomb":
+        except UserError as error:
+            if error.key == "library.file_bomb":
                 raise
 
 
@@ -172,13 +172,13 @@ def _package(archive: Archive) -> Package:
     try:
         root = archive.xml(_CONTAINER).find("{*}rootfiles/{*}rootfile")
         opf = root.get("full-path", "") if root is not None else ""
-    except Sorry as sorry:
-        opf = _damaged(sorry)
+    except UserError as error:
+        opf = _damaged(error)
     opf = opf if opf in archive else next((member for member in archive.names if member.endswith(".opf")), "")
     try:
         package = _parsed_package(archive, opf)
-    except Sorry as sorry:
-        _damaged(sorry)
+    except UserError as error:
+        _damaged(error)
         package = Package()
     package.spine = package.spine or [member for member in archive.names if member.lower().endswith(_HTML)]
     return package
@@ -226,13 +226,13 @@ def _contents(archive: Archive, navigation: list[str], listed: list[str]) -> Con
     for file in listed:
         try:
             return from_ncx(file, archive.xml(file))
-        except Sorry as sorry:
-            _damaged(sorry)
+        except UserError as error:
+            _damaged(error)
     return Contents()
 
 
-def _damaged(sorry: Sorry) -> str:
+def _damaged(error: UserError) -> str:
     """Go on without what is damaged; anything else is worse."""
-    if sorry.key != "library.file_damaged":
-        raise sorry
+    if error.key != "library.file_damaged":
+        raise error
     return ""

@@ -10,7 +10,7 @@ import codecs
 import re
 from urllib.parse import unquote
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.decode import decode
 from bot.readers.document import Document, Progress
 from bot.readers.markdown import title_from_name
@@ -39,7 +39,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     """The page in `data`; `progress` is told how many thousand of its elements have been written.
 
     Its title is its <title>, without the site's name where that stands beside the first heading, else the first
-    heading, else the file's name. Raises Sorry: "library.file_empty" also where there is nothing to be seen,
+    heading, else the file's name. Raises UserError: "library.file_empty" also where there is nothing to be seen,
     "library.file_binary", "library.file_encoding".
     """
     page = text_of(name, data).encode("utf-8", "replace")
@@ -57,7 +57,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
         Walker(writer, survey, see, progress=lambda done: progress(done // 1000, total)),
     )
     if writer.empty:
-        raise Sorry("library.file_empty", name=name)
+        raise UserError("library.file_empty", name=name)
     return writer.document(title_of(survey) or title_from_name(name))
 
 
@@ -74,7 +74,7 @@ def text_of(name: str, data: bytes) -> str:
     """The markup in `data`, by its byte-order mark, else as UTF-8 where it is that, else as it says, else by its shape.
 
     UTF-8 comes before what a page says: hardly any other text happens to be valid UTF-8, and pages that were
-    converted still name what they were. Raises Sorry as `decode` does.
+    converted still name what they were. Raises UserError as `decode` does.
     """
     declared = _declared(data)
     if declared is None or data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

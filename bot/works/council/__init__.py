@@ -13,7 +13,7 @@ from bot.works.council.config import CouncilConfig
 
 if TYPE_CHECKING:
     from bot.events import Work
-    from bot.house import House
+    from bot.resources import Resources
     from bot.words import Words
     from bot.works.council.settings import Settings
 
@@ -84,57 +84,59 @@ VERBS: tuple[Verb, ...] = (
 )
 
 
-def make(house: House, runs: Runs) -> Work:
+def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.council.display import Display
     from bot.works.council.records import CouncilRecords
     from bot.works.council.snapshot import Snapshots
     from bot.works.council.stats import Stats
     from bot.works.council.work import Asking, Council
 
-    settings = _settings(house)
+    settings = _settings(resources)
     snapshots = Snapshots(
-        house.config,
-        house.models,
-        house.prompts,
-        house.records.sessions,
+        resources.config,
+        resources.models,
+        resources.prompts,
+        resources.records.sessions,
         settings,
-        house.thread_history,
-        house.settings.roles,
+        resources.thread_history,
+        resources.settings.roles,
     )
-    zone = house.settings.zone
-    records = CouncilRecords(house.councils, house.ledger)
+    zone = resources.settings.zone
+    records = CouncilRecords(resources.councils, resources.ledger)
     asking = Asking(
-        house.models,
-        house.records.sessions,
+        resources.models,
+        resources.records.sessions,
         snapshots,
         records,
-        house.records.offers,
-        house.config.section(CouncilConfig).mini,
+        resources.records.offers,
+        resources.config.section(CouncilConfig).mini,
     )
-    return Council(asking, settings, Display(house.councils, zone), Stats(house.councils, zone))
+    return Council(asking, settings, Display(resources.councils, zone), Stats(resources.councils, zone))
 
 
-def _settings(house: House) -> Settings:
+def _settings(resources: Resources) -> Settings:
     from bot.works.council.settings import Settings
 
-    return Settings(house.settings.store, house.models, house.config)
+    return Settings(resources.settings.store, resources.models, resources.config)
 
 
-async def _research(house: House, typed: Typed) -> list[str]:
+async def _research(resources: Resources, typed: Typed) -> list[str]:
     from bot.works.council import display, snapshot
 
-    return display.research(await snapshot.categories(house.prompts, typed.space), typed.prefix)
+    return display.research(await snapshot.categories(resources.prompts, typed.space), typed.prefix)
 
 
-async def _to_show(house: House, typed: Typed) -> list[str]:
+async def _to_show(resources: Resources, typed: Typed) -> list[str]:
     from bot.works.council import display
 
-    seats = await _settings(house).seats(typed.space)
+    seats = await _settings(resources).seats(typed.space)
     return display.what_to_show(len(seats.members), typed.prefix)
 
 
-async def _overview(house: House, space: str, say: Words, name: Callable[[str], str]) -> AsyncIterator[str]:
-    seats = await _settings(house).seats(space)
+async def _overview(
+    resources: Resources, space: str, say: Words, name: Callable[[str], str]
+) -> AsyncIterator[str]:
+    seats = await _settings(resources).seats(space)
     if seats.members:
         names = ", ".join(name(member.short) for member in seats.members)
         yield say("slack_home.council", n=len(seats.members), names=names)
@@ -145,8 +147,8 @@ def _listed(value: str) -> str:
     return ", ".join(json.loads(value))
 
 
-def _models(house: House) -> list[str]:
-    return choosable(house.config)
+def _models(resources: Resources) -> list[str]:
+    return choosable(resources.config)
 
 
 SETTINGS = (
@@ -154,8 +156,8 @@ SETTINGS = (
         "council.members",
         "verbs.council_members",
         ("space",),
-        check=lambda house, value: _settings(house).checked("members", value),
-        default=lambda house: ", ".join(house.config.roles.council),
+        check=lambda resources, value: _settings(resources).checked("members", value),
+        default=lambda resources: ", ".join(resources.config.roles.council),
         values=_models,
         shown=_listed,
     ),
@@ -163,8 +165,8 @@ SETTINGS = (
         "council.chair",
         "verbs.council_chair",
         ("space",),
-        check=lambda house, value: _settings(house).checked("chair", value),
-        default=lambda house: ", ".join(house.config.roles.chain("chair")),
+        check=lambda resources, value: _settings(resources).checked("chair", value),
+        default=lambda resources: ", ".join(resources.config.roles.chain("chair")),
         values=_models,
         shown=_listed,
     ),
@@ -172,8 +174,8 @@ SETTINGS = (
         "council.criteria",
         "verbs.council_criteria",
         ("space",),
-        check=lambda house, value: _settings(house).checked("criteria", value),
-        default=lambda house: house.config.section(CouncilConfig).criteria,
+        check=lambda resources, value: _settings(resources).checked("criteria", value),
+        default=lambda resources: resources.config.section(CouncilConfig).criteria,
     ),
 )
 KIND = Kind(

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.config.model_spec import ModelSpec, model_of
-from bot.events import Event, Notice, Run, Sorry, Stage, Status, Text
+from bot.events import Event, Notice, Run, Stage, Status, Text, UserError
 from bot.llm.base import ModelError, Prompt
 from bot.words import Words
 from bot.works.council import ballot as ballots_
@@ -245,8 +245,8 @@ class Deliberation:
         began = time.monotonic()
         try:
             answer = await self._models.ask(self._run, role, step, prompt, chain=chain, within=within)
-        except Sorry as sorry:
-            partly = sorry.partial if isinstance(sorry, ModelError) else None
+        except UserError as error:
+            partly = error.partial if isinstance(error, ModelError) else None
             return Reply(
                 seat,
                 text=partly.text if partly else "",
@@ -254,8 +254,8 @@ class Deliberation:
                 model=model_of(chain[0]),
                 seconds=time.monotonic() - began,
                 at=time.time(),
-                fault=sorry.key,
-                values={name: str(value) for name, value in sorry.values.items()},
+                fault=error.key,
+                values={name: str(value) for name, value in error.values.items()},
             )
         return Reply(
             seat,

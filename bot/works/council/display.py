@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
-from bot.events import Attachment, Event, Link, Request, Run, Sorry, Stage, Text
+from bot.events import Attachment, Event, Link, Request, Run, Stage, Text, UserError
 from bot.words import Words, words
 from bot.works.council import markdown
 
@@ -36,7 +36,7 @@ class Display:
         self._zone = zone
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Show a stored council. Raises Sorry where there is none, or none that this person may see here."""
+        """Show a stored council. Raises UserError where there is none, or none that this person may see here."""
         request, say = run.request, words(run.request.locale)
         part, seat = ("export", None) if request.verb == "export" else _what(request.text)
         # Which one comes first and is kept: after a crash another one may be the newest. What was said in it is
@@ -44,7 +44,7 @@ class Display:
         run_id = await run.step("council", lambda: self._find_run(request), str)
         council = await self._councils.get(request.place.space, run_id)
         if council is None:
-            raise Sorry("council_show.gone")
+            raise UserError("council_show.gone")
         began = council.row.created_at.astimezone(await self._zone(request))
         council = replace(council, row=replace(council.row, created_at=began))
         title = markdown.title(council)
@@ -59,13 +59,13 @@ class Display:
             yield Text(text)
 
     async def _find_run(self, request: Request) -> str:
-        """The run id of the requested council. Raises Sorry."""
+        """The run id of the requested council. Raises UserError."""
         place = request.place
         alias = str(request.options.get("run") or "").strip()
         if not alias:
             last = await self._councils.last(place.space, place.platform, place.channel, place.thread)
             if last is None:
-                raise Sorry("council_show.none_here")
+                raise UserError("council_show.none_here")
             return last
         named = await self._councils.named(place.space, alias)
         councils = [await self._councils.get(place.space, run_id) for run_id in named]
@@ -73,10 +73,10 @@ class Display:
         # Of several that end alike, the one of this place is meant.
         visible = [council for council in visible if _is_here(request, council)] or visible
         if not visible:
-            raise Sorry("council_show.unknown", run=alias[:40])
+            raise UserError("council_show.unknown", run=alias[:40])
         if len(visible) > 1:
             runs = ", ".join(council.row.run_id for council in visible[:5])
-            raise Sorry("council_show.which", run=alias[:40], runs=runs)
+            raise UserError("council_show.which", run=alias[:40], runs=runs)
         return visible[0].row.run_id
 
 
@@ -93,20 +93,20 @@ def _is_here(request: Request, council: Council) -> bool:
 
 
 def _what(text: str) -> tuple[str, int | None]:
-    """The part to show, and its seat (from 0). Raises Sorry."""
+    """The part to show, and its seat (from 0). Raises UserError."""
     part, _, number = " ".join(text.split()).casefold().partition(" ")
     if part not in WHAT or (number and part not in OF_A_SEAT):
-        raise Sorry("council_show.what", what=" ".join(text.split())[:40], known=", ".join(WHAT))
+        raise UserError("council_show.what", what=" ".join(text.split())[:40], known=", ".join(WHAT))
     if not number:
         return part, None
     if not (number.isascii() and number.isdigit() and len(number) < 4 and int(number)):
-        raise Sorry("council_show.what", what=f"{part} {number}"[:40], known=", ".join(WHAT))
+        raise UserError("council_show.what", what=f"{part} {number}"[:40], known=", ".join(WHAT))
     return part, int(number) - 1
 
 
 def _text(council: Council, part: str, seat: int | None, say: Words) -> str:
     if seat is not None and seat not in {seat_row.seat for seat_row in council.seats}:
-        raise Sorry("council_show.no_seat", n=seat + 1, most=len(council.seats))
+        raise UserError("council_show.no_seat", n=seat + 1, most=len(council.seats))
     match part:
         case "answers":
             return markdown.answers(council, say, seat)

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from bot.budget import text_tokens
-from bot.events import Sorry, Usage
+from bot.events import Usage, UserError
 from bot.works.council.values import Level, Snapshot
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ async def _estimate(snapshot: Snapshot, models: Models) -> Estimate:
         calls += 1
         try:
             price = await models.price("council", model, Usage(input_tokens, output_tokens))
-        except Sorry:  # its provider is unknown, which the call will say
+        except UserError:  # its provider is unknown, which the call will say
             price = None
         if price is None:
             unpriced[model] = None

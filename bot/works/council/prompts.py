@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bot import fence
+from bot import untrusted
 from bot.budget import text_tokens
 from bot.config.model_spec import ModelSpec
 from bot.llm.base import Message, Prompt, room
@@ -42,7 +42,7 @@ class CouncilPrompts:
 
     def research(self, category: str) -> Prompt:
         system, user = self._snapshot.prompts[f"research_{category}"].fill(
-            question=fence.data(self._snapshot.question), words=str(self._snapshot.research_words)
+            question=untrusted.data(self._snapshot.question), words=str(self._snapshot.research_words)
         )
         most = room(self._snapshot.research_words, None)
         return Prompt(system, (Message("user", user),), max_tokens=most)
@@ -64,7 +64,7 @@ class CouncilPrompts:
             "council_ballot",
             judge,
             most=room(CRITIQUE_WORDS * len(texts), judge.effort),
-            criteria=fence.data(criteria),
+            criteria=untrusted.data(criteria),
             responses=responses(texts),
             labels=", ".join(letters[:-1]) + f" and {letters[-1]}",
         )
@@ -79,9 +79,9 @@ class CouncilPrompts:
             "council_revise",
             member,
             persona=_persona(member),
-            own=fence.data(own),
+            own=untrusted.data(own),
             responses=responses(others),
-            attack=fence.data(attack),
+            attack=untrusted.data(attack),
         )
 
     def chair(
@@ -96,7 +96,7 @@ class CouncilPrompts:
         return self._task(
             "council_chair",
             ModelSpec(""),
-            criteria=fence.data(self._snapshot.criteria),
+            criteria=untrusted.data(self._snapshot.criteria),
             responses=responses([texts[seat] for seat in seats], names),
             standings=_standings(seats, standings),
             critiques=_critiques(seats, ballots),
@@ -105,16 +105,16 @@ class CouncilPrompts:
     def _task(self, name: str, member: ModelSpec, *, most: int | None = None, **values: str) -> Prompt:
         snapshot = self._snapshot
         system, about = snapshot.prompts["council"].fill(
-            history=fence.exchanges(
+            history=untrusted.exchanges(
                 ((past_question, _both_ends(past_answer)) for past_question, past_answer in snapshot.history),
                 most=VERDICT_CHARS,
             )
-            or fence.thread(snapshot.earlier),
+            or untrusted.thread(snapshot.earlier),
             research="\n".join(
-                f'<finding about="{name.replace("_", " ")}">\n{fence.data(text)}\n</finding>'
+                f'<finding about="{name.replace("_", " ")}">\n{untrusted.data(text)}\n</finding>'
                 for name, text in self._findings.items()
             ),
-            question=fence.data(snapshot.question),
+            question=untrusted.data(snapshot.question),
         )
         needs_reading = snapshot.debate and name in _PROSE
         task = "\n".join(snapshot.prompts[name].fill(**values))
@@ -142,8 +142,8 @@ def responses(texts: Sequence[str], names: Sequence[str] | None = None) -> str:
     """Answers under letters; `names` say whose they are, to a chair that may know."""
     blocks = []
     for position, text in enumerate(texts):
-        whose = f' from="{fence.data(names[position])}"' if names else ""
-        blocks.append(f'<response letter="{label(position)}"{whose}>\n{fence.data(text)}\n</response>')
+        whose = f' from="{untrusted.data(names[position])}"' if names else ""
+        blocks.append(f'<response letter="{label(position)}"{whose}>\n{untrusted.data(text)}\n</response>')
     return "\n".join(blocks)
 
 
@@ -155,7 +155,7 @@ def _both_ends(verdict: str) -> str:
 
 
 def _persona(member: ModelSpec) -> str:
-    return _ALIKE.format(persona=fence.data(member.persona)) if member.persona else ""
+    return _ALIKE.format(persona=untrusted.data(member.persona)) if member.persona else ""
 
 
 def _standings(seats: Sequence[int], standings: Sequence[Standing]) -> str:
@@ -177,5 +177,5 @@ def _critiques(seats: Sequence[int], ballots: Sequence[Ballot]) -> str:
                 continue
             own = label(ballot.shown.index(seat))
             if text := ballot.reading.critiques.get(own, "").strip():
-                blocks.append(f'<critique of="{label(position)}">{fence.data(text)}</critique>')
+                blocks.append(f'<critique of="{label(position)}">{untrusted.data(text)}</critique>')
     return "\n".join(blocks)

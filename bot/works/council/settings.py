@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bot import models
 from bot.config import model_spec
 from bot.config.model_spec import ModelSpec, model_of
-from bot.events import Event, Run, Sorry, Stage, Text, Usage
+from bot.events import Event, Run, Stage, Text, Usage, UserError
 from bot.words import Words, words
 from bot.works.council import formatting
 from bot.works.council.config import CouncilConfig
@@ -57,12 +57,12 @@ class Settings:
         return self._seats(await self._store.under(space, OWN))
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Show a setting, or change it first where there is a text. Raises Sorry."""
+        """Show a setting, or change it first where there is a text. Raises UserError."""
         request, say = run.request, words(run.request.locale)
         name, value = request.verb, request.text.strip()
         if value:
             if not request.author.admin:
-                raise Sorry("council_settings.admins", name=name)
+                raise UserError("council_settings.admins", name=name)
             changed = await run.step("set", lambda: self._set(run, name, value), str)
         text = await run.step("show", lambda: self._overview(request.place.space, name, say), str)
         yield Stage("council", say(f"council_settings.{name}"))
@@ -79,7 +79,7 @@ class Settings:
         return "saved"
 
     def checked(self, name: str, typed: str) -> str:
-        """The value as it is stored. Raises Sorry."""
+        """The value as it is stored. Raises UserError."""
         match name:
             case "members":
                 return json.dumps([str(member) for member in self._chosen(typed)], ensure_ascii=False)
@@ -88,27 +88,29 @@ class Settings:
             case _:
                 value = " ".join(typed.split())
                 if len(value) > CRITERIA_CHARS:
-                    raise Sorry("council_settings.long", length=len(value), limit=CRITERIA_CHARS)
+                    raise UserError("council_settings.long", length=len(value), limit=CRITERIA_CHARS)
                 return value
 
     def _chairs(self, typed: str) -> list[str]:
         chosen = self._chosen(typed)
         chain = list(dict.fromkeys(map(str, chosen)))
         if len(chain) > CHAIRS:
-            raise Sorry("council_settings.chairs", n=len(chain), limit=CHAIRS)
+            raise UserError("council_settings.chairs", n=len(chain), limit=CHAIRS)
         return chain
 
     def _chosen(self, typed: str) -> tuple[ModelSpec, ...]:
-        """The members that were typed, if each of the models may sit. Raises Sorry."""
+        """The members that were typed, if each of the models may sit. Raises UserError."""
         chosen = model_spec.parse_list(typed)
         if not chosen:
-            raise Sorry("council_settings.nobody")
+            raise UserError("council_settings.nobody")
         for member in chosen:
             if (provider := member.model.partition(":")[0]) not in self._config.providers:
                 provider_names = ", ".join(sorted(self._config.providers))
-                raise Sorry("council_settings.provider", provider=provider[:40], known=provider_names)
+                raise UserError("council_settings.provider", provider=provider[:40], known=provider_names)
             if not self._may_sit(member.model):
-                raise Sorry("council_settings.model", model=member.model, models=", ".join(self._permitted()))
+                raise UserError(
+                    "council_settings.model", model=member.model, models=", ".join(self._permitted())
+                )
         return chosen
 
     def _permitted(self) -> list[str]:

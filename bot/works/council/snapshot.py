@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from bot.commands import FOLLOW_UP
 from bot.config.model_spec import ModelSpec
-from bot.events import Request, Sorry
+from bot.events import Request, UserError
 from bot.place_session import session_for
 from bot.words import words
 from bot.works.council.config import CouncilConfig
@@ -61,16 +61,16 @@ class Snapshots:
         self._roles = roles
 
     async def take(self, request: Request) -> Snapshot:
-        """Raises Sorry where there is nothing to ask, or nobody to ask it of."""
+        """Raises UserError where there is nothing to ask, or nobody to ask it of."""
         settings, space = self._config.section(CouncilConfig), request.place.space
         question = request.text.strip()
         if not question:
-            raise Sorry("council.no_question")
+            raise UserError("council.no_question")
         if len(question) > QUESTION_CHARS:
-            raise Sorry("council.long_question", length=len(question), limit=QUESTION_CHARS)
+            raise UserError("council.long_question", length=len(question), limit=QUESTION_CHARS)
         seats = await self._settings.seats(space)
         if not seats.members:
-            raise Sorry("council.nobody")
+            raise UserError("council.nobody")
         level = cast("Level", request.options.get("level") or settings.level)
         members = seats.members[: {"single": 1, "mini": settings.mini}.get(level)]
         level = "single" if len(members) == 1 else level
@@ -121,27 +121,27 @@ class Snapshots:
         return answered[-most:] if most else []
 
     async def _categories(self, space: str, typed: str) -> list[str]:
-        """The requested categories of research, each once. Raises Sorry for an unknown one."""
+        """The requested categories of research, each once. Raises UserError for an unknown one."""
         known_names = await categories(self._prompts, space)
         if typed.strip().casefold() == "all":
             return known_names
         names = [" ".join(name.split()).casefold().replace(" ", "_") for name in typed.split(",")]
         for name in filter(None, names):
             if name not in known_names:
-                raise Sorry("council.unknown_research", name=name[:60], names=", ".join(known_names))
+                raise UserError("council.unknown_research", name=name[:60], names=", ".join(known_names))
         return list(dict.fromkeys(filter(None, names)))
 
     def _judges(self, model: str) -> bool:
         """Whether it can be trusted to judge texts; whose settings cannot be read is asked all the same."""
         try:
             return self._models.capabilities_of("chair", model).cites
-        except Sorry:
+        except UserError:
             return True
 
     def _is_demo(self, member: ModelSpec) -> bool:
         try:
             return self._models.capabilities_of("council", member.model).demo
-        except Sorry:
+        except UserError:
             return False
 
 

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from bot.config.model_spec import ModelSpec, parse
-from bot.events import Event, Picture, Request, Run, Sorry, Stage, Text
+from bot.events import Event, Picture, Request, Run, Stage, Text, UserError
 from bot.words import Words, words
 from bot.works.council import chart, formatting
 
@@ -203,7 +203,7 @@ def _member(seat: SeatRow) -> ModelSpec:
     """Whom to count it for: how long a member may take or write makes it no other."""
     try:
         return replace(parse(seat.settings or seat.model), timeout=None, tokens=None)
-    except Sorry:  # as another release wrote it
+    except UserError:  # as another release wrote it
         return ModelSpec(seat.model)
 
 

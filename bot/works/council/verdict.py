@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from bot.events import Completion, Event, Notice, Run, Sorry, Speak, Speaking, Stage, Status, Text
+from bot.events import Completion, Event, Notice, Run, Speak, Speaking, Stage, Status, Text, UserError
 from bot.words import Words
 from bot.works.council import formatting
 
@@ -72,7 +72,7 @@ class Verdict:
         yield Stage("synthesis", say("council.synthesis"))
 
     async def alone(self) -> AsyncGenerator[Event, None]:
-        """The verdict where fewer than two have answered: that one answer, named as such. Raises Sorry."""
+        """The verdict where fewer than two have answered: that one answer, named as such. Raises UserError."""
         council, say, names = self._council, self._say, self._council.snapshot.names
         single = council.snapshot.level == "single"
         for seat, text in council.answers.items():
@@ -84,10 +84,10 @@ class Verdict:
             yield Speak(text, "single", names[seat])
             return
         if single:
-            raise Sorry(
+            raise UserError(
                 "council.did_not_answer", name=names[0], why=formatting.failure(council.replies[0], say)
             )
-        raise Sorry("council.none_answered", m=len(names))
+        raise UserError("council.none_answered", m=len(names))
 
     async def _streamed(self, written: _ChairText) -> AsyncGenerator[Event, None]:
         """The chair's words as they come, without its dissent."""
@@ -106,8 +106,8 @@ class Verdict:
                     elif text := written.parting.feed(piece):
                         council.shown.append(text)
                         yield Text(text)
-        except Sorry as sorry:
-            written.fault = say(sorry.key, **sorry.values)
+        except UserError as error:
+            written.fault = say(error.key, **error.values)
         if rest := written.parting.finish():
             council.shown.append(rest)
             yield Text(rest)

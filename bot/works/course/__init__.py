@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from bot.check import Check
-from bot.events import Sorry
+from bot.events import UserError
 from bot.kind import Complete, Kind, Runs, Setting, Typed
 from bot.verb import PRIVATE, SHARE, Argument, Option, Verb
 from bot.works.course.config import MOST_MEMORY, CourseConfig
@@ -14,7 +14,7 @@ from bot.works.course.config import MOST_MEMORY, CourseConfig
 if TYPE_CHECKING:
     from bot.config import Config
     from bot.events import Place, Request, Work
-    from bot.house import House
+    from bot.resources import Resources
     from bot.retrieval.intake import Shape
     from bot.words import Words
     from bot.works.library.watch import Watch
@@ -105,7 +105,7 @@ VERBS: tuple[Verb, ...] = (
 )
 
 
-def make(house: House, runs: Runs) -> Work:
+def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.course.answer import CourseQuestions
     from bot.works.course.catalogue import Catalogues
     from bot.works.course.course_names import CourseNames
@@ -115,29 +115,29 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.course.work import Courses
     from bot.works.library.config import LibraryConfig
 
-    catalogues = Catalogues(house.outlines, house.shelves)
+    catalogues = Catalogues(resources.outlines, resources.shelves)
     intake = CourseIntake(
-        house.intake,
-        house.jobs,
-        house.incoming,
-        house.config.section(LibraryConfig).max_bytes,
-        _shapes(house.config),
+        resources.intake,
+        resources.jobs,
+        resources.incoming,
+        resources.config.section(LibraryConfig).max_bytes,
+        _shapes(resources.config),
     )
-    section, names = house.config.section(CourseConfig), CourseNames(house.embedding)
+    section, names = resources.config.section(CourseConfig), CourseNames(resources.embedding)
 
     async def memory(request: Request) -> int:
-        setting = await house.settings.nearest(request.place, request.author.id, MEMORY)
+        setting = await resources.settings.nearest(request.place, request.author.id, MEMORY)
         return int(setting[0].value) if setting else section.memory
 
     questions = CourseQuestions(
-        house.library,
+        resources.library,
         catalogues,
         names,
-        house.models,
-        house.prompts,
-        house.records.sessions,
-        house.thread_history,
-        house.settings.roles,
+        resources.models,
+        resources.prompts,
+        resources.records.sessions,
+        resources.thread_history,
+        resources.settings.roles,
         memory,
         section.rounds,
     )
@@ -145,15 +145,15 @@ def make(house: House, runs: Runs) -> Work:
         catalogues,
         names,
         questions.kept_to,
-        house.passages,
-        house.quizzes,
-        house.records.sessions,
-        house.models,
-        house.prompts,
-        house.settings.roles,
+        resources.passages,
+        resources.quizzes,
+        resources.records.sessions,
+        resources.models,
+        resources.prompts,
+        resources.settings.roles,
     )
-    quiz_answers = QuizAnswers(house.quizzes, runs.request_of)
-    return Courses(catalogues, names, intake, questions, quiz, quiz_answers, house.quizzes)
+    quiz_answers = QuizAnswers(resources.quizzes, runs.request_of)
+    return Courses(catalogues, names, intake, questions, quiz, quiz_answers, resources.quizzes)
 
 
 def _shapes(config: Config) -> Mapping[str, Shape]:
@@ -162,13 +162,13 @@ def _shapes(config: Config) -> Mapping[str, Shape]:
     return shapes(config.section(CourseConfig))
 
 
-def _watch(house: House, runs: Runs) -> Watch:
+def _watch(resources: Resources, runs: Runs) -> Watch:
     from bot.works.course.catalogue import SHELF
     from bot.works.library.watch import Watch
 
-    section = house.config.section(CourseConfig)
+    section = resources.config.section(CourseConfig)
     folders = () if section.folder is None else (section.folder,)
-    documents, refused = house.records.documents, house.jobs.refused
+    documents, refused = resources.records.documents, resources.jobs.refused
     return Watch(
         folders,
         section.space,
@@ -197,27 +197,29 @@ def _examine(config: Config, say: Words) -> Iterator[Check]:
 
 
 def _names(kind: str) -> Complete:
-    async def names(house: House, typed: Typed) -> list[str]:
+    async def names(resources: Resources, typed: Typed) -> list[str]:
         from bot.works.course.catalogue import Catalogues
 
-        catalogues = Catalogues(house.outlines, house.shelves)
+        catalogues = Catalogues(resources.outlines, resources.shelves)
         complete = catalogues.course_names if kind == "course" else catalogues.lesson_names
         return await complete(typed.space, typed.prefix, COMPLETIONS)
 
     return names
 
 
-def _number(house: House, typed: str) -> str:
+def _number(resources: Resources, typed: str) -> str:
     number = typed.strip()
     if not (number.isascii() and number.isdigit() and int(number[:3]) <= MOST_MEMORY):
-        raise Sorry("course.memory_range", value=typed[:40], most=MOST_MEMORY)
+        raise UserError("course.memory_range", value=typed[:40], most=MOST_MEMORY)
     return str(int(number))
 
 
-async def _overview(house: House, space: str, say: Words, name: Callable[[str], str]) -> AsyncIterator[str]:
+async def _overview(
+    resources: Resources, space: str, say: Words, name: Callable[[str], str]
+) -> AsyncIterator[str]:
     from bot.works.course.catalogue import Catalogues
 
-    courses = (await Catalogues(house.outlines, house.shelves).of(space)).courses
+    courses = (await Catalogues(resources.outlines, resources.shelves).of(space)).courses
     if courses:
         yield say("slack_home.courses")
     for course in courses[:OVERVIEW]:
@@ -226,10 +228,10 @@ async def _overview(house: House, space: str, say: Words, name: Callable[[str], 
         yield say("slack_home.more_courses", n=rest)
 
 
-async def _plain(house: House, place: Place, author: str, text: str) -> str:
+async def _plain(resources: Resources, place: Place, author: str, text: str) -> str:
     from bot.works.course.quiz_answers import answers_quiz
 
-    return "answer" if await answers_quiz(house.quizzes, place, author, text) else ""
+    return "answer" if await answers_quiz(resources.quizzes, place, author, text) else ""
 
 
 KIND = Kind(
@@ -243,8 +245,8 @@ KIND = Kind(
             "verbs.setting_course_memory",
             ("channel", "space"),
             check=_number,
-            default=lambda house: str(house.config.section(CourseConfig).memory),
-            values=lambda house: tuple(map(str, range(6))),
+            default=lambda resources: str(resources.config.section(CourseConfig).memory),
+            values=lambda resources: tuple(map(str, range(6))),
         ),
     ),
     overview=_overview,

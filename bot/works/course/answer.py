@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from bot import fence
+from bot import untrusted
 from bot.citing.gate import CitationGate
 from bot.citing.quoting import excerpt, flowing, quoted, why_quoted
 from bot.commands import FOLLOW_UP
@@ -25,11 +25,11 @@ from bot.events import (
     Notice,
     Request,
     Run,
-    Sorry,
     Stage,
     Status,
     Text,
     ToolCall,
+    UserError,
 )
 from bot.llm.base import Message, Prompt
 from bot.llm.tools import Limits, ToolLoop
@@ -148,13 +148,13 @@ class CourseQuestions:
     async def _snapshot(self, request: Request) -> Snapshot:
         question = " ".join((str(request.options.get("question") or "") or request.text).split())
         if not question:
-            raise Sorry("rules.no_question")
+            raise UserError("rules.no_question")
         if len(question) > QUESTION_CHARS:
-            raise Sorry("rules.long_question", length=len(question), limit=QUESTION_CHARS)
+            raise UserError("rules.long_question", length=len(question), limit=QUESTION_CHARS)
         space = request.place.space
         catalogue = await self._catalogues.of(space)
         if not catalogue.courses:
-            raise Sorry("course.none")
+            raise UserError("course.none")
         course, lesson = await self.kept_to(catalogue, request)
         session = await session_for(self._sessions, request, question)
         memory = await self._memory(request)
@@ -166,7 +166,7 @@ class CourseQuestions:
         models = self._models.with_roles(roles)
         try:
             capabilities = models.capabilities(ROLE)
-        except Sorry:  # asked all the same: the call says what is wrong with the settings
+        except UserError:  # asked all the same: the call says what is wrong with the settings
             capabilities = None
         named = models.describe(ROLE)
         return Snapshot(
@@ -190,7 +190,7 @@ class CourseQuestions:
         )
 
     async def kept_to(self, catalogue: Catalogue, request: Request) -> tuple[str | None, int | None]:
-        """The course and the lesson that the request's options name. Raises Sorry where they name none."""
+        """The course and the lesson that the request's options name. Raises UserError where they name none."""
         course, lesson = (str(request.options.get(name) or "").strip() for name in ("course", "lesson"))
         resolved = await course_named(self._names, catalogue, course) if course else None
         if not lesson:
@@ -204,8 +204,8 @@ class CourseQuestions:
         if number is not None and any(candidate.numbered(int(number[1])) for candidate in courses):
             return (resolved.title if resolved else None), int(number[1])
         if resolved is None:
-            raise Sorry("course.no_lesson_anywhere", name=lesson[:80])
-        raise Sorry("course.no_lesson", name=lesson[:80], title=resolved.title)
+            raise UserError("course.no_lesson_anywhere", name=lesson[:80])
+        raise UserError("course.no_lesson", name=lesson[:80], title=resolved.title)
 
     async def _remember(self, run: Run, snapshot: Snapshot, answer: Answer) -> None:
         text = "".join(answer.shown)
@@ -312,11 +312,11 @@ class Answer:
         snapshot = self._snapshot
         system, user = snapshot.prompt.fill(
             language=LANGUAGES.get(snapshot.language, "the language of the question"),
-            courses=fence.lines(
+            courses=untrusted.lines(
                 [*snapshot.titles, *(["…"] if snapshot.courses > len(snapshot.titles) else [])]
             ),
-            history=fence.exchanges(snapshot.history) or fence.thread(snapshot.earlier),
-            question=fence.data(snapshot.question),
+            history=untrusted.exchanges(snapshot.history) or untrusted.thread(snapshot.earlier),
+            question=untrusted.data(snapshot.question),
         )
         return Prompt(
             system, (Message("user", user),), max_tokens=MAX_TOKENS, tools=self._tools.offered(self._say)

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.house import House
 from bot.llm.tool_arguments import checked
+from bot.resources import Resources
 from bot.retrieval.evaluate import Passage, Question, SearchOutcome, evaluate, read_questions
 from bot.words import words
 from bot.works.course.catalogue import Catalogues
@@ -33,15 +33,15 @@ async def evaluate_courses(
 ) -> Report:
     """Call the tool with each question of the file, as a model would: `progress` is told.
 
-    Raises Sorry ("eval.…") for a file that cannot be read.
+    Raises UserError ("eval.…") for a file that cannot be read.
     """
     questions = await asyncio.to_thread(read_questions, file)
-    house = await House.open(config)
+    resources = await Resources.open(config)
     try:
         tools = CourseTools(
-            house.library,
-            await Catalogues(house.outlines, house.shelves).of(space),
-            CourseNames(house.embedding),
+            resources.library,
+            await Catalogues(resources.outlines, resources.shelves).of(space),
+            CourseNames(resources.embedding),
             space,
         )
         search = next(tool for tool in tools.offered(words("en")) if tool.name == SEARCH)
@@ -56,7 +56,7 @@ async def evaluate_courses(
 
         return await evaluate(questions, searched)
     finally:
-        await house.close()
+        await resources.close()
 
 
 async def called(search: Tool, question: Question) -> SearchOutcome:

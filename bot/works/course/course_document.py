@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.document import Document, Section, one_line, page_at
 from bot.readers.lines import Line, split_lines
 from bot.readers.markdown import plain, title_from_name
@@ -97,14 +97,14 @@ def read_course(name: str, document: Document) -> tuple[Document, Outline]:
     """The document with a section for each lesson and each heading within one, and its outline.
 
     Paths begin with the course's title; what stands before the first lesson belongs to none. Where a title's line is
-    there and no lesson's, headings are the lessons. Raises Sorry ("course.no_course") for what has none of them.
+    there and no lesson's, headings are the lessons. Raises UserError ("course.no_course") for what has none of them.
     """
     paged = bool(document.pages)
     lines = _unjoined(document.text) if paged else split_lines(document.text)
     lessons = list(_lessons(lines, paged=paged))
     header = _header(lines, lessons[0].line if lessons else len(lines), paged=paged)
     if not header.titled and not lessons:
-        raise Sorry("course.no_course", name=name)
+        raise UserError("course.no_course", name=name)
     if not lessons:
         lessons = _headings(lines, document, header)
     before = lessons[0].line if lessons else len(lines)
@@ -115,12 +115,12 @@ def read_course(name: str, document: Document) -> tuple[Document, Outline]:
 def read_book(name: str, document: Document) -> tuple[Document, Outline]:
     """The same of an ordinary book: the headings of its outermost level that has several are the lessons.
 
-    Raises Sorry ("course.no_headings") where no level has.
+    Raises UserError ("course.no_headings") where no level has.
     """
     lines = split_lines(document.text)
     lessons = _headings(lines, document, _Header(), numbered=False)
     if not lessons:
-        raise Sorry("course.no_headings", name=name)
+        raise UserError("course.no_headings", name=name)
     return _outlined(document, lines, one_line(document.title), _Header(), lessons)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.retrieval.language import FUNCTION_WORDS, may_vote
 from bot.retrieval.lexical import content_terms, fold, terms
 from bot.retrieval.titles import normal
@@ -133,14 +133,14 @@ class CourseNames:
 
 
 async def course_named(names: CourseNames, catalogue: Catalogue, name: str) -> Course:
-    """The course of that name. Raises Sorry where it means none, or several."""
+    """The course of that name. Raises UserError where it means none, or several."""
     resolved = await names.resolve(catalogue, name)
     if resolved.course is not None:
         return resolved.course
     if not catalogue.courses:
-        raise Sorry("course.none")
+        raise UserError("course.none")
     key = "several" if resolved.several else "no_such"
-    raise Sorry(f"course.{key}", name=name[:80], names="; ".join(resolved.nearest))
+    raise UserError(f"course.{key}", name=name[:80], names="; ".join(resolved.nearest))
 
 
 def best_match(courses: Sequence[Course], likenesses: Sequence[Likeness]) -> CourseMatch:

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Event, Failed, Run, Sorry, Stage, Status, Text
+from bot.events import Event, Failed, Run, Stage, Status, Text, UserError
 from bot.readers.kinds import SUFFIXES
 from bot.retrieval.files import Refused
 from bot.retrieval.intake import IntakeResult, Item, Shape, Shaped
@@ -61,7 +61,7 @@ class CourseIntake:
         request, say = run.request, words(run.request.locale)
         named = named_paths(request)
         if not named and not request.files:
-            raise Sorry("course.no_files", kinds=", ".join(SUFFIXES))
+            raise UserError("course.no_files", kinds=", ".join(SUFFIXES))
         if request.files:
             yield Status(say("library.fetching"))
         files, refused = await files_of(run, self._incoming, named, self._max_bytes)

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from bot import fence
+from bot import untrusted
 from bot.citing.quoting import flowing
 from bot.events import (
     Choice,
@@ -24,10 +24,10 @@ from bot.events import (
     Notice,
     Request,
     Run,
-    Sorry,
     Stage,
     Status,
     Text,
+    UserError,
 )
 from bot.llm.base import Message, Prompt, room
 from bot.markdown import harmless, harmless_link
@@ -165,7 +165,7 @@ class Quiz:
             yield Status(say("course.quiz_writing", n=len(asked_questions) + 1, total=plan.wanted))
             try:
                 written = supported(await self._written(run, plan, at), excerpt.text, plan.language)
-            except Sorry as error:
+            except UserError as error:
                 yield Notice(say(error.key, **error.values))
                 break
             if written is not None and written.quote not in {question.quote for question in asked_questions}:
@@ -191,7 +191,7 @@ class Quiz:
 
         questions = await run.step("kept", store, list[QuizQuestion])
         if not questions:
-            raise Sorry("course.quiz_empty", course=plan.course)
+            raise UserError("course.quiz_empty", course=plan.course)
         if plan.back:
             yield Notice(say("course.quiz_back", n=len(plan.back)))
         if by_code:
@@ -207,14 +207,14 @@ class Quiz:
         yield Choices("", (Choice(say("course.quiz_end"), "/course finish"),))
 
     async def _today(self, request: Request) -> Today:
-        """The lesson whose turn it is after so many have come. Raises Sorry."""
+        """The lesson whose turn it is after so many have come. Raises UserError."""
         catalogue = await self._catalogues.of(request.place.space)
         if not catalogue.courses:
-            raise Sorry("course.none")
+            raise UserError("course.none")
         course, _ = await self._about(catalogue, request)
         lessons = {lesson.number: lesson for lesson in course.lessons}
         if not lessons:
-            raise Sorry("course.quiz_empty", course=course.title)
+            raise UserError("course.quiz_empty", course=course.title)
         number = list(lessons)[int(str(request.options.get("fired") or 0)) % len(lessons)]
         lesson, beginning, after = lessons[number], "", -1
         while not beginning and (
@@ -229,10 +229,10 @@ class Quiz:
     async def _plan(self, request: Request) -> QuizPlan:
         space, count = request.place.space, int(str(request.options.get("questions") or QUESTIONS))
         if count > MOST_QUESTIONS:
-            raise Sorry("course.quiz_many", most=MOST_QUESTIONS)
+            raise UserError("course.quiz_many", most=MOST_QUESTIONS)
         catalogue = await self._catalogues.of(space)
         if not catalogue.courses:
-            raise Sorry("course.none")
+            raise UserError("course.none")
         course, number = await self._about(catalogue, request)
         parts = (
             [course.part(lesson) for lesson in course.numbered(number)]
@@ -254,7 +254,7 @@ class Quiz:
             if len(excerpts) >= PASSAGES:
                 break
         if not excerpts:
-            raise Sorry("course.quiz_empty", course=course.title)
+            raise UserError("course.quiz_empty", course=course.title)
         due = await self._quizzes.due(space, request.author.id, course.title, self._clock(), 4 * count)
         # Of a lesson that was changed since, what it no longer says is not asked again.
         repeated = [
@@ -292,12 +292,12 @@ class Quiz:
         )
 
     async def _about(self, catalogue: Catalogue, request: Request) -> tuple[Course, int | None]:
-        """The course that is asked for, and the number of its lesson. Raises Sorry."""
+        """The course that is asked for, and the number of its lesson. Raises UserError."""
         name = request.text.strip()
         lesson_request = replace(request, options={**request.options, "course": name})
         title, number = await self._kept_to(catalogue, lesson_request)
         if title is None and len(catalogue.courses) > 1:
-            raise Sorry(
+            raise UserError(
                 "course.quiz_which", names="; ".join(course.title for course in catalogue.courses[:5])
             )
         course = await course_named(self._names, catalogue, title or catalogue.courses[0].title)
@@ -306,7 +306,7 @@ class Quiz:
     async def _written(self, run: Run, plan: QuizPlan, at: int) -> Written:
         system, user = plan.prompt.fill(
             language=LANGUAGES.get(plan.language, "the language of the passage"),
-            passage=fence.data(plan.excerpts[at].text),
+            passage=untrusted.data(plan.excerpts[at].text),
         )
         most = room(ANSWER_WORDS, "low")
         prompt = Prompt(system, (Message("user", user),), max_tokens=most, effort="low")

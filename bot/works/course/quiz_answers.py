@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.commands import FOLLOW_UP, OPENLY
-from bot.events import Changed, Citation, Event, Notice, Place, Request, Run, Sorry, Stage, Text
+from bot.events import Changed, Citation, Event, Notice, Place, Request, Run, Stage, Text, UserError
 from bot.markdown import harmless
 from bot.words import Words, words
 from bot.works.course.questions import option_meant, option_named
@@ -134,9 +134,9 @@ class QuizAnswers:
             space, quiz, question.n, request.author.id, run.id, chosen, self._remembered, self._clock()
         )
         if counts is None:
-            raise Sorry("course.quiz_over")
+            raise UserError("course.quiz_over")
         if not counts:
-            raise Sorry("course.quiz_answered", n=question.n + 1)
+            raise UserError("course.quiz_answered", n=question.n + 1)
         own_cards = await self._quizzes.cards(space, quiz, request.author.id)
         return Outcome(
             question, chosen, len(own_cards), sum(card.right for card in own_cards), len(questions)
@@ -154,7 +154,7 @@ class QuizAnswers:
                 continue
             if questions := await self._quizzes.of(space, quiz):
                 return quiz, questions
-        raise Sorry("course.quiz_none")
+        raise UserError("course.quiz_none")
 
     async def _finished(self, run: Run) -> Result:
         request, space = run.request, run.request.place.space
@@ -163,9 +163,9 @@ class QuizAnswers:
         if not request.author.admin and (
             request_of_quiz is None or request_of_quiz.author.id != request.author.id
         ):
-            raise Sorry("course.quiz_not_yours")
+            raise UserError("course.quiz_not_yours")
         if not await self._quizzes.close(space, quiz, run.id):
-            raise Sorry("course.quiz_over")
+            raise UserError("course.quiz_over")
         cards = await self._quizzes.cards(space, quiz)
         right = [sum(card.right for card in cards if card.n == question.n) for question in questions]
         return Result(quiz, questions, await self._quizzes.learners(space, quiz), right)
@@ -200,7 +200,7 @@ async def answers_quiz(quizzes: Quizzes, place: Place, author: str, text: str) -
 def _chosen(
     request: Request, questions: Sequence[QuizQuestion], answered: Set[int]
 ) -> tuple[QuizQuestion, int]:
-    """The question that is answered, and with which option. Raises Sorry.
+    """The question that is answered, and with which option. Raises UserError.
 
     Plain text that names no question by its number means the first one that is not `answered`.
     """
@@ -212,13 +212,13 @@ def _chosen(
         number, text = int(numbered[1]), numbered[2]
         question = next((question for question in questions if question.n == number - 1), None)
         if question is None:
-            raise Sorry("course.quiz_no_question", n=number, total=len(questions))
+            raise UserError("course.quiz_no_question", n=number, total=len(questions))
     elif open_one is None:
-        raise Sorry("course.quiz_number", total=len(questions))
+        raise UserError("course.quiz_number", total=len(questions))
     else:
         question = open_one
     if (option := option_meant(text, question.options)) is None:
-        raise Sorry("course.quiz_unclear", options=", ".join(LETTERS[: len(question.options)]))
+        raise UserError("course.quiz_unclear", options=", ".join(LETTERS[: len(question.options)]))
     return question, option
 
 

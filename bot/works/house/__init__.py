@@ -10,7 +10,7 @@ from bot.verb import Argument, Option, Verb
 
 if TYPE_CHECKING:
     from bot.events import Work
-    from bot.house import House
+    from bot.resources import Resources
 
 VERBS: tuple[Verb, ...] = (
     Verb(
@@ -36,12 +36,12 @@ VERBS: tuple[Verb, ...] = (
 )
 
 
-def make(house: House, runs: Runs) -> Work:
+def make(resources: Resources, runs: Runs) -> Work:
     from bot.accounts import Accounts
-    from bot.works.house.work import Desk
+    from bot.works.house.work import ConversationWork
 
-    accounts = Accounts(house.ledger, house.records.feedback, house.config.budget)
-    return Desk(house.records.sessions, runs.stop, accounts)
+    accounts = Accounts(resources.ledger, resources.records.feedback, resources.config.budget)
+    return ConversationWork(resources.records.sessions, runs.stop, accounts)
 
 
 KIND = Kind("house", VERBS, make, suggests=("slack_home.prompt_help",))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from storage.sessions import Sessions
 
 
-class Desk:
+class ConversationWork:
     """Needs the sessions, to close one, a way to stop what runs in a place, for a person, and the accounts."""
 
     def __init__(

@@ -15,7 +15,7 @@ from bot.works.library.config import LibraryConfig
 if TYPE_CHECKING:
     from bot.config import Config
     from bot.events import Work
-    from bot.house import House
+    from bot.resources import Resources
     from bot.words import Words
     from bot.works.library.watch import Watch
 
@@ -64,22 +64,28 @@ VERBS: tuple[Verb, ...] = (
 )
 
 
-def make(house: House, runs: Runs) -> Work:
+def make(resources: Resources, runs: Runs) -> Work:
     from bot.commands import KINDS
     from bot.works.library.work import LibraryWork
 
-    max_bytes = house.config.section(LibraryConfig).max_bytes
-    shapes = {name: shape for kind in KINDS.values() for name, shape in kind.shapes(house.config).items()}
+    max_bytes = resources.config.section(LibraryConfig).max_bytes
+    shapes = {name: shape for kind in KINDS.values() for name, shape in kind.shapes(resources.config).items()}
     return LibraryWork(
-        house.library, house.intake, house.jobs, house.incoming, runs.stop_run, max_bytes, shapes
+        resources.library,
+        resources.intake,
+        resources.jobs,
+        resources.incoming,
+        runs.stop_run,
+        max_bytes,
+        shapes,
     )
 
 
-def _watch(house: House, runs: Runs) -> Watch:
+def _watch(resources: Resources, runs: Runs) -> Watch:
     from bot.works.library.watch import Watch
 
-    section = house.config.section(LibraryConfig)
-    documents, refused = house.records.documents, house.jobs.refused
+    section = resources.config.section(LibraryConfig)
+    documents, refused = resources.records.documents, resources.jobs.refused
     return Watch(section.watch, section.watch_space, documents, runs.perform, runs.live, refused)
 
 
@@ -98,26 +104,28 @@ def _examine(config: Config, say: Words) -> Iterator[Check]:
             yield Check(True if n else None, say("doctor.watch", n=n, **values))
 
 
-async def _clear(house: House) -> None:
+async def _clear(resources: Resources) -> None:
     """What a job had not finished goes."""
-    await house.intake.clear()
+    await resources.intake.clear()
 
 
-async def _job(house: House, typed: Typed) -> list[str]:
+async def _job(resources: Resources, typed: Typed) -> list[str]:
     from bot.works.library import jobs
 
-    return await jobs.names(house.jobs, typed.space, typed.prefix)
+    return await jobs.names(resources.jobs, typed.space, typed.prefix)
 
 
 def _of_the_shelves(name: str) -> Complete:
-    async def names(house: House, typed: Typed) -> list[str]:
-        return await house.library.complete(typed.space, name, typed.prefix, typed.shelf)
+    async def names(resources: Resources, typed: Typed) -> list[str]:
+        return await resources.library.complete(typed.space, name, typed.prefix, typed.shelf)
 
     return names
 
 
-async def _overview(house: House, space: str, say: Words, name: Callable[[str], str]) -> AsyncIterator[str]:
-    counted = Counter(book.shelf for book in await house.records.documents.list(space))
+async def _overview(
+    resources: Resources, space: str, say: Words, name: Callable[[str], str]
+) -> AsyncIterator[str]:
+    counted = Counter(book.shelf for book in await resources.records.documents.list(space))
     yield say("slack_home.books" if counted else "slack_home.no_books")
     for shelf, n in sorted(counted.items())[:SHELVES]:
         yield say("slack_home.shelf", shelf=name(shelf), n=n)

@@ -15,7 +15,7 @@ from dataclasses import replace as changed
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
-from bot.events import Ended, Event, Failed, Notice, Request, Run, Sorry, Status, Text
+from bot.events import Ended, Event, Failed, Notice, Request, Run, Status, Text, UserError
 from bot.readers.kinds import SUFFIXES, suffix_of
 from bot.retrieval.files import Candidate, Refused, gather
 from bot.retrieval.intake import IntakeResult, Item
@@ -140,7 +140,7 @@ class IntakeJob:
                 yield event
             if await self._mixed(results):
                 yield Notice(self._say("library.two_models", shelf=self._shelf.strip()))
-        except (Sorry, StorageFault):
+        except (UserError, StorageFault):
             state = "failed"
             raise
         finally:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bot.commands import JOBS
-from bot.events import Event, OptionValue, Request, Run, Sorry, Stage, Text
+from bot.events import Event, OptionValue, Request, Run, Stage, Text, UserError
 from bot.runs.requests import request_from_json
 from bot.words import Words, words
 
@@ -71,7 +71,7 @@ class JobBoard:
             if not matches:
                 is_over = any(job.run.endswith(name) for job in await self._jobs.list(space))
                 is_over = is_over and len(name) >= LEAST_TYPED
-                raise Sorry("library.job_over" if is_over else "library.no_such_job", job=name)
+                raise UserError("library.job_over" if is_over else "library.no_such_job", job=name)
         else:
             permitted = [running for running in jobs if author.admin or running.author_id == author.id]
             runs_begun = {job.run for job in await self._jobs.list(space)}
@@ -80,11 +80,13 @@ class JobBoard:
                 [running for running in permitted if running.id in runs_begun] or permitted or list(jobs)
             )
             if not matches:
-                raise Sorry("library.no_job_running")
+                raise UserError("library.no_job_running")
         if not all(author.admin or running.author_id == author.id for running in matches):
-            raise Sorry("library.not_your_job", job=short(matches[0].id))
+            raise UserError("library.not_your_job", job=short(matches[0].id))
         if len(matches) > 1:
-            raise Sorry("library.which_job", names=", ".join(f"`{short(running.id)}`" for running in matches))
+            raise UserError(
+                "library.which_job", names=", ".join(f"`{short(running.id)}`" for running in matches)
+            )
         return matches[0]
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.events import Author, Place, Request, Sorry
+from bot.events import Author, Place, Request, UserError
 from bot.retrieval.files import sayable, walk
 from bot.runs.requests import ONLY, WATCH
 from bot.waiting import in_own_thread
@@ -199,7 +199,7 @@ class Watch:
             if request is not None:
                 await self._perform(request)
                 folder.run, folder.offered = request.id, news
-        except (Sorry, StorageFault) as fault:
+        except (UserError, StorageFault) as fault:
             folder.tell("taken in", f"what is new could not be taken in, and is tried again ({fault})")
             return None
         folder.settled |= news

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from bot.events import Event, Failed, Run, Sorry, Stage, Status, Text
+from bot.events import Event, Failed, Run, Stage, Status, Text, UserError
 from bot.readers.kinds import SUFFIXES
 from bot.retrieval.intake import Item
 from bot.retrieval.results import Book
@@ -63,7 +63,7 @@ class LibraryWork:
         shelf = _shelf(request.options.get("shelf"))
         named = named_paths(request)
         if not named and not request.files:
-            raise Sorry("library.no_files", kinds=", ".join(SUFFIXES))
+            raise UserError("library.no_files", kinds=", ".join(SUFFIXES))
         replace = bool(request.options.get("replace"))
         if request.files:
             yield Status(say("library.fetching"))
@@ -127,10 +127,10 @@ class LibraryWork:
         async def book() -> tuple[str, str]:
             documents = await self._library.find(space, shelf, request.text)
             if not documents:
-                raise Sorry("library.no_such_book", name=request.text, shelf=shelf)
+                raise UserError("library.no_such_book", name=request.text, shelf=shelf)
             if len(documents) > 1:
                 names = ", ".join(f"{document.source} ({document.alias})" for document in documents)
-                raise Sorry("library.which_book", name=request.text, names=names)
+                raise UserError("library.which_book", name=request.text, names=names)
             return documents[0].id, documents[0].source
 
         async def removed() -> bool:
@@ -146,5 +146,5 @@ class LibraryWork:
 def _shelf(value: object) -> str:
     name = str(value or "").strip()
     if not name or len(name) > 64 or not name.isprintable():
-        raise Sorry("library.shelf_name")
+        raise UserError("library.shelf_name")
     return name

@@ -9,7 +9,7 @@ from bot.verb import Option, Verb
 
 if TYPE_CHECKING:
     from bot.events import Work
-    from bot.house import House
+    from bot.resources import Resources
 
 VERBS: tuple[Verb, ...] = (
     Verb("privacy", "export", "verbs.privacy_export", "/privacy export", personal=True),
@@ -24,10 +24,10 @@ VERBS: tuple[Verb, ...] = (
 )
 
 
-def make(house: House, runs: Runs) -> Work:
+def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.privacy.work import Privacy
 
-    return Privacy(house.people, house.settings, runs)
+    return Privacy(resources.people, resources.settings, runs)
 
 
 KIND = Kind("privacy", VERBS, make)

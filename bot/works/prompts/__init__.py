@@ -10,7 +10,7 @@ from bot.verb import Argument, Option, Verb
 
 if TYPE_CHECKING:
     from bot.events import Work
-    from bot.house import House
+    from bot.resources import Resources
     from bot.words import Words
 
 
@@ -44,19 +44,21 @@ VERBS: tuple[Verb, ...] = (
 )
 
 
-def make(house: House, runs: Runs) -> Work:
+def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.prompts.work import PromptsWork
 
-    return PromptsWork(house.prompts, house.incoming, house.settings.zone)
+    return PromptsWork(resources.prompts, resources.incoming, resources.settings.zone)
 
 
-async def _prompt(house: House, typed: Typed) -> list[str]:
-    names = [wording.text.name for wording in await house.prompts.all(typed.space)]
+async def _prompt(resources: Resources, typed: Typed) -> list[str]:
+    names = [wording.text.name for wording in await resources.prompts.all(typed.space)]
     return [name for name in names if name.startswith(typed.prefix.lower())]
 
 
-async def _overview(house: House, space: str, say: Words, name: Callable[[str], str]) -> AsyncIterator[str]:
-    own = [wording.text.name for wording in await house.prompts.all(space) if wording.own is not None]
+async def _overview(
+    resources: Resources, space: str, say: Words, name: Callable[[str], str]
+) -> AsyncIterator[str]:
+    own = [wording.text.name for wording in await resources.prompts.all(space) if wording.own is not None]
     names = ", ".join(f"`{wording}`" for wording in own)
     yield say("slack_home.prompts_own", n=len(own), names=names) if own else say("slack_home.prompts")
 

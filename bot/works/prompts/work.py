@@ -8,7 +8,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.events import Event, Request, Run, Sorry, Stage, Text
+from bot.events import Event, Request, Run, Stage, Text, UserError
 from bot.prompts import LONGEST, as_yaml
 from bot.words import words
 
@@ -72,7 +72,7 @@ class PromptsWork:
 
         brought, refused = await self._incoming.bring(run, KINDS, MAX_BYTES)
         if refused:
-            raise Sorry(refused[0].key, **refused[0].values)
+            raise UserError(refused[0].key, **refused[0].values)
 
         async def edited() -> str:
             text = await asyncio.to_thread(_given, request, typed, [file.path for file in brought])
@@ -102,11 +102,11 @@ def _given(request: Request, typed: str, paths: list[str]) -> str:
             return data.decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "UTF-8"
-            raise Sorry("prompts.file", file=Path(paths[0]).name, reason=reason) from error
+            raise UserError("prompts.file", file=Path(paths[0]).name, reason=reason) from error
     # A line of a terminal has no other way to say that a new one begins.
     text = typed.replace("\\n", "\n").strip()
     if not text:
-        raise Sorry("prompts.nothing_given")
+        raise UserError("prompts.nothing_given")
     return text
 
 

@@ -9,7 +9,7 @@ from bot.verb import PRIVATE, SHELF, Argument, Option, Verb
 
 if TYPE_CHECKING:
     from bot.events import Work
-    from bot.house import House
+    from bot.resources import Resources
 
 QUESTION_CHARS = 4_000
 """Longer questions are refused: a question that long is a document, and belongs in the library."""
@@ -62,27 +62,27 @@ VERBS: tuple[Verb, ...] = (
 )
 
 
-def make(house: House, runs: Runs) -> Work:
+def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.library.config import LibraryConfig
     from bot.works.rules.question_files import QuestionFiles, QuestionPictures
     from bot.works.rules.snapshot import Snapshots
     from bot.works.rules.work import Asking, Rules
 
     snapshots = Snapshots(
-        house.library,
-        house.models,
-        house.prompts,
-        house.records.sessions,
-        house.config.retrieval,
-        house.thread_history,
-        house.settings.roles,
+        resources.library,
+        resources.models,
+        resources.prompts,
+        resources.records.sessions,
+        resources.config.retrieval,
+        resources.thread_history,
+        resources.settings.roles,
         longest=QUESTION_CHARS,
     )
-    max_bytes = house.config.section(LibraryConfig).max_bytes
-    files = QuestionFiles(house.incoming, house.intake, house.library, max_bytes)
-    pictures = QuestionPictures(house.incoming)
-    asking = Asking(files, pictures, house.models, house.records.sessions, snapshots)
-    return Rules(asking, house.library, house.records.sessions)
+    max_bytes = resources.config.section(LibraryConfig).max_bytes
+    files = QuestionFiles(resources.incoming, resources.intake, resources.library, max_bytes)
+    pictures = QuestionPictures(resources.incoming)
+    asking = Asking(files, pictures, resources.models, resources.records.sessions, snapshots)
+    return Rules(asking, resources.library, resources.records.sessions)
 
 
 KIND = Kind("rules", VERBS, make, suggests=("slack_home.prompt_ask",))

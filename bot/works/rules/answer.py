@@ -11,10 +11,10 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from bot import fence
+from bot import untrusted
 from bot.citing.gate import CitationGate
 from bot.citing.quoting import excerpt, flowing, quoted, why_quoted
-from bot.events import Choice, Choices, Citation, Completion, Event, Notice, Run, Sorry, Status, Text
+from bot.events import Choice, Choices, Citation, Completion, Event, Notice, Run, Status, Text, UserError
 from bot.llm.base import Message, Prompt
 from bot.retrieval.lexical import content_terms
 from bot.retrieval.results import Passage, SearchResult
@@ -98,7 +98,7 @@ class Answer:
                     if isinstance(piece, Completion):
                         for notice in self._about(piece):
                             yield notice
-        except Sorry as error:
+        except UserError as error:
             # A failing model degrades to quotations, with a word.
             if rest := gate.finish():
                 self.shown.append(rest)
@@ -177,13 +177,13 @@ def unseen(say: Words, model: str | None, names: Sequence[str]) -> Notice:
 
 def rag(snapshot: Snapshot, passages: list[Passage], pictures: Pictures) -> Prompt:
     """What the answerer is told, the passages numbered from 1, and what came with the question for it to look at."""
-    before = fence.exchanges(snapshot.history) or fence.thread(snapshot.earlier)
+    before = untrusted.exchanges(snapshot.history) or untrusted.thread(snapshot.earlier)
     system, user = snapshot.prompts["rag"].fill(
         language=LANGUAGES.get(snapshot.language, "the language of the question"),
-        passages=fence.passages(passages),
+        passages=untrusted.passages(passages),
         # Here, after the passages, since a space's own wording has a place for it, and none for pictures.
-        history="\n".join(filter(None, (fence.pictures(pictures.names), before))),
-        question=fence.data(snapshot.question),
+        history="\n".join(filter(None, (untrusted.pictures(pictures.names), before))),
+        question=untrusted.data(snapshot.question),
     )
     turn = Message("user", user, images=pictures.images)
     return Prompt(system=system, messages=(turn,), max_tokens=MAX_TOKENS)

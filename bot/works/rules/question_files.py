@@ -13,7 +13,7 @@ from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bot.events import File, Request, Run, Sorry
+from bot.events import File, Request, Run, UserError
 from bot.incoming import safe
 from bot.llm.base import IMAGE_BYTES, IMAGE_SIDE, IMAGES_BYTES, Image, MediaType
 from bot.readers.kinds import PICTURES, SUFFIXES, suffix_of
@@ -103,7 +103,7 @@ class QuestionFiles:
         self._library = library
 
     async def of(self, run: Run) -> Own:
-        """Fetch what the request brings, a step for each file. Raises Sorry where that leaves nothing to answer from.
+        """Fetch what the request brings, a step for each file. Raises UserError if nothing is left to answer from.
 
         Beside a question a file of no use is only said to be left out: the question goes to the shelf, as without it.
         """
@@ -115,7 +115,7 @@ class QuestionFiles:
         )
         refused_others = [refusal for refusal in refused if refusal.key != "library.file_kind"]
         if not brought and (refused_others or run.request.options.get("file")):
-            raise Sorry((refused_others or refused)[0].key, **(refused_others or refused)[0].values)
+            raise UserError((refused_others or refused)[0].key, **(refused_others or refused)[0].values)
         if not brought:
             return Own(self._library, left_out=tuple(refused))
         items = [Item(file.name, file.path, max_bytes=self._max_bytes) for file in brought]
@@ -129,7 +129,7 @@ class Pictures:
 
     images: tuple[Image, ...] = ()
     names: tuple[str, ...] = ()
-    left_out: tuple[Sorry, ...] = ()
+    left_out: tuple[UserError, ...] = ()
 
 
 class QuestionPictures:
@@ -144,15 +144,15 @@ class QuestionPictures:
         brought, refused = await self._incoming.bring(
             run, PICTURES, IMAGE_BYTES, files=files[:MOST], copied=True, called="picture"
         )
-        left_out = [Sorry(_message_key(refusal.key), **refusal.values) for refusal in refused]
+        left_out = [UserError(_message_key(refusal.key), **refusal.values) for refusal in refused]
         images: list[Image] = []
         names: list[str] = []
         beyond = [safe(file.name) for file in files[MOST:]]
         for file in brought:
             try:
                 image = await asyncio.to_thread(_image, file)
-            except Sorry as sorry:
-                left_out.append(Sorry(_message_key(sorry.key), **{**sorry.values, "name": file.name}))
+            except UserError as error:
+                left_out.append(UserError(_message_key(error.key), **{**error.values, "name": file.name}))
                 continue
             if sum(len(each.data) for each in (*images, image)) > IMAGES_BYTES:
                 beyond.append(file.name)
@@ -161,7 +161,7 @@ class QuestionPictures:
             names.append(file.name)
         if beyond:
             mb, names_beyond = IMAGES_BYTES // 1_000_000, ", ".join(beyond)
-            left_out.append(Sorry("rules.picture_many", limit=MOST, mb=mb, files=names_beyond))
+            left_out.append(UserError("rules.picture_many", limit=MOST, mb=mb, files=names_beyond))
         return Pictures(tuple(images), tuple(names), tuple(left_out))
 
 
@@ -171,7 +171,7 @@ def is_picture(file: File) -> bool:
 
 
 def brought_by(request: Request) -> Sequence[File]:
-    """The files of the question, with the one that it names. Raises Sorry where it names one, and there is none."""
+    """The files of the question, with the one that it names. Raises UserError where it names one, and there is none."""
     named = request.options.get("file")
     if not isinstance(named, str):
         return request.files
@@ -180,23 +180,23 @@ def brought_by(request: Request) -> Sequence[File]:
         path = Path(named).expanduser()
         return (*request.files, File(path.name, str(path), 0))
     if not request.files:
-        raise Sorry("rules.file_attach")
+        raise UserError("rules.file_attach")
     return request.files
 
 
 def picture_names(request: Request) -> tuple[str, ...]:
-    """What the question's pictures are called, whether or not they will do. Raises Sorry as `brought_by`."""
+    """What the question's pictures are called, whether or not they will do. Raises UserError as `brought_by`."""
     return tuple(safe(file.name) for file in brought_by(request) if is_picture(file))
 
 
 def _image(file: Candidate) -> Image:
-    """What the file is by its first bytes, whatever its name says; blocking. Raises Sorry."""
+    """What the file is by its first bytes, whatever its name says; blocking. Raises UserError."""
     data = read_whole(file.path, IMAGE_BYTES)
     picture = picture_of(data)
     if picture is None:
-        raise Sorry("rules.picture_kind")
+        raise UserError("rules.picture_kind")
     if max(picture.width, picture.height) > IMAGE_SIDE:
-        raise Sorry("rules.picture_sides", width=picture.width, height=picture.height, limit=IMAGE_SIDE)
+        raise UserError("rules.picture_sides", width=picture.width, height=picture.height, limit=IMAGE_SIDE)
     return Image(_MEDIA[picture.kind], data, picture.width, picture.height)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bot.commands import FOLLOW_UP
-from bot.events import Request, Sorry
+from bot.events import Request, UserError
 from bot.place_session import session_for
 from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
@@ -111,14 +111,14 @@ class Snapshots:
         self._longest = longest
 
     async def take(self, request: Request, own: Own) -> Snapshot:
-        """Raises Sorry where there is nothing to ask, or nothing to ask it of."""
+        """Raises UserError where there is nothing to ask, or nothing to ask it of."""
         question = " ".join((str(request.options.get("question") or "") or request.text).split())
         if not question and (pictures := picture_names(request)):
-            raise Sorry("rules.picture_words", files=", ".join(pictures), n=len(pictures))
+            raise UserError("rules.picture_words", files=", ".join(pictures), n=len(pictures))
         if not question:
-            raise Sorry("rules.no_question")
+            raise UserError("rules.no_question")
         if len(question) > self._longest:
-            raise Sorry("rules.long_question", length=len(question), limit=self._longest)
+            raise UserError("rules.long_question", length=len(question), limit=self._longest)
         space = request.place.space
         named = _option(request, "shelf")
         shelf = "" if own.attached and not named else await self._library.shelf_for(space, named, "rules")
@@ -165,7 +165,7 @@ class Snapshots:
 def _can(models: Models, role: str) -> Capabilities | None:
     try:
         return models.capabilities(role)
-    except Sorry:
+    except UserError:
         return None
 
 

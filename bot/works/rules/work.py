@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bot import tracing
 from bot.citing.quoting import flowing
-from bot.events import Citation, Event, Notice, Run, Sorry, Stage, Status, Text
+from bot.events import Citation, Event, Notice, Run, Stage, Status, Text, UserError
 from bot.retrieval.library import Library
 from bot.retrieval.results import Book, SearchResult, SectionText
 from bot.strategies import strategy
@@ -133,23 +133,23 @@ class Rules:
             if citation["n"] == n:
                 section = await self._library.section_of(place.space, citation["chunk"])
                 if section is None:
-                    raise Sorry("rules.source_gone", n=n)
+                    raise UserError("rules.source_gone", n=n)
                 return section
-        raise Sorry("rules.no_such_source", n=n)
+        raise UserError("rules.no_such_source", n=n)
 
 
 def roll(expression: str) -> str:
-    """The dice rolled by the `d20` grammar, as Markdown with the total last. Raises Sorry."""
+    """The dice rolled by the `d20` grammar, as Markdown with the total last. Raises UserError."""
     if len(expression) > ROLL_CHARS:
-        raise Sorry("rules.bad_dice", expression=expression[:40] + "…")
+        raise UserError("rules.bad_dice", expression=expression[:40] + "…")
     import d20
 
     try:
         return str(d20.roll(expression).result)
     except d20.TooManyRolls as error:
-        raise Sorry("rules.too_many_dice") from error
+        raise UserError("rules.too_many_dice") from error
     except (d20.RollError, ZeroDivisionError, OverflowError, RecursionError) as error:
-        raise Sorry("rules.bad_dice", expression=expression) from error
+        raise UserError("rules.bad_dice", expression=expression) from error
 
 
 def book_table(books: list[Book], say: Words) -> str:
@@ -242,8 +242,8 @@ class Asking:
             pictures = await self._pictures.of(run)
         elif picture_files := picture_names(request):
             yield unseen(say, snapshot.answerer if snapshot.reads else None, picture_files)
-        for sorry in pictures.left_out:
-            yield Notice(say(sorry.key, **sorry.values))
+        for error in pictures.left_out:
+            yield Notice(say(error.key, **error.values))
         answer = Answer(run, snapshot, result, say, models, pictures)
         try:
             async with aclosing(answer.events()) as events:

@@ -9,8 +9,8 @@ from bot.verb import Argument, Option, Verb
 
 if TYPE_CHECKING:
     from bot.events import Request, Work
-    from bot.house import House
     from bot.kind import Service
+    from bot.resources import Resources
 
 WHEN = Option("when", "verbs.option_when", required=True)
 EVERY = Option("every", "verbs.option_every", choices=("day", "weekday", "week", "fortnight", "month"))
@@ -70,26 +70,26 @@ VERBS: tuple[Verb, ...] = (
 )
 
 
-def make(house: House, runs: Runs) -> Work:
+def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.schedule.work import Scheduling
 
     async def zone(request: Request) -> str:
-        return str(await house.settings.zone(request))
+        return str(await resources.settings.zone(request))
 
-    return Scheduling(house.records.schedules, zone)
+    return Scheduling(resources.records.schedules, zone)
 
 
-def _service(house: House, runs: Runs) -> Service:
+def _service(resources: Resources, runs: Runs) -> Service:
     from bot.works.schedule.calendar import Calendar
 
-    return Calendar(house.records.schedules, runs)
+    return Calendar(resources.records.schedules, runs)
 
 
-async def _schedule(house: House, typed: Typed) -> list[str]:
+async def _schedule(resources: Resources, typed: Typed) -> list[str]:
     """A person's own."""
     from bot.works.schedule.work import code
 
-    own_schedules = await house.records.schedules.of(typed.space, typed.author)
+    own_schedules = await resources.records.schedules.of(typed.space, typed.author)
     return [code(row) for row in own_schedules if code(row).startswith(typed.prefix.casefold())]
 
 

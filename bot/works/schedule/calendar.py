@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.events import Author, Place, Request, Sorry
+from bot.events import Author, Place, Request, UserError
 from bot.runs.requests import event_id
 from bot.works.schedule.rule import Rule
 from storage.faults import StorageFault
@@ -123,7 +123,7 @@ class Calendar:
             return ""
         try:
             await self._runs.perform(request)
-        except Sorry as refusal:
+        except UserError as refusal:
             _log.warning("schedule %s has not come: %s", row.id, refusal)
             if refusal.key.startswith("storage."):
                 return None

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from bot.dates import read_date
-from bot.events import Sorry
+from bot.events import UserError
 from bot.settings import zone_of
 
 LAST_OF_EVERY_MONTH: Final = 28
@@ -67,7 +67,7 @@ class Rule:
 def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
     """The time that is meant, as a clock in the zone shows it, without a zone of its own; never one that is over.
 
-    Takes tens of milliseconds at first. Raises Sorry.
+    Takes tens of milliseconds at first. Raises UserError.
     """
     text = " ".join(typed[: 2 * TYPED_CHARS].split())
     relative = _RELATIVE.match(text) is not None
@@ -80,7 +80,7 @@ def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
     if len(text) <= TYPED_CHARS and (relative or _TIME_OF_DAY.search(text)):
         moment = read_date(text, locale, local_now, PREFER_DATES_FROM="future")
     if moment is None:
-        raise Sorry("schedule.no_time", when=typed[:TYPED_CHARS])
+        raise UserError("schedule.no_time", when=typed[:TYPED_CHARS])
     if moment.tzinfo is not None:  # somebody has typed one
         moment = moment.astimezone(zone_of(zone)).replace(tzinfo=None)
     if relative:  # never sooner than was said
@@ -88,5 +88,5 @@ def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
     moment = moment.replace(second=0, microsecond=0)
     if not local_now < moment <= local_now + FARTHEST:
         key = "schedule.over" if moment <= local_now else "schedule.too_far"
-        raise Sorry(key, when=f"{moment:%Y-%m-%d %H:%M}")
+        raise UserError(key, when=f"{moment:%Y-%m-%d %H:%M}")
     return moment

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Choice, Choices, Event, Notice, Request, Run, Sorry, Stage, Text
+from bot.events import Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
 from bot.words import Words, words
 from bot.works.schedule.calendar import SCHEDULED
 from bot.works.schedule.rule import LAST_OF_EVERY_MONTH, Rule, read
@@ -63,7 +63,7 @@ class Scheduling:
         request, say, space = run.request, words(run.request.locale), run.request.place.space
         options = request.options
         if len(request.text) > CHARS:
-            raise Sorry("schedule.too_long", most=CHARS)
+            raise UserError("schedule.too_long", most=CHARS)
 
         async def rule() -> Rule:
             zone, typed = await self._zone(request), str(options.get("when") or "")
@@ -99,7 +99,7 @@ class Scheduling:
 
         kept_rule = await run.step("rule", rule, Rule)
         if not await run.step("add", added, bool):
-            raise Sorry("schedule.most", most=MOST)
+            raise UserError("schedule.most", most=MOST)
         first = datetime.fromisoformat(kept_rule.first)
         yield Stage("schedule", say(f"schedule.is_{request.verb}"))
         key = "schedule.comes_again" if kept_rule.every else "schedule.comes"
@@ -142,7 +142,7 @@ class Scheduling:
             own_schedules = await self._schedules.of(request.place.space, request.author.id)
             schedule = by_code([*await self._here(request), *own_schedules], request.text)
             if schedule.author_id != request.author.id and not request.author.admin:
-                raise Sorry("schedule.not_yours", code=code(schedule))
+                raise UserError("schedule.not_yours", code=code(schedule))
             return schedule.id
 
         async def removed() -> bool:
@@ -161,7 +161,7 @@ class Scheduling:
         async def followed() -> str:
             row = by_code(await self._here(request), request.text)
             if row.kind != "reminder":
-                raise Sorry("schedule.no_following")
+                raise UserError("schedule.no_following")
             await (self._schedules.follow if follows else self._schedules.unfollow)(space, row.id, person)
             return code(row)
 
@@ -202,12 +202,12 @@ class Scheduling:
 
 
 def by_code(rows: Sequence[ScheduleRow], name: str) -> ScheduleRow:
-    """The schedule of this code. Raises Sorry."""
+    """The schedule of this code. Raises UserError."""
     typed = name.strip().casefold()
     for row in rows:
         if code(row) == typed:
             return row
-    raise Sorry("schedule.unknown", name=name.strip()[:40])
+    raise UserError("schedule.unknown", name=name.strip()[:40])
 
 
 def code(row: ScheduleRow) -> str:

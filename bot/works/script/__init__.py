@@ -10,7 +10,7 @@ from bot.works.script.config import ScriptConfig
 
 if TYPE_CHECKING:
     from bot.events import Work
-    from bot.house import House
+    from bot.resources import Resources
 
 COMPLETIONS: Final = 25
 """Suggestions of one autocomplete: Discord's limit."""
@@ -104,7 +104,7 @@ VERBS: tuple[Verb, ...] = (
 )
 
 
-def make(house: House, runs: Runs) -> Work:
+def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.library.config import LibraryConfig
     from bot.works.script.answer import ScriptQuestions
     from bot.works.script.background_analysis import BackgroundAnalysis
@@ -114,30 +114,30 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.script.likeness import Likeness
     from bot.works.script.work import Scripts
 
-    catalogue = Catalogue(house.scripts)
-    section = house.config.section(ScriptConfig)
-    likeness = Likeness(house.scripts, house.embedding)
+    catalogue = Catalogue(resources.scripts)
+    section = resources.config.section(ScriptConfig)
+    likeness = Likeness(resources.scripts, resources.embedding)
     background = BackgroundAnalysis(
         catalogue,
-        house.models,
-        house.prompts,
-        house.settings.roles,
+        resources.models,
+        resources.prompts,
+        resources.settings.roles,
         section,
         likeness,
-        embeds=house.embedding.configured,
+        embeds=resources.embedding.configured,
     )
     intake = ScriptIntake(
-        catalogue, house.incoming, house.config.section(LibraryConfig).max_bytes, background
+        catalogue, resources.incoming, resources.config.section(LibraryConfig).max_bytes, background
     )
     ideas = Ideas(catalogue)
     questions = ScriptQuestions(
         catalogue,
         ideas,
-        house.models,
-        house.prompts,
-        house.records.sessions,
-        house.thread_history,
-        house.settings.roles,
+        resources.models,
+        resources.prompts,
+        resources.records.sessions,
+        resources.thread_history,
+        resources.settings.roles,
         background,
         likeness,
         section,
@@ -145,12 +145,12 @@ def make(house: House, runs: Runs) -> Work:
     return Scripts(catalogue, intake, background, ideas, questions.run)
 
 
-async def _titles(house: House, typed: Typed) -> list[str]:
+async def _titles(resources: Resources, typed: Typed) -> list[str]:
     """Titles that begin so, then those with a word that does; of what the person may read wherever they are."""
     from bot.retrieval.lexical import fold
     from storage.scripts import Reader
 
-    rows = await house.scripts.all(Reader(typed.space, typed.author))
+    rows = await resources.scripts.all(Reader(typed.space, typed.author))
     prefix = fold(typed.prefix).strip()
     begin = [row.title for row in rows if fold(row.title).startswith(prefix)]
     within = [row.title for row in rows if prefix and f" {prefix}" in fold(row.title)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from bot import fence
+from bot import untrusted
 from bot.citing.quoting import why_quoted
 from bot.commands import FOLLOW_UP
 from bot.events import (
@@ -24,11 +24,11 @@ from bot.events import (
     Notice,
     Request,
     Run,
-    Sorry,
     Stage,
     Status,
     Text,
     ToolCall,
+    UserError,
 )
 from bot.llm.base import Message, Prompt, room
 from bot.llm.tools import Limits, ToolLoop
@@ -139,9 +139,9 @@ class ScriptQuestions:
     async def _snapshot(self, request: Request) -> Snapshot:
         question = " ".join(request.text.split())
         if not question:
-            raise Sorry("rules.no_question")
+            raise UserError("rules.no_question")
         if len(question) > QUESTION_CHARS:
-            raise Sorry("rules.long_question", length=len(question), limit=QUESTION_CHARS)
+            raise UserError("rules.long_question", length=len(question), limit=QUESTION_CHARS)
         asker, options, config = reader(request), request.options, self._config
         row = await self._catalogue.resolve(asker, str(options.get("script") or ""))
         opened = await self._catalogue.open(asker, row)
@@ -179,7 +179,7 @@ class ScriptQuestions:
         models = self._models.with_roles(roles)
         try:
             capabilities = models.capabilities("answerer")
-        except Sorry:  # asked all the same: the call says what is wrong with the settings
+        except UserError:  # asked all the same: the call says what is wrong with the settings
             capabilities = None
         answerer = models.describe("answerer")
         hinted, calls = str(options.get("intent") or "").upper().replace("-", "_"), options.get("max-tools")
@@ -249,7 +249,7 @@ class Answer:
                     async for event in events:
                         yield event
                 self.modelled = True
-            except Sorry as error:
+            except UserError as error:
                 yield Notice(self._say(error.key, **error.values))
             if rest := self._gate.finish():
                 self.shown.append(rest)
@@ -317,7 +317,7 @@ class Answer:
         snapshot = self._snapshot
         if intent := next((intent for intent in INTENTS if intent == snapshot.intent), None):
             return intent
-        system, user = snapshot.prompts["script_intent"].fill(question=fence.data(snapshot.question))
+        system, user = snapshot.prompts["script_intent"].fill(question=untrusted.data(snapshot.question))
         try:
             capabilities = self._models.capabilities("extractor")
             if capabilities is None or capabilities.demo:
@@ -326,7 +326,7 @@ class Answer:
                 system, (Message("user", user),), max_tokens=room(20, "low"), temperature=0, effort="low"
             )
             return (await self._models.json(self._run, "extractor", "intent", prompt, IntentReply)).intent
-        except Sorry:
+        except UserError:
             return "GLOBAL_QUESTION"
 
     async def _plan(self) -> list[ToolCall]:

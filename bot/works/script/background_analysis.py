@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from bot import fence
-from bot.events import Answered, Event, OptionValue, Request, Run, Sorry
+from bot import untrusted
+from bot.events import Answered, Event, OptionValue, Request, Run, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.strategies.base import LANGUAGES
 from bot.works.script import analysis
@@ -89,7 +89,7 @@ class BackgroundAnalysis:
             return False
         try:
             capabilities = models.capabilities(ROLE)
-        except Sorry:
+        except UserError:
             return False
         return capabilities is not None and not capabilities.demo
 
@@ -100,7 +100,7 @@ class BackgroundAnalysis:
         try:
             _, opened = await self._open(asker, id)
             await self._likeness.learn(asker, id, opened)
-        except Sorry as error:  # made up for by the next question
+        except UserError as error:  # made up for by the next question
             _log.info("script %s has not all its vectors: %s", id, error)
         if run.request.options.get("cards") is False:
             yield Answered()
@@ -124,7 +124,7 @@ class BackgroundAnalysis:
                 prompt = await self._scene_prompt(asker, id, content)
                 try:
                     card = await models.json(run, ROLE, f"scene-{content}", prompt, Card)
-                except Sorry as error:
+                except UserError as error:
                     if error.key != "model.format":  # no service, no money: what there is stays, and is used
                         raise
                     card = Card()
@@ -140,7 +140,7 @@ class BackgroundAnalysis:
                 await self._catalogue.rows.put_finding(asker.space, id, analysis.WHOLE, body)
                 keys = [analysis.WHOLE, *map(analysis.key, opened.script.scenes)]
                 await self._catalogue.rows.retain_findings(asker.space, id, keys)
-        except Sorry as error:
+        except UserError as error:
             _log.info("script %s is not analysed to its end: %s", id, error)
         yield Answered()  # it shows nothing
 
@@ -153,7 +153,7 @@ class BackgroundAnalysis:
         scene = next(scene for scene in opened.script.scenes if scene.content == content)
         prompts = await self._prompts.texts(asker.space, ("script_scene",))
         system, user = prompts["script_scene"].fill(
-            language=_language(opened), scene=fence.data(scene.text[:SCENE_CHARS])
+            language=_language(opened), scene=untrusted.data(scene.text[:SCENE_CHARS])
         )
         return _prompt(system, user, CARD_WORDS)
 
@@ -165,7 +165,9 @@ class BackgroundAnalysis:
         names = ", ".join(presence.name for presence in report(script).presences[:CHARACTERS])
         prompts = await self._prompts.texts(asker.space, ("script_whole",))
         system, user = prompts["script_whole"].fill(
-            language=_language(opened), characters=fence.data(names), cards=fence.data(cards[:WHOLE_CHARS])
+            language=_language(opened),
+            characters=untrusted.data(names),
+            cards=untrusted.data(cards[:WHOLE_CHARS]),
         )
         return _prompt(system, user, WHOLE_WORDS)
 

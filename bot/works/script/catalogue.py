@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Request, Sorry
+from bot.events import Request, UserError
 from bot.readers.frames import decode_screenplay, encode_screenplay
 from bot.retrieval.titles import normal
 from bot.works.script.model import Script, script
@@ -74,11 +74,11 @@ class Catalogue:
     async def resolve(self, asker: Reader, name: str = "") -> ScriptRow:
         """The script of this name, title or id; without one the thread's, or the only one that is not a secret.
 
-        Raises Sorry where there is none, or more than one.
+        Raises UserError where there is none, or more than one.
         """
         rows = await self.rows.all(asker)
         if not rows:
-            raise Sorry("script.none")
+            raise UserError("script.none")
         if not name.strip():
             return await self._of_thread(asker, rows)
         typed, plain = name.strip(), normal(name)
@@ -90,8 +90,8 @@ class Catalogue:
             if len(matches) == 1:
                 return matches[0]
             if matches:
-                raise Sorry("script.several", name=typed[:80], names=listed(matches))
-        raise Sorry("script.no_such", name=typed[:80])
+                raise UserError("script.several", name=typed[:80], names=listed(matches))
+        raise UserError("script.no_such", name=typed[:80])
 
     async def _of_thread(self, asker: Reader, rows: Sequence[ScriptRow]) -> ScriptRow:
         focus = await self.rows.focus(asker)
@@ -101,20 +101,24 @@ class Catalogue:
         open_to_all = [row for row in rows if row.visibility != "me"]
         if len(open_to_all) == 1:
             return open_to_all[0]
-        raise Sorry("script.which", names=listed(open_to_all)) if open_to_all else Sorry("script.name_it")
+        raise (
+            UserError("script.which", names=listed(open_to_all))
+            if open_to_all
+            else UserError("script.name_it")
+        )
 
     async def read(self, asker: Reader, row: ScriptRow) -> Script:
-        """What the script says now. Raises Sorry where it has gone meanwhile."""
+        """What the script says now. Raises UserError where it has gone meanwhile."""
         return (await self.open(asker, row, questions=False)).script
 
     async def open(self, asker: Reader, row: ScriptRow, *, questions: bool = True) -> OpenScript:
-        """The script as it is now; with `questions`, also what they need, made in a thread. Raises Sorry."""
+        """The script as it is now; with `questions`, also what they need, made in a thread. Raises UserError."""
         async with self._opening:
             opened = self._open.get(row.id)
             if opened is None or opened.run != row.run_id:
                 stored = await self.rows.read(asker, row.id)
                 if stored is None:
-                    raise Sorry("script.no_such", name=row.title)
+                    raise UserError("script.no_such", name=row.title)
                 row, body = stored
                 parsed = await asyncio.to_thread(
                     lambda: script(decode_screenplay(json.loads(body)), row.title)

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from functools import partial
 from typing import Final
 
-from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Run, Sorry, Stage, Text
+from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
 from bot.markdown import harmless
 from bot.words import Words, words
 from bot.works.script.catalogue import Catalogue, reader
@@ -98,9 +98,9 @@ class Ideas:
             ideas = await self._catalogue.rows.ideas(asker, row.id)
             idea = next((idea for idea in ideas if typed in (str(idea.number), idea.id)), None)
             if idea is None:
-                raise Sorry("script.no_idea", number=request.text.strip()[:20], title=row.title)
+                raise UserError("script.no_idea", number=request.text.strip()[:20], title=row.title)
             if not _may_drop(request, row, idea):
-                raise Sorry("script.not_your_idea", number=idea.number)
+                raise UserError("script.not_your_idea", number=idea.number)
             return idea.id, idea.number
 
         async def dropped() -> bool:

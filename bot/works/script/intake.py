@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Event, Request, Run, Sorry, Stage, Status, Text
+from bot.events import Event, Request, Run, Stage, Status, Text, UserError
 from bot.readers.sandbox import Sandbox
 from bot.retrieval.files import Candidate, Refused, read_whole
 from bot.retrieval.titles import normal
@@ -76,14 +76,14 @@ class ScriptIntake:
         request, say = run.request, words(run.request.locale)
         named = named_paths(request)
         if not named and not request.files:
-            raise Sorry("script.no_files")
+            raise UserError("script.no_files")
         files, refused = await files_of(run, self._incoming, named, self._max_bytes)
         count = len(files) + len(refused)
         yield Stage("script", say("script.reading_title", n=count))
         if not files and not refused:
-            raise Sorry("script.no_files")
+            raise UserError("script.no_files")
         if request.verb == "replace" and len(files) > 1:
-            raise Sorry("script.one_draft")
+            raise UserError("script.one_draft")
         for n, file in enumerate(files):
             yield Status(say("script.reading", name=file.name), n, len(files))
             file_intake = _FileIntake(self._catalogue, self._sandbox, request, file, self._max_bytes)
@@ -119,9 +119,9 @@ class _FileIntake:
         """What the file is, compared with the stored scripts. The id of a new script is a hash of `new`."""
         try:
             return await self._outcome(new)
-        except Sorry as sorry:
-            values = {key: v if isinstance(v, int) else str(v) for key, v in sorry.values.items()}
-            return TakenIn(refused=Refused(self._file.name, sorry.key, {"name": self._file.name, **values}))
+        except UserError as error:
+            values = {key: v if isinstance(v, int) else str(v) for key, v in error.values.items()}
+            return TakenIn(refused=Refused(self._file.name, error.key, {"name": self._file.name, **values}))
 
     async def store(self, outcome: TakenIn, run: str) -> bool:
         """Store the screenplay as the outcome says."""
@@ -138,20 +138,20 @@ class _FileIntake:
     async def _read(self) -> Screenplay:
         name = self._file.name
         if Path(name).suffix.lower() not in KINDS:
-            raise Sorry("library.file_kind", kinds=", ".join(KINDS))
+            raise UserError("library.file_kind", kinds=", ".join(KINDS))
         if self._document is None:
             data = await asyncio.to_thread(read_whole, self._file.path, self._max_bytes)
             try:
                 self._document = await self._sandbox.read(name, data)
-            except Sorry as sorry:
-                if sorry.key in (
+            except UserError as error:
+                if error.key in (
                     "library.file_wrong_kind",
                     "library.file_other_kind",
                 ):  # as a book it may be read
-                    raise Sorry("script.wrong_kind", name=name, kind=sorry.values["kind"]) from sorry
+                    raise UserError("script.wrong_kind", name=name, kind=error.values["kind"]) from error
                 raise
         if self._document.screenplay is None:
-            raise Sorry("cli.no_script")
+            raise UserError("cli.no_script")
         return self._document.screenplay
 
     async def _outcome(self, new: str) -> TakenIn:
@@ -159,7 +159,7 @@ class _FileIntake:
         title = self._document.title if self._document is not None else ""
         now = await asyncio.to_thread(script, screenplay, title)
         if not now.scenes:
-            raise Sorry("script.no_scenes")
+            raise UserError("script.no_scenes")
         outcome_of = partial(
             TakenIn,
             title=now.title[:TITLE_CHARS],
@@ -174,7 +174,7 @@ class _FileIntake:
         if before == now:
             return outcome_of(id=old.id, draft=old.draft, known=True)
         if self._request.verb != "replace":
-            raise Sorry("script.title_taken", title=old.title)
+            raise UserError("script.title_taken", title=old.title)
         draft_changes = await asyncio.to_thread(changes, before, now)
         return outcome_of(
             id=old.id,
@@ -185,12 +185,12 @@ class _FileIntake:
         )
 
     async def _draft_of(self, now: Script) -> ScriptRow | None:
-        """Which script of the same owner's this is a draft of. Raises Sorry where a draft is to replace none."""
+        """Which script of the same owner's this is a draft of. Raises UserError where a draft is to replace none."""
         asker = reader(self._request)
         if named := str(self._request.options.get("script") or "").strip():
             row = await self._catalogue.resolve(asker, named)
             if row.author_id != asker.author_id:
-                raise Sorry("script.not_yours", title=row.title)
+                raise UserError("script.not_yours", title=row.title)
             return row
         alike = [
             row
@@ -198,7 +198,7 @@ class _FileIntake:
             if row.author_id == asker.author_id and normal(row.title) == normal(now.title)
         ]
         if self._request.verb == "replace" and not alike:
-            raise Sorry("script.draft_of_what", title=now.title[:TITLE_CHARS])
+            raise UserError("script.draft_of_what", title=now.title[:TITLE_CHARS])
         return alike[0] if alike else None
 
 

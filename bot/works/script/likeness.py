@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.retrieval.language import detect_question, may_vote
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Likeness:
         return embedder is not None and bool(await self._without(asker, id, opened, embedder))
 
     async def learn(self, asker: Reader, id: str, opened: OpenScript) -> None:
-        """Make the vectors that the script lacks. Raises Sorry where a service makes none."""
+        """Make the vectors that the script lacks. Raises UserError where a service makes none."""
         if (embedder := await self._embedder(opened)) is None:
             return
         without = await self._without(asker, id, opened, embedder)
@@ -71,8 +71,8 @@ class Likeness:
             query_vector = await asyncio.to_thread(embedder.query, query)
             vectors = await self._scene_vectors(asker, id, opened, embedder.name, query_vector.size)
             return vectors.cosines(query_vector)
-        except Sorry as sorry:
-            _log.warning("a script is searched by its words alone: %s", sorry)
+        except UserError as error:
+            _log.warning("a script is searched by its words alone: %s", error)
             return None
 
     async def _scene_vectors(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from bot import fence
+from bot import untrusted
 from bot.budget import text_tokens
 from bot.llm.base import Message, Prompt
 from bot.strategies.base import LANGUAGES
@@ -67,7 +67,7 @@ class ScriptPrompts:
             form=FORMS[intent],
             history=history,
             scene=f"<scene>\n{scene}\n</scene>" if scene else "",
-            question=fence.data(snapshot.question),
+            question=untrusted.data(snapshot.question),
         )
         messages = (
             Message("user", f"<screenplay>\n{facts}\n</screenplay>", cache=True),
@@ -81,23 +81,25 @@ class ScriptPrompts:
         """The prompt of the answer that is made from what the tools have found."""
         snapshot = self._snapshot
         items = ranked(results, snapshot.question, self._search, self._config)
-        evidence = "\n\n".join(f"{fence.data(item.name)}\n{fence.data(item.text)}" for item in items)
+        evidence = "\n\n".join(f"{untrusted.data(item.name)}\n{untrusted.data(item.text)}" for item in items)
         system, user = snapshot.prompts["script_evidence"].fill(
             language=LANGUAGES.get(snapshot.language, "the language of the question"),
             form=FORMS[intent],
             history=self._history(self._config.tokens(snapshot.tier) // 4),
             evidence=evidence,
-            question=fence.data(snapshot.question),
+            question=untrusted.data(snapshot.question),
         )
         return Prompt(system, (Message("user", user),), max_tokens=self._config.answer_tokens)
 
     def _history(self, tokens: int) -> str:
         """What was said and thought of before, in about so many tokens."""
         snapshot = self._snapshot
-        conversation = _cut(fence.exchanges(snapshot.history) or fence.thread(snapshot.earlier), tokens)
+        conversation = _cut(
+            untrusted.exchanges(snapshot.history) or untrusted.thread(snapshot.earlier), tokens
+        )
         if not snapshot.ideas:
             return conversation
-        ideas = _cut(fence.lines(snapshot.ideas), tokens - text_tokens(conversation))
+        ideas = _cut(untrusted.lines(snapshot.ideas), tokens - text_tokens(conversation))
         return f"{conversation}\n<ideas>\n{ideas}\n</ideas>".lstrip()
 
     def _facts(self) -> str:
@@ -119,18 +121,18 @@ class ScriptPrompts:
         lines += [f"{sheet.name}: {sheet.who} {sheet.arc}" for sheet in sheets if sheet]
         acts = self._analysis.whole.acts if self._analysis.whole else []
         lines += [f"{act.title} (scenes {act.first} to {act.last}): {act.summary}" for act in acts]
-        return fence.data("\n".join([*lines, *outlined(script)])) + "\n"
+        return untrusted.data("\n".join([*lines, *outlined(script)])) + "\n"
 
     def _cards(self) -> str:
         before, lines = 0, []
         for scene in self._script.scenes:
             lines.append(f"{card(scene, page_of(before))}. {self._analysis.card(scene)}".rstrip(". "))
             before += scene.eighths
-        return fence.data("\n".join(lines))
+        return untrusted.data("\n".join(lines))
 
     def _focus(self, tokens: int) -> str:
         scene = self._script.scenes[self._snapshot.scene - 1]
-        return _cut(fence.data(f"Scene {scene.number}\n{scene.text}"), tokens)
+        return _cut(untrusted.data(f"Scene {scene.number}\n{scene.text}"), tokens)
 
 
 def _cut(text: str, tokens: int) -> str:

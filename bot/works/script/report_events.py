@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Event, Picture, Sorry, Text
+from bot.events import Event, Picture, Text, UserError
 from bot.markdown import harmless
 from bot.words import Words
 from bot.works.script import picture
@@ -25,7 +25,7 @@ NAMED: Final = 5
 
 
 def reported(script: Script, character: str, say: Words) -> list[Event]:
-    """Tables, then pictures; of one character alone where one is named. Raises Sorry where nobody is called so."""
+    """Tables, then pictures; of one character alone where one is named. Raises UserError where nobody is called so."""
     figures = report(script)
     if character.strip():
         return _character_report(script, _presence_of(figures, character), say)
@@ -39,7 +39,7 @@ def _presence_of(figures: Report, name: str) -> Presence:
     if len(matches) == 1:
         return matches[0]
     names = ", ".join(presence.name for presence in (matches or figures.presences)[:ROWS])
-    raise Sorry("script.no_character", name=name.strip()[:60], names=names)
+    raise UserError("script.no_character", name=name.strip()[:60], names=names)
 
 
 def _character_report(script: Script, presence: Presence, say: Words) -> list[Event]:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Run, Sorry, Stage, Text
+from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
 from bot.markdown import harmless
 from bot.words import Words, words
 from bot.works.script.catalogue import Catalogue, reader, visibility
@@ -81,7 +81,7 @@ class Scripts:
             if row.author_id != request.author.id and not (
                 request.author.admin and row.visibility == "space"
             ):
-                raise Sorry("script.not_yours", title=row.title)
+                raise UserError("script.not_yours", title=row.title)
             return row.id, row.title
 
         async def removed() -> bool:
@@ -100,7 +100,7 @@ class Scripts:
         async def shared() -> str:
             row = await self._catalogue.resolve(asker, request.text)
             if not await self._catalogue.rows.share(asker, row.id, readers):
-                raise Sorry("script.not_yours", title=row.title)
+                raise UserError("script.not_yours", title=row.title)
             return row.title
 
         title = await run.step("share", shared, str)
@@ -201,21 +201,21 @@ class Scripts:
 def numbered(script: Script, typed: str) -> Scene:
     """The scene of this number, from 1 ("12"); else the one that the script itself calls so ("12A").
 
-    Raises Sorry where there is none, or where the script calls more than one so.
+    Raises UserError where there is none, or where the script calls more than one so.
     """
     label = typed.strip().strip("#. ").upper()
     last = len(script.scenes)
     if label.isascii() and label.isdigit():
         number = int(label[:9])
         if not 1 <= number <= last:
-            raise Sorry("script.no_scene", number=label[:20], last=last)
+            raise UserError("script.no_scene", number=label[:20], last=last)
         return script.scenes[number - 1]
     matches = [scene for scene in script.scenes if scene.label.upper() == label]
     if not matches:
-        raise Sorry("script.no_scene", number=typed.strip()[:20], last=last)
+        raise UserError("script.no_scene", number=typed.strip()[:20], last=last)
     if len(matches) > 1:
         numbers = ", ".join(str(scene.number) for scene in matches[:20])
-        raise Sorry("script.several_scenes", label=label[:20], numbers=numbers)
+        raise UserError("script.several_scenes", label=label[:20], numbers=numbers)
     return matches[0]
 
 

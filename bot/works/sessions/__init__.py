@@ -9,7 +9,7 @@ from bot.verb import Argument, Option, Verb
 
 if TYPE_CHECKING:
     from bot.events import Work
-    from bot.house import House
+    from bot.resources import Resources
 
 
 VERBS: tuple[Verb, ...] = (
@@ -50,18 +50,18 @@ VERBS: tuple[Verb, ...] = (
 )
 
 
-def make(house: House, runs: Runs) -> Work:
+def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.sessions.work import SessionsWork
 
     return SessionsWork(
-        house.records.sessions, house.records.owned, runs.forget, runs.reword, house.settings.zone
+        resources.records.sessions, resources.records.owned, runs.forget, runs.reword, resources.settings.zone
     )
 
 
-async def _session(house: House, typed: Typed) -> list[str]:
+async def _session(resources: Resources, typed: Typed) -> list[str]:
     from bot.works.sessions.work import names
 
-    return names(await house.records.owned.all(typed.space, typed.author), typed.prefix)
+    return names(await resources.records.owned.all(typed.space, typed.author), typed.prefix)
 
 
 KIND = Kind("sessions", VERBS, make, completes={"session": _session})

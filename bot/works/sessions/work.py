@@ -12,7 +12,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING
 
 from bot.commands import TABLE
-from bot.events import Choice, Choices, Elsewhere, Event, Place, Request, Run, Sorry, Stage, Text
+from bot.events import Choice, Choices, Elsewhere, Event, Place, Request, Run, Stage, Text, UserError
 from bot.place_session import TITLE_CHARS, title_of
 from bot.words import Words, words
 
@@ -138,7 +138,7 @@ class SessionsWork:
         request, say = run.request, words(run.request.locale)
         title = title_of(request.text)
         if not title:
-            raise Sorry("sessions.no_title")
+            raise UserError("sessions.no_title")
         chosen = await self._chosen(run, str(request.options.get("session") or ""))
         await run.step(
             "rename",
@@ -188,7 +188,7 @@ class SessionsWork:
         yield Text(say("sessions.deleted", code=id[-6:]))
 
     async def _chosen(self, run: Run, name: str) -> ChosenSession:
-        """The session that the person means: by code or title, or the one that is active here. Raises Sorry."""
+        """The session that the person means: by code or title, or the one that is active here. Raises UserError."""
         request = run.request
 
         # Which one comes first and is kept: after a crash its name may mean no session, or another one.
@@ -207,13 +207,13 @@ class SessionsWork:
             current = await self._sessions.active(place.space, place.platform, place.channel, place.thread)
             matches = [row for row in rows if current is not None and row.id == current.id]
             if not matches:
-                raise Sorry("sessions.none_here")
+                raise UserError("sessions.none_here")
             return matches[0]
         matches = named(rows, name)
         if not matches:
-            raise Sorry("sessions.unknown", name=name)
+            raise UserError("sessions.unknown", name=name)
         if len(matches) > 1:
-            raise Sorry("sessions.which", name=name, names=", ".join(called(row) for row in matches[:5]))
+            raise UserError("sessions.which", name=name, names=", ".join(called(row) for row in matches[:5]))
         return matches[0]
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bot.events import Work
-    from bot.house import House
+    from bot.resources import Resources
 
 OFFERED = 25
 """Names or values that one autocomplete suggests: Discord's limit."""
@@ -50,13 +50,13 @@ VERBS: tuple[Verb, ...] = (
 )
 
 
-def make(house: House, runs: Runs) -> Work:
+def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.settings.work import SettingsWork
 
-    return SettingsWork(house)
+    return SettingsWork(resources)
 
 
-async def _setting(house: House, typed: Typed) -> list[str]:
+async def _setting(resources: Resources, typed: Typed) -> list[str]:
     """Names; after a name its values, each with the name before it."""
     from bot.commands import SETTINGS
 
@@ -65,7 +65,7 @@ async def _setting(house: House, typed: Typed) -> list[str]:
         return [setting_name for setting_name in SETTINGS if name.casefold() in setting_name][:OFFERED]
     setting = SETTINGS.get(name.casefold())
     values = (
-        [listed_value for listed_value in setting.values(house) if _fits(listed_value, value_prefix)]
+        [listed_value for listed_value in setting.values(resources) if _fits(listed_value, value_prefix)]
         if setting is not None
         else []
     )
@@ -78,34 +78,34 @@ def _fits(value: str, value_prefix: str) -> bool:
     return any(part.startswith(prefix) for part in (value.casefold(), *value.casefold().split("/")))
 
 
-def _language(house: House, value: str) -> str:
+def _language(resources: Resources, value: str) -> str:
     from bot.works.settings import checks
 
     return checks.choice(LANGUAGE, value, LOCALES)
 
 
-def _timezone(house: House, value: str) -> str:
+def _timezone(resources: Resources, value: str) -> str:
     from bot.works.settings import checks
 
     return checks.zone(value)
 
 
-def _zones(house: House) -> Sequence[str]:
+def _zones(resources: Resources) -> Sequence[str]:
     from bot.settings import zones
 
     return list(zones().values())
 
 
-def _free_chat(house: House, value: str) -> str:
+def _free_chat(resources: Resources, value: str) -> str:
     from bot.works.settings import checks
 
-    return checks.free_chat(house.config, value)
+    return checks.free_chat(resources.config, value)
 
 
-def _models(house: House, value: str) -> str:
+def _models(resources: Resources, value: str) -> str:
     from bot.works.settings import checks
 
-    return checks.models(house.config, value)
+    return checks.models(resources.config, value)
 
 
 def _of_role(role: str) -> Setting:
@@ -115,8 +115,8 @@ def _of_role(role: str) -> Setting:
         # Not a person's: what a model costs is the space's affair.
         ("channel", "space"),
         check=_models,
-        default=lambda house: ", ".join(house.config.roles.chain(role)),
-        values=lambda house: choosable(house.config),
+        default=lambda resources: ", ".join(resources.config.roles.chain(role)),
+        values=lambda resources: choosable(resources.config),
     )
 
 
@@ -127,14 +127,14 @@ SETTINGS: tuple[Setting, ...] = (
         ("person", "channel", "space"),
         check=_language,
         default=None,
-        values=lambda house: LOCALES,
+        values=lambda resources: LOCALES,
     ),
     Setting(
         TIMEZONE,
         "settings.is_timezone",
         ("person", "channel", "space"),
         check=_timezone,
-        default=lambda house: UTC,
+        default=lambda resources: UTC,
         values=_zones,
     ),
     *map(_of_role, ROLES),
@@ -143,8 +143,8 @@ SETTINGS: tuple[Setting, ...] = (
         "settings.is_free_chat",
         ("channel", "space"),
         check=_free_chat,
-        default=lambda house: ON if house.config.discord.free_chat else OFF,
-        values=lambda house: (ON, OFF),
+        default=lambda resources: ON if resources.config.discord.free_chat else OFF,
+        values=lambda resources: (ON, OFF),
         platforms=("discord",),
     ),
 )

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from bot.config import model_spec
-from bot.events import Sorry
+from bot.events import UserError
 from bot.settings import FREE_CHAT, OFF, ON, choosable, permitted, zones
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def choice(name: str, typed_value: str, choices: Sequence[str]) -> str:
     candidates = [option for option in choices if option.casefold().startswith(typed)]
     exact = [option for option in candidates if option.casefold() == typed] or candidates
     if len(exact) != 1:
-        raise Sorry("settings.choices", name=name, value=typed_value[:80], choices=", ".join(choices))
+        raise UserError("settings.choices", name=name, value=typed_value[:80], choices=", ".join(choices))
     return exact[0]
 
 
@@ -45,14 +45,14 @@ def zone(typed_value: str) -> str:
     nearest += [named[zone_name] for zone_name in get_close_matches(typed, named, ZONES, 0.7)]
     suggestions = cities[:ZONES] or [zones_by_name[zone_name] for zone_name in dict.fromkeys(nearest)][:ZONES]
     if suggestions:
-        raise Sorry("settings.zone_near", value=typed_value[:80], names=", ".join(suggestions))
-    raise Sorry("settings.zone", value=typed_value[:80])
+        raise UserError("settings.zone_near", value=typed_value[:80], names=", ".join(suggestions))
+    raise UserError("settings.zone", value=typed_value[:80])
 
 
 def free_chat(config: Config, typed_value: str) -> str:
     value = choice(FREE_CHAT, typed_value, (ON, OFF))
     if value == ON and not config.discord.free_chat:
-        raise Sorry("settings.free_chat_intent")
+        raise UserError("settings.free_chat_intent")
     return value
 
 
@@ -60,15 +60,15 @@ def models(config: Config, typed_value: str) -> str:
     """A role's models, as bot.members writes them."""
     chosen = model_spec.parse_list(typed_value)
     if not chosen:
-        raise Sorry("settings.no_model")
+        raise UserError("settings.no_model")
     if len(chosen) > CHAIN:
-        raise Sorry("settings.many_models", n=len(chosen), limit=CHAIN)
+        raise UserError("settings.many_models", n=len(chosen), limit=CHAIN)
     for spec in chosen:
         if (provider := spec.model.partition(":")[0]) not in config.providers:
             provider_names = ", ".join(sorted(config.providers))
-            raise Sorry("settings.provider", provider=provider[:40], known=provider_names)
+            raise UserError("settings.provider", provider=provider[:40], known=provider_names)
         if not permitted(config, spec.model):
-            raise Sorry("settings.model", model=spec.model[:80], models=", ".join(choosable(config)))
+            raise UserError("settings.model", model=spec.model[:80], models=", ".join(choosable(config)))
     return ", ".join(dict.fromkeys(map(str, chosen)))
 
 

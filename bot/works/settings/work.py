@@ -12,13 +12,13 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Final
 
 from bot.commands import SETTINGS
-from bot.events import Event, Request, Run, Sorry, Stage, Text
+from bot.events import Event, Request, Run, Stage, Text, UserError
 from bot.runs.requests import request_from_json
 from bot.words import Words, words
 
 if TYPE_CHECKING:
-    from bot.house import House
     from bot.kind import Setting
+    from bot.resources import Resources
     from storage.settings import Scope, SettingRow
 
 SCOPES: Final[Mapping[str, Scope]] = {
@@ -58,9 +58,9 @@ class _Reader:
 
 
 class SettingsWork:
-    def __init__(self, house: House) -> None:
-        self._house = house
-        self._settings = house.settings
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._settings = resources.settings
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {"show": self._show, "set": self._set, "reset": self._reset}
@@ -82,11 +82,11 @@ class SettingsWork:
         name, _, typed_value = request.text.strip().partition(" ")
         setting = _meant(request, name)
         if not typed_value.strip():
-            raise Sorry("settings.no_value", name=setting.name)
+            raise UserError("settings.no_value", name=setting.name)
         scope = _scope(request, setting)
 
         async def changed() -> str:
-            value = await asyncio.to_thread(setting.check, self._house, typed_value.strip())
+            value = await asyncio.to_thread(setting.check, self._resources, typed_value.strip())
             await self._settings.set(request.place, request.author.id, setting.name, value, scope)
             return setting.shown(value)
 
@@ -123,7 +123,7 @@ class SettingsWork:
 
     def _unset(self, setting: Setting) -> tuple[str, str]:
         """What holds where nobody has set anything, and by whom."""
-        return ("", "app") if setting.default is None else (setting.default(self._house), "config")
+        return ("", "app") if setting.default is None else (setting.default(self._resources), "config")
 
     async def _rows(self, request: Request, setting: Setting) -> list[SettingRow]:
         """The nearest first."""
@@ -132,8 +132,8 @@ class SettingsWork:
     def _valid(self, setting: Setting, row: SettingRow) -> bool:
         """Whether it might still be set: the config may let spaces choose less than it did."""
         try:
-            setting.check(self._house, setting.shown(row.value))
-        except (Sorry, ValueError):
+            setting.check(self._resources, setting.shown(row.value))
+        except (UserError, ValueError):
             return False
         return True
 
@@ -170,7 +170,7 @@ class SettingsWork:
         notes = []
         if not all(self._valid(setting, row) for row in rows.values()):
             notes.append(say("settings.barred", names=setting.name))
-        values = list(setting.values(self._house))
+        values = list(setting.values(self._resources))
         if values and len(values) <= POSSIBLE:
             notes.append(say("settings.possible", values=", ".join(map(_code, values))))
         scopes = ", ".join(_code(CALLED[scope]) for scope in setting.scopes)
@@ -190,7 +190,7 @@ class SettingsWork:
 
     async def _name(self, space: str, person: str) -> str:
         """What they were called when they last asked for something, "" where that is not known."""
-        row = await self._house.records.inbox.last_of(space, person) if person else None
+        row = await self._resources.records.inbox.last_of(space, person) if person else None
         try:
             return " ".join(request_from_json(row.payload).author.name.split()) if row is not None else ""
         except (KeyError, TypeError, ValueError):  # of an earlier release
@@ -211,27 +211,27 @@ def _meant(request: Request, name: str) -> Setting:
     setting = SETTINGS.get(typed)
     offered = _there(request)
     if setting is None:
-        raise Sorry(
+        raise UserError(
             "settings.unknown", name=name.strip()[:60], names=", ".join(setting.name for setting in offered)
         )
     if setting not in offered:
-        raise Sorry(
+        raise UserError(
             "settings.elsewhere", name=setting.name, platforms=", ".join(setting.platforms).capitalize()
         )
     return setting
 
 
 def _scope(request: Request, setting: Setting) -> Scope:
-    """Whom it is for, if this person may set it for them. Raises Sorry."""
+    """Whom it is for, if this person may set it for them. Raises UserError."""
     typed_scope = request.options.get("for")
     default = next(name for name in DEFAULT_SCOPES if name in setting.scopes)
     scope = SCOPES[str(typed_scope)] if typed_scope else default
     if scope not in setting.scopes:
         possible = ", ".join(_code(CALLED[scope_name]) for scope_name in setting.scopes)
-        raise Sorry("settings.scope", name=setting.name, possible=possible)
+        raise UserError("settings.scope", name=setting.name, possible=possible)
     if scope not in ("person", "thread") and not request.author.admin:
         personal = "person" in setting.scopes
-        raise Sorry("settings.admins_or_me" if personal else "settings.admins", name=setting.name)
+        raise UserError("settings.admins_or_me" if personal else "settings.admins", name=setting.name)
     return scope
 
 

@@ -13,7 +13,7 @@ from bot.works.story.memory.config import RecallConfig
 
 if TYPE_CHECKING:
     from bot.events import Place, Request, Work
-    from bot.house import House
+    from bot.resources import Resources
     from storage.stories import StoryRow
 
 
@@ -412,7 +412,7 @@ VERBS: tuple[Verb, ...] = (
 )
 
 
-def make(house: House, runs: Runs) -> Work:
+def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.library.config import LibraryConfig
     from bot.works.story.asking import Asking
     from bot.works.story.bringing import Bringing
@@ -435,24 +435,24 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.story.world import World
 
     async def own_names(request: Request) -> bool:
-        found = await house.settings.nearest(request.place, request.author.id, OWN_NAMES)
+        found = await resources.settings.nearest(request.place, request.author.id, OWN_NAMES)
         return bool(found) and found[0].value == ON
 
     async def adults(request: Request) -> bool:
         if request.adults is not None:
             return request.adults
-        found = await house.settings.nearest(request.place, request.author.id, MATURE)
+        found = await resources.settings.nearest(request.place, request.author.id, MATURE)
         return bool(found) and found[0].value == ON
 
-    logs, settings = Logs(house.stories), house.config.section(StoryConfig)
-    recall = house.config.section(RecallConfig)
-    memory = Memory(house.story_vectors, house.embedding, recall)
+    logs, settings = Logs(resources.stories), resources.config.section(StoryConfig)
+    recall = resources.config.section(RecallConfig)
+    memory = Memory(resources.story_vectors, resources.embedding, recall)
     playing = Playing(
         logs,
-        house.models,
-        house.prompts,
-        house.records,
-        house.settings.roles,
+        resources.models,
+        resources.prompts,
+        resources.records,
+        resources.settings.roles,
         own_names,
         settings,
         memory,
@@ -462,12 +462,14 @@ def make(house: House, runs: Runs) -> Work:
     presets = Presets(*settings.presets)
     if settings.presets:
         presets.read()  # a bot should not start with a broken file
-    table = Table(logs, house.records.sessions, presets, own_names, settings, runs, adults)
-    remembering = Remembering(logs, memory, playing, house.settings.zone, recall)
-    extracting = Extracting(logs, house.models, house.prompts, house.settings.roles, own_names, settings)
+    table = Table(logs, resources.records.sessions, presets, own_names, settings, runs, adults)
+    remembering = Remembering(logs, memory, playing, resources.settings.zone, recall)
+    extracting = Extracting(
+        logs, resources.models, resources.prompts, resources.settings.roles, own_names, settings
+    )
 
     async def checks(request: Request) -> bool:
-        return extracting.able(house.models.with_roles(await house.settings.roles(request)))
+        return extracting.able(resources.models.with_roles(await resources.settings.roles(request)))
 
     return Stories(
         playing,
@@ -485,53 +487,55 @@ def make(house: House, runs: Runs) -> Work:
         Bringing(
             logs,
             memory,
-            house.incoming,
-            house.whole_threads,
-            house.records.sessions,
-            house.config.section(LibraryConfig).max_bytes,
+            resources.incoming,
+            resources.whole_threads,
+            resources.records.sessions,
+            resources.config.section(LibraryConfig).max_bytes,
         ),
         Safety(logs, runs, adults, checks=checks),
         HandingOut(logs, adults),
-        Party(logs, house.records.schedules, settings, playing.votes_counted),
-        SessionZero(logs, playing, house.records.sessions, adults),
+        Party(logs, resources.records.schedules, settings, playing.votes_counted),
+        SessionZero(logs, playing, resources.records.sessions, adults),
     )
 
 
-def _on_or_off(house: House, given: str) -> str:
+def _on_or_off(resources: Resources, given: str) -> str:
     from bot.works.settings.checks import choice
 
     return choice(OWN_NAMES, given, (ON, OFF))
 
 
-def _mature(house: House, given: str) -> str:
+def _mature(resources: Resources, given: str) -> str:
     from bot.works.settings.checks import choice
 
     return choice(MATURE, given, (ON, OFF))
 
 
-async def _branch(house: House, typed: Typed) -> list[str]:
+async def _branch(resources: Resources, typed: Typed) -> list[str]:
     found = [
         branch.name
-        for story in await _open_to(house, typed)
-        for branch in await house.stories.branches(typed.space, story.id)
+        for story in await _open_to(resources, typed)
+        for branch in await resources.stories.branches(typed.space, story.id)
     ]
     return [name for name in dict.fromkeys(found) if name and name.lower().startswith(typed.prefix.lower())]
 
 
-async def _story(house: House, typed: Typed) -> list[str]:
-    return [row.title for row in await _open_to(house, typed) if typed.prefix.lower() in row.title.lower()]
+async def _story(resources: Resources, typed: Typed) -> list[str]:
+    return [
+        row.title for row in await _open_to(resources, typed) if typed.prefix.lower() in row.title.lower()
+    ]
 
 
-async def _open_to(house: House, typed: Typed) -> list[StoryRow]:
+async def _open_to(resources: Resources, typed: Typed) -> list[StoryRow]:
     """Where somebody is typing is not known here."""
-    rows = await house.stories.open_to(typed.space, typed.author, limit=200)
+    rows = await resources.stories.open_to(typed.space, typed.author, limit=200)
     return [row for row in rows if row.title]
 
 
-async def _plain(house: House, place: Place, author: str, text: str) -> str:
+async def _plain(resources: Resources, place: Place, author: str, text: str) -> str:
     from bot.works.story.session_zero import is_open
 
-    return "zero" if await is_open(house.stories, place) else ""
+    return "zero" if await is_open(resources.stories, place) else ""
 
 
 KIND = Kind(
@@ -545,8 +549,8 @@ KIND = Kind(
             "verbs.setting_own_names",
             ("channel", "space"),
             check=_on_or_off,
-            default=lambda house: OFF,
-            values=lambda house: (ON, OFF),
+            default=lambda resources: OFF,
+            values=lambda resources: (ON, OFF),
             platforms=("discord", "slack"),
         ),
         Setting(
@@ -554,8 +558,8 @@ KIND = Kind(
             "verbs.setting_mature",
             ("channel", "space"),
             check=_mature,
-            default=lambda house: OFF,
-            values=lambda house: (ON, OFF),
+            default=lambda resources: OFF,
+            values=lambda resources: (ON, OFF),
             platforms=("slack",),
         ),
     ),

@@ -7,8 +7,8 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot import fence
-from bot.events import Choice, Choices, Event, Notice, Run, Sorry, Stage, Text
+from bot import untrusted
+from bot.events import Choice, Choices, Event, Notice, Run, Stage, Text, UserError
 from bot.llm.base import room
 from bot.words import words
 from bot.works.story import context
@@ -40,7 +40,7 @@ class Asking:
         async def question() -> Taken:
             played = await self._logs.played(request)
             if played.story.head is None:
-                raise Sorry("story.nothing_yet")
+                raise UserError("story.nothing_yet")
             return await self._playing.taken(request, played, played.story.head.id, played.story.seq)
 
         taken = await run.step("turn", question, Taken)
@@ -49,7 +49,7 @@ class Asking:
             yield Notice(say("story.no_writer"))
             return
         story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
-        frame = framed(taken, "story_question", question=fence.data(request.text))
+        frame = framed(taken, "story_question", question=untrusted.data(request.text))
         frame = replace(frame, answer=min(room(ANSWER_WORDS, None), taken.answer))
         models = self._playing.models.with_roles(taken.roles)
         async with aclosing(models.stream(run, "writer", "answer", context.prompt(story, frame))) as pieces:
@@ -75,7 +75,7 @@ class Asking:
         if taken.story:
             story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
         frame = framed(
-            taken, "story_ideas", about=fence.data(request.text[: self._playing.settings.premise_chars])
+            taken, "story_ideas", about=untrusted.data(request.text[: self._playing.settings.premise_chars])
         )
         frame = replace(frame, answer=min(room(ANSWER_WORDS, None), taken.answer))
 

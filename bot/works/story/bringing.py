@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 from uuid import NAMESPACE_OID, uuid5
 
-from bot.events import Choice, Choices, Event, File, Notice, Run, Sorry, Stage, Status, Text
+from bot.events import Choice, Choices, Event, File, Notice, Run, Stage, Status, Text, UserError
 from bot.markdown import harmless
 from bot.retrieval.files import Refused, read_whole
 from bot.words import Words, words
@@ -102,7 +102,7 @@ class Bringing:
         request, say = run.request, words(run.request.locale)
         named = [File(PurePath(path).name, path, 0) for path in named_paths(request)]
         if not named and not request.files:
-            raise Sorry("story.no_files", kinds=", ".join(KINDS))
+            raise UserError("story.no_files", kinds=", ".join(KINDS))
         brought, refused = await self._incoming.bring(
             run, KINDS, self._max_bytes, files=[*request.files, *named]
         )
@@ -160,7 +160,7 @@ class Bringing:
         async def learning() -> int:
             try:
                 return await self._memory.learn(space, id, id, story, lambda done, of: pump.put((done, of)))
-            except (Sorry, StorageFault):  # words do
+            except (UserError, StorageFault):  # words do
                 return 0
 
         async with aclosing(pump.news(learning())) as news:
@@ -170,8 +170,8 @@ class Bringing:
     async def _file(self, run: Run, n: int, file: Candidate, put: Put) -> Taken:
         try:
             return await self._take(run, n, file, put)
-        except Sorry as sorry:
-            return _refused(file.name, sorry)
+        except UserError as error:
+            return _refused(file.name, error)
 
     async def _take(self, run: Run, n: int, file: Candidate, put: Put) -> Taken:
         request = run.request
@@ -186,7 +186,7 @@ class Bringing:
             await self._logs.going_on(request)
         if isinstance(found, Lorebook):
             if played is None:
-                raise Sorry("story.import_lore_where", file=file.name)
+                raise UserError("story.import_lore_where", file=file.name)
             count = await self._lore(run, n, played, found, put)
             return _told("story.import_lore", {"n": count, "name": file.name}, found)
         if played is None:
@@ -227,7 +227,7 @@ class Bringing:
         story, author = played.story, run.request.author
         known = cast.called(story, card.name) or card.name
         if known not in story.cast and len(story.cast) >= cast.CAST:
-            raise Sorry("story.many_characters", limit=cast.CAST)
+            raise UserError("story.many_characters", limit=cast.CAST)
         sheet = {
             **{
                 key: value for key, value in story.cast.get(known, {}).items() if key in ("player", "picture")
@@ -255,7 +255,7 @@ class Bringing:
         there = {_words(played.story.lore[id]) for id in known}
         new = [entry for entry in book.entries if _words(entry) not in there]
         if len(known) + len(new) > LORE:
-            raise Sorry("story.many_lore", limit=LORE)
+            raise UserError("story.many_lore", limit=LORE)
         nodes: list[Node] = []
         for at, entry in enumerate(new):
             id = f"{run.id}/lore-{n}-{at}"
@@ -282,11 +282,11 @@ class Bringing:
         read = self._whole_threads.get(request.place.platform)
         thread = await read(request) if read is not None else None
         if thread is None:
-            raise Sorry("story.history_where")
+            raise UserError("story.history_where")
         # One that the bot has opened was begun by whoever asked first.
         starter = thread.starter or await self._sessions.starter(*astuple(spot(request.place)))
         if not request.author.admin and request.author.id != starter:
-            raise Sorry("story.history_whose")
+            raise UserError("story.history_whose")
         id = str(uuid5(NAMESPACE_OID, f"{run.id}/thread"))
         rows = Rows(id, request.place.space, thread.title or say("story.untitled"))
         async with aclosing(thread.pages) as pages:
@@ -297,15 +297,15 @@ class Bringing:
                     rows.add("act", body, author=said.author, at=said.at)
                 put((rows.turns, UNKNOWN))
                 if rows.turns > SAID:
-                    raise Sorry("story.history_long", limit=SAID)
+                    raise UserError("story.history_long", limit=SAID)
         if not rows.turns:
-            raise Sorry("story.history_empty")
+            raise UserError("story.history_empty")
         return await self._story(run, rows.imported())
 
 
-def _refused(name: str, sorry: Sorry) -> Taken:
-    values = {key: value if isinstance(value, int) else str(value) for key, value in sorry.values.items()}
-    return Taken("", refused=Refused(name, sorry.key, {"name": name, **values}))
+def _refused(name: str, error: UserError) -> Taken:
+    values = {key: value if isinstance(value, int) else str(value) for key, value in error.values.items()}
+    return Taken("", refused=Refused(name, error.key, {"name": name, **values}))
 
 
 def _told(key: str, values: dict[str, Any], book: Lorebook) -> Taken:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from bot.events import OptionValue, Sorry, Speaker
+from bot.events import OptionValue, Speaker, UserError
 from bot.words import Words
 from bot.works.story.log import Story
 
@@ -69,13 +69,13 @@ def called(story: Story, name: str) -> str:
 
 
 def may_speak(story: Story, name: str) -> str:
-    """The character's name as the cast has it. Raises Sorry where there is none, or a player speaks for it."""
+    """The character's name as the cast has it. Raises UserError where there is none, or a player speaks for it."""
     if not name:
-        raise Sorry("story.cast_whom", names=", ".join(story.cast) or "…")
+        raise UserError("story.cast_whom", names=", ".join(story.cast) or "…")
     if not (known := called(story, name)):
-        raise Sorry("story.no_character", name=name[:NAME_CHARS])
+        raise UserError("story.no_character", name=name[:NAME_CHARS])
     if player := story.cast[known].get("player"):
-        raise Sorry("story.played_character", name=known, player=str(player))
+        raise UserError("story.played_character", name=known, player=str(player))
     return known
 
 
@@ -90,7 +90,7 @@ def speaker(story: Story, name: str, *, own: bool) -> Speaker | None:
 
 
 def picture(given: str) -> str:
-    """The address of a character's picture. Raises Sorry."""
+    """The address of a character's picture. Raises UserError."""
     address = given.strip()
     try:
         parts = urlsplit(address)
@@ -99,7 +99,7 @@ def picture(given: str) -> str:
         host, user, parts = None, None, urlsplit("")
     plain = address.isascii() and address.isprintable() and not set(address) & set(' <>"|\\')
     if parts.scheme != "https" or not host or user is not None or not plain or len(address) > PICTURE_CHARS:
-        raise Sorry("story.bad_picture", limit=PICTURE_CHARS)
+        raise UserError("story.bad_picture", limit=PICTURE_CHARS)
     return address
 
 

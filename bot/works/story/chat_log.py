@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.works.story.importing import LARGEST_MB, NAME_CHARS, BadLine, Imported
 from storage.stories import BranchRow, NodeRow, StoryRow
 
@@ -44,13 +44,13 @@ def read_chat_log(data: bytes, file: str, space: str, id: str = "") -> Imported:
     """The story of a log's lines; without an `id` the same log is the same story, so that an import that was killed
     goes on.
 
-    Raises Sorry ("story.import_…"), which names `file`, where none can be taken in.
+    Raises UserError ("story.import_…"), which names `file`, where none can be taken in.
     """
     if len(data) > LARGEST_MB * 1_000_000:
-        raise Sorry("story.import_large", file=file, limit=LARGEST_MB)
+        raise UserError("story.import_large", file=file, limit=LARGEST_MB)
     lines = data.removeprefix(BOM_UTF8).split(b"\n")
     if len(lines) > TURNS + 1:
-        raise Sorry("story.import_long", file=file, limit=TURNS)
+        raise UserError("story.import_long", file=file, limit=TURNS)
     id, now = id or story_id(space, data), datetime.now(UTC)
     nodes, bad, labels = list[NodeRow](), list[BadLine](), set[str]()
     for number, line in enumerate(map(decoded, lines), 1):
@@ -67,7 +67,7 @@ def read_chat_log(data: bytes, file: str, space: str, id: str = "") -> Imported:
         written = json.dumps(body, ensure_ascii=False)
         nodes.append(NodeRow(len(nodes) + 1, node, space, id, id, "act", node, "", "", written, now))
     if not nodes:
-        raise Sorry("story.import_no_lines", file=file)
+        raise UserError("story.import_no_lines", file=file)
     title = PurePath(file).stem[:NAME_CHARS] or file[:NAME_CHARS]
     story = StoryRow(id, space, title, "", now, now, offered=True)
     branch = BranchRow(id, space, id, "", "", "", 0, 0, "", now)

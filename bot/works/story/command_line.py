@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.events import Sorry
-from bot.house import House
+from bot.events import UserError
+from bot.resources import Resources
 from bot.works.story.exchange.card import Card
 from bot.works.story.exchange.lorebook import Lorebook
 from bot.works.story.exchange.reading import Whose, found_in, story_of
@@ -33,16 +33,16 @@ MOST = 100_000
 
 
 async def write(config: Config, space: str, name: str, file: Path) -> StoryRow:
-    """Write the story of that id, code or title to the file, as JSON. Raises Sorry, and leaves no half of a file."""
-    async with _house(config) as house:
-        row = await _named(house.stories, space, name)
-        found = await house.stories.whole(space, row.id)
+    """Write the story of that id, code or title to the file, as JSON. Raises UserError; leaves no half of a file."""
+    async with _resources(config) as resources:
+        row = await _named(resources.stories, space, name)
+        found = await resources.stories.whole(space, row.id)
     assert found is not None, "this process alone has the data folder"
     text = await asyncio.to_thread(exported, *found)
     try:
         await asyncio.to_thread(_written, file, text)
     except OSError as error:
-        raise Sorry("story.export_unwritable", file=file, reason=error.strerror or error) from error
+        raise UserError("story.export_unwritable", file=file, reason=error.strerror or error) from error
     return row
 
 
@@ -52,25 +52,25 @@ async def take_in(
     """Take the story of a file, a chat log or a character card as a new story into the space, and remember it:
     `progress` is told.
 
-    All is taken in or, with a Sorry, nothing; but of a chat log bad lines are left out. A log that is there already is
-    not taken in once more: what its memory lacks is made.
+    All is taken in or, with a UserError, nothing; but of a chat log bad lines are left out. A log that is there already
+    is not taken in once more: what its memory lacks is made.
     """
     try:
         data = await asyncio.to_thread(_beginning, file)
     except OSError as error:
-        raise Sorry("story.import_gone", file=file, reason=error.strerror or error) from error
+        raise UserError("story.import_gone", file=file, reason=error.strerror or error) from error
     found = await asyncio.to_thread(found_in, data, file.name, Whose(space))
     if isinstance(found, Lorebook):
-        raise Sorry("story.import_lore_where", file=file.name)
+        raise UserError("story.import_lore_where", file=file.name)
     if isinstance(found, Card):
         found = story_of(found, Whose(space))
-    async with _house(config) as house:
+    async with _resources(config) as resources:
         id = found.story.id
-        if await house.stories.story(space, id) is None:
-            await house.stories.take_in(found.story, found.branches, found.nodes, found.bodies)
-        story = await Logs(house.stories).story(space, id, id)
-        memory = Memory(house.story_vectors, house.embedding, config.section(RecallConfig))
-        with suppress(Sorry, StorageFault):  # words do; the next turn catches up
+        if await resources.stories.story(space, id) is None:
+            await resources.stories.take_in(found.story, found.branches, found.nodes, found.bodies)
+        story = await Logs(resources.stories).story(space, id, id)
+        memory = Memory(resources.story_vectors, resources.embedding, config.section(RecallConfig))
+        with suppress(UserError, StorageFault):  # words do; the next turn catches up
             await memory.learn(space, id, id, story, progress)
     return found
 
@@ -78,27 +78,27 @@ async def take_in(
 async def evaluate(
     config: Config, space: str, name: str, file: Path, without: Sequence[str]
 ) -> dict[str, float]:
-    """How well the memory of a story finds what the file's queries ask for. Raises Sorry."""
+    """How well the memory of a story finds what the file's queries ask for. Raises UserError."""
     if unknown := [part for part in without if part not in COMPONENTS]:
-        raise Sorry("eval.memory_component", name=unknown[0], names=", ".join(COMPONENTS))
+        raise UserError("eval.memory_component", name=unknown[0], names=", ".join(COMPONENTS))
     queries = await asyncio.to_thread(read_queries, file)
-    async with _house(config) as house:
-        row = await _named(house.stories, space, name)
-        story = await Logs(house.stories).story(space, row.id, row.id)
+    async with _resources(config) as resources:
+        row = await _named(resources.stories, space, name)
+        story = await Logs(resources.stories).story(space, row.id, row.id)
         by = config.section(RecallConfig).without(without)
-        memory = Memory(house.story_vectors, house.embedding, by)
+        memory = Memory(resources.story_vectors, resources.embedding, by)
         return await evaluate_memory(memory, space, row.id, story, queries, by)
 
 
 @asynccontextmanager
-async def _house(config: Config) -> AsyncGenerator[House, None]:
-    house = await House.open(config)
+async def _resources(config: Config) -> AsyncGenerator[Resources, None]:
+    resources = await Resources.open(config)
     try:
-        yield house
+        yield resources
     except StorageFault as fault:
-        raise Sorry(f"storage.{fault.kind}") from fault
+        raise UserError(f"storage.{fault.kind}") from fault
     finally:
-        await house.close()
+        await resources.close()
 
 
 async def _named(stories: Stories, space: str, name: str) -> StoryRow:
@@ -108,9 +108,9 @@ async def _named(stories: Stories, space: str, name: str) -> StoryRow:
     rows = await stories.all(space, limit=MOST)
     found = [row for row in rows if wanted in (row.alias, row.title.casefold())]
     if not found:
-        raise Sorry("story.no_story", name=name)
+        raise UserError("story.no_story", name=name)
     if len(found) > 1:
-        raise Sorry("story.many_stories", name=name, codes=", ".join(row.alias for row in found[:20]))
+        raise UserError("story.many_stories", name=name, codes=", ".join(row.alias for row in found[:20]))
     return found[0]
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
-from bot import fence
+from bot import untrusted
 from bot.budget import MESSAGE_TOKENS, text_tokens
 from bot.llm.base import Message, Prompt
 from bot.works.story import state
@@ -115,13 +115,13 @@ def briefly(story: Story, turn: Turn, *, answer: int) -> Prompt:
     told = story.told
     before = told[: [one.id for one in told].index(turn.id)][-2:]
     scenes = [one.scene.text.strip() for one in before if one.scene is not None]
-    premise = fence.data(str(story.settings.get("premise", "")))
-    who = fence.data(turn.act.character or turn.act.name or "The hero")
-    done = {"open": "", "continue": ""}.get(turn.act.mode, f"{who}: {fence.data(turn.act.text)}")
+    premise = untrusted.data(str(story.settings.get("premise", "")))
+    who = untrusted.data(turn.act.character or turn.act.name or "The hero")
+    done = {"open": "", "continue": ""}.get(turn.act.mode, f"{who}: {untrusted.data(turn.act.text)}")
     task = "Tell what happens next, in four sentences."
-    if speaker := fence.data(turn.act.speaker):
+    if speaker := untrusted.data(turn.act.speaker):
         task = f"Write only what {speaker} answers, in two sentences."
-    parts = [f"A story about this: {premise}", *map(fence.data, scenes), done]
+    parts = [f"A story about this: {premise}", *map(untrusted.data, scenes), done]
     said = "\n\n".join([*(part for part in parts if part), task])
     system = "You are a storyteller. You write short scenes of a story, in plain prose."
     return Prompt(system, (_user(said),), max_tokens=min(answer, 200), temperature=0.8)
@@ -187,38 +187,42 @@ def _turn(turn: Turn) -> tuple[Message, Message]:
 @lru_cache(maxsize=20_000)
 def _told(act: Act, intents: tuple[tuple[str, str], ...], scene: str) -> tuple[tuple[Message, Message], int]:
     """Both, and their tokens; remembered, since all of a story's are counted with each of its turns."""
-    told = (_user(action(act, intents)), _assistant(fence.data(scene).strip() or "…"))
+    told = (_user(action(act, intents)), _assistant(untrusted.data(scene).strip() or "…"))
     return told, sum(text_tokens(message.text) + MESSAGE_TOKENS for message in told)
 
 
 def action(act: Act, intents: Sequence[tuple[str, str]] = ()) -> str:
     """What a player did, as the writer reads it, and before it what others want to do."""
-    wanted = "".join(f'<intent by="{_name(name)}">{fence.data(text)}</intent>\n' for name, text in intents)
+    wanted = "".join(
+        f'<intent by="{_name(name)}">{untrusted.data(text)}</intent>\n' for name, text in intents
+    )
     plays = f' plays="{_name(act.character)}"' if act.character else ""
-    dice = "".join(f"\n<dice>{fence.data(line)}</dice>" for line in act.rolls)
-    said = {"open": "The story begins.", "continue": "Go on."}.get(act.mode) or fence.data(act.text)
+    dice = "".join(f"\n<dice>{untrusted.data(line)}</dice>" for line in act.rolls)
+    said = {"open": "The story begins.", "continue": "Go on."}.get(act.mode) or untrusted.data(act.text)
     if act.speaker:
-        plays, said = f' speaker="{_name(act.speaker)}"', f"{fence.data(act.speaker)} replies."
+        plays, said = f' speaker="{_name(act.speaker)}"', f"{untrusted.data(act.speaker)} replies."
     by = _name(act.name or "a player")
     return f'{wanted}<turn by="{by}"{plays} how="{act.mode}">\n{said}{dice}\n</turn>'
 
 
 def _name(text: str) -> str:
     """As it may stand between quotation marks."""
-    return " ".join(fence.data(text).replace('"', "'").split())
+    return " ".join(untrusted.data(text).replace('"', "'").split())
 
 
 def agreed(story: Story) -> str:
     """What the table has agreed on, as a prompt has it; "" for nothing."""
     given = story.settings
-    return "\n".join(f"{name}: {fence.data(str(given[name]))}" for name in AGREED if given.get(name))
+    return "\n".join(f"{name}: {untrusted.data(str(given[name]))}" for name in AGREED if given.get(name))
 
 
 def _foundation(story: Story, begins: str) -> str:
     names = ("title", "premise", "genre", "tone", "view", "length", *AGREED)
-    lines = [f"{name}: {fence.data(str(story.settings[name]))}" for name in names if story.settings.get(name)]
+    lines = [
+        f"{name}: {untrusted.data(str(story.settings[name]))}" for name in names if story.settings.get(name)
+    ]
     cast = [_sheet(name, sheet) for name, sheet in story.cast.items()]
-    constant = [fence.data(str(one["content"])) for one in story.lore.values() if one.get("constant")]
+    constant = [untrusted.data(str(one["content"])) for one in story.lore.values() if one.get("constant")]
     parts = [begins, "<foundation>", *lines, "</foundation>"]
     if cast:
         parts += ["<cast>", *cast, "</cast>"]
@@ -233,13 +237,13 @@ def _sheet(name: str, sheet: dict[str, object]) -> str:
         for key, value in sheet.items()
         if value and key not in ("style", "player", "picture", "muted", "card")
     ]
-    lines = "\n".join(fence.data(str(line)) for line in shown)
+    lines = "\n".join(untrusted.data(str(line)) for line in shown)
     return f'<character name="{_name(name)}">\n{lines}\n</character>'
 
 
 def _styles(story: Story) -> str:
     lines = [
-        f'<style of="{_name(name)}">{fence.data(str(sheet["style"]))}</style>'
+        f'<style of="{_name(name)}">{untrusted.data(str(sheet["style"]))}</style>'
         for name, sheet in story.cast.items()
         if sheet.get("style")
     ]
@@ -256,7 +260,7 @@ def _interactions(story: Story, settled: Sequence[Turn]) -> str:
     for (first, second), preset in story.presets.items():
         found = [(n, sentence) for n, text in scenes if (sentence := _between(text, first, second))]
         who = f"{first} and {second} ({str(preset['preset']).replace('-', ' ')})"
-        lines += [fence.data(f"{who}, scene {n}: {sentence}") for n, sentence in found[-DEALINGS:]]
+        lines += [untrusted.data(f"{who}, scene {n}: {sentence}") for n, sentence in found[-DEALINGS:]]
     return "\n".join(["<interactions>", *lines, "</interactions>"]) if lines else ""
 
 
@@ -275,20 +279,24 @@ def _focus(story: Story) -> str:
     """
     parts = []
     if relations := [str(line) for preset in story.presets.values() for line in preset["lines"]]:
-        parts += ["<relations>", *map(fence.data, relations), "</relations>"]
+        parts += ["<relations>", *map(untrusted.data, relations), "</relations>"]
     if muted := [_name(name) for name, sheet in story.cast.items() if sheet.get("muted")]:
         parts.append(f"<silent>{', '.join(muted)}</silent>")
     if story.memories:
-        parts += ["<memories>", *(f"- {fence.data(text)}" for text in story.memories.values()), "</memories>"]
+        parts += [
+            "<memories>",
+            *(f"- {untrusted.data(text)}" for text in story.memories.values()),
+            "</memories>",
+        ]
     if note := str(story.settings.get("note") or ""):
-        parts += ["<note>", fence.data(note), "</note>"]
+        parts += ["<note>", untrusted.data(note), "</note>"]
     return "\n".join(parts)
 
 
 def _tail(frame: Frame, last: str) -> str:
     """Relevant context, related past scenes, overused phrases, pacing, the task; and what the task is about."""
-    lore = ["<lore>", *map(fence.data, frame.lore), "</lore>"] if frame.lore else []
-    phrases = "; ".join(map(fence.data, frame.overused))
+    lore = ["<lore>", *map(untrusted.data, frame.lore), "</lore>"] if frame.lore else []
+    phrases = "; ".join(map(untrusted.data, frame.overused))
     overused = f"<overused>{phrases}</overused>" if phrases else ""
     parts = (frame.recalled, overused, frame.pacing, frame.task, last)
     return "\n".join([*lore, *(part for part in parts if part)])

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.events import Sorry
+from bot.events import UserError
 
 if TYPE_CHECKING:
     from bot.words import Words
@@ -105,13 +105,13 @@ def find(text: str) -> list[Wanted]:
 
     They are `[2d6+3]`, `[[2d6+3]]` and `(roll 2d6+3 adv)` anywhere; at the beginning or the end of a line
     `roll 2d6+3` and `check Stealth +4 dc 15 adv`, with `rola`, `teste`, `cd` and `vantagem` in Portuguese; and a line
-    that is nothing else. What is asked ("roll 2d6?") is not rolled. Raises Sorry for more than MOST_ROLLS.
+    that is nothing else. What is asked ("roll 2d6?") is not rolled. Raises UserError for more than MOST_ROLLS.
     """
     wanted: list[Wanted] = []
     for line in text.splitlines():
         wanted += (asked for _, asked in sorted(_in_line(line), key=lambda found: found[0]))
         if len(wanted) > MOST_ROLLS:
-            raise _sorry("many", limit=MOST_ROLLS)
+            raise _error("many", limit=MOST_ROLLS)
     return wanted
 
 
@@ -170,11 +170,11 @@ def _plain(dice: str) -> str:
 def rolled(wanted: Wanted) -> Roll:
     """The dice thrown: never the same again, so a run does this in a step.
 
-    Advantage is d20's own on 1d20; anything else is rolled twice as a whole. A division rounds down. Raises Sorry.
+    Advantage is d20's own on 1d20; anything else is rolled twice as a whole. A division rounds down. Raises UserError.
     """
     expression = wanted.expression
     if len(expression) > EXPRESSION_CHARS:
-        raise _sorry("long", length=len(expression), limit=EXPRESSION_CHARS)
+        raise _error("long", length=len(expression), limit=EXPRESSION_CHARS)
     import d20
 
     roller = d20.Roller(d20.RollContext(MOST_DICE))
@@ -190,9 +190,9 @@ def rolled(wanted: Wanted) -> Roll:
         result = roller.roll(tree, advantage=0 if twice else wanted.advantage)
         shown, total = str(result.result), int(result.total)
     except d20.TooManyRolls as error:
-        raise _sorry("crowd", expression=_short(expression), limit=MOST_DICE) from error
+        raise _error("crowd", expression=_short(expression), limit=MOST_DICE) from error
     except (d20.RollError, ArithmeticError, RecursionError, ValueError) as error:
-        raise _sorry("bad", expression=_short(expression)) from error
+        raise _error("bad", expression=_short(expression)) from error
     natural = 0 if twice else {d20.CritType.CRIT: 20, d20.CritType.FAIL: 1}.get(result.crit, 0)
     return Roll(str(result.ast), shown, total, natural, wanted.check, wanted.dc)
 
@@ -227,5 +227,5 @@ def _short(expression: str) -> str:
     return expression if len(expression) <= 40 else expression[:39] + "…"
 
 
-def _sorry(what: str, **values: object) -> Sorry:
-    return Sorry(f"story.dice_{what}", **values)
+def _error(what: str, **values: object) -> UserError:
+    return UserError(f"story.dice_{what}", **values)

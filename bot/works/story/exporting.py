@@ -107,7 +107,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
 """What a file holds of each kind of node's body (`bot.works.story.log.Kind`), and what of: "?" for what may be missing.
 Whispers are in no file: they are for two people.
 
-Nothing else leaves the house. The run and the stage of a scene are left out: they say which message of a platform
+Nothing else is given away. The run and the stage of a scene are left out: they say which message of a platform
 shows it.
 """
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from bot import fence
-from bot.events import Event, Run, Sorry
+from bot import untrusted
+from bot.events import Event, Run, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.words import Words, words
 from bot.works.story import cast, context, continuity, state
@@ -166,7 +166,7 @@ class Extracting:
             prompt = await self.asked(space, now, one, looked.events)
             try:
                 found = await models.json(run, "extractor", f"extract-{number}", prompt, Findings)
-            except Sorry as error:
+            except UserError as error:
                 _log.info("scene %s is not looked into: %s", one.scene, error)
                 if error.key in OF_SCENE:
                     await self._append(run, story, branch, one, number, {"failed": _failed(now, one) + 1})
@@ -222,14 +222,14 @@ class Extracting:
         turn = story.turns[one.turn]
         text = as_scene(lines) if lines else scene.text if scene is not None else ""
         known = state.as_prompt(before(story, one).characters)
-        listed = "\n".join(f"{n}. {fence.data(event.text)}" for n, event in enumerate(events, 1))
+        listed = "\n".join(f"{n}. {untrusted.data(event.text)}" for n, event in enumerate(events, 1))
         wording = (await self._prompts.wording(space, PROMPT)).text
         system, task = wording.fill(
-            cast=fence.data(", ".join(dict.fromkeys([*story.cast, *(line.act.name for line in lines)]))),
+            cast=untrusted.data(", ".join(dict.fromkeys([*story.cast, *(line.act.name for line in lines)]))),
             state=known,
             events=listed,
-            scene=fence.data(text[:SCENE_CHARS]),
-            turn="" if lines else fence.data(turn.act.text),
+            scene=untrusted.data(text[:SCENE_CHARS]),
+            turn="" if lines else untrusted.data(turn.act.text),
             agreed=context.agreed(story),
         )
         return Prompt(system, (Message("user", task),), max_tokens=room(ANSWER_WORDS, "low"), effort="low")

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.events import Attachment, Event, Request, Run, Sorry, Stage, Text
+from bot.events import Attachment, Event, Request, Run, Stage, Text, UserError
 from bot.incoming import safe
 from bot.markdown import harmless
 from bot.words import Words, words
@@ -92,17 +92,17 @@ class HandingOut:
         found = [row for row in rows if wanted in (row.alias, row.title.casefold())]
         found = found or [row for row in rows if wanted in row.title.casefold()]
         if not found:
-            raise Sorry("story.no_story", name=request.text.strip())
+            raise UserError("story.no_story", name=request.text.strip())
         row = found[0]
         return _Meant(row, row.id, await self._logs.copy(space, row.id, row.id))
 
     async def _whole(self, meant: _Meant, request: Request) -> tuple[str, str, bytes]:
         """With all that was undone, flipped away and told on other branches: not for everybody who reads along."""
         if not request.author.admin and request.author.id != meant.row.author_id:
-            raise Sorry("story.export_whose")
+            raise UserError("story.export_whose")
         found = await self._logs.stories.whole(request.place.space, meant.row.id)
         if found is None:
-            raise Sorry("story.none_here")
+            raise UserError("story.none_here")
         text = await asyncio.to_thread(exported, *found)
         return _named(meant, "json"), "application/json", text.encode()
 
@@ -155,7 +155,7 @@ def _card_of(meant: _Meant, request: Request) -> tuple[str, dict[str, Any]]:
     known = cast.called(story, " ".join(wanted.split()))
     if not known:
         names = ", ".join(story.cast) or "…"
-        raise Sorry("story.export_which", names=names)
+        raise UserError("story.export_which", names=names)
     first = story.told[0].scene if story.told else None
     premise = str(story.settings.get("premise") or "")
     return known, card.card(known, story.cast[known], premise, first.text if first is not None else "")
@@ -168,7 +168,7 @@ def _card_json(meant: _Meant, request: Request, say: Words) -> tuple[str, str, b
 
 def _lorebook(meant: _Meant, request: Request, say: Words) -> tuple[str, str, bytes]:
     if not meant.story.lore:
-        raise Sorry("story.no_lore")
+        raise UserError("story.no_lore")
     text = json.dumps(world_info(list(meant.story.lore.values())), ensure_ascii=False, indent=2)
     return _named(meant, "lore.json"), "application/json", text.encode()
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, NoReturn, get_args
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.works.story.exporting import FIELDS, FORMAT, VERSION, WITHIN
 from bot.works.story.log import CHECKS, KINDS, OF_ALL, RATINGS, Mode
 from bot.works.story.lorebook import Logic
@@ -64,27 +64,27 @@ class Imported:
 def imported(data: bytes, file: str, space: str, id: str = "") -> Imported:
     """The story of a file's contents, as one of this space's, with this id or a new one.
 
-    Raises Sorry ("story.import_…"), which names `file`.
+    Raises UserError ("story.import_…"), which names `file`.
     """
     if len(data) > LARGEST_MB * 1_000_000:
-        raise Sorry("story.import_large", file=file, limit=LARGEST_MB)
+        raise UserError("story.import_large", file=file, limit=LARGEST_MB)
     tree = tree_of(data, file)
     if not isinstance(tree, dict) or tree.get("format") != FORMAT:
-        raise Sorry("story.import_other", file=file)
+        raise UserError("story.import_other", file=file)
     version = tree.get("version")
     if type(version) is not int or version != VERSION:
         named = version if type(version) is int else "?"
-        raise Sorry("story.import_version", file=file, version=named, known=VERSION)
+        raise UserError("story.import_version", file=file, version=named, known=VERSION)
     return _Reader(file, space, id or new_id()).story(tree)
 
 
 def tree_of(data: bytes, file: str) -> Any:
-    """What a JSON file says. Raises Sorry."""
+    """What a JSON file says. Raises UserError."""
     try:
         text = data.decode("utf-8-sig")
         return json.loads(text, parse_constant=_refused, parse_float=_finite)
     except (ValueError, RecursionError) as error:
-        raise Sorry("story.import_unreadable", file=file) from error
+        raise UserError("story.import_unreadable", file=file) from error
 
 
 def _refused(name: str) -> NoReturn:
@@ -295,7 +295,7 @@ class _Reader:
             self._wrong(f"{where}time")
 
     def _wrong(self, where: str) -> NoReturn:
-        raise Sorry("story.import_wrong", file=self.file, where=where)
+        raise UserError("story.import_wrong", file=self.file, where=where)
 
 
 def _json(body: Mapping[str, Any]) -> str:

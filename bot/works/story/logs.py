@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 from weakref import WeakValueDictionary
 
-from bot.events import Place, Request, Sorry
+from bot.events import Place, Request, UserError
 from bot.works.story.log import OF_ALL, Kind, Part, Story, cut_at, folded, lineage
 from storage.stories import BranchRow, Node, PlaceRow, Spot, Stories, StoryRow
 
@@ -96,16 +96,16 @@ class Logs:
         return Played(row, played.branch_id, story, played)
 
     async def played(self, request: Request) -> Played:
-        """What is played where the request comes from. Raises Sorry where nothing is."""
+        """What is played where the request comes from. Raises UserError where nothing is."""
         played = await self.here(request.place, request.id)
         if played is None:
-            raise Sorry("story.none_here")
+            raise UserError("story.none_here")
         return played
 
     async def going_on(self, request: Request) -> Played:
         """The same for a request that is to change something in it.
 
-        Raises Sorry where nothing is played, and TakenAway where another thread plays it by now.
+        Raises UserError where nothing is played, and TakenAway where another thread plays it by now.
         """
         played = await self.played(request)
         if played.place is not None and played.place.away:

@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bot import fence
-from bot.events import Event, Notice, Run, Sorry, Stage, Text
+from bot import untrusted
+from bot.events import Event, Notice, Run, Stage, Text, UserError
 from bot.llm.base import room
 from bot.words import words
 from bot.works.story import context, state
@@ -64,7 +64,7 @@ class Outlining:
 
         def may(story: Story) -> None:
             if len(state.chapters(story)) >= CHAPTERS:
-                raise Sorry("story.many_chapters", limit=CHAPTERS)
+                raise UserError("story.many_chapters", limit=CHAPTERS)
 
         taken = await run.step("turn", lambda: self._playing.task(request, may), Taken)
         if taken.away is not None:
@@ -77,7 +77,9 @@ class Outlining:
             return
         story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
         turn = story.head.id if story.head is not None else ""
-        frame = framed(taken, "story_chapter", count=str(count), about=fence.data(request.text[:ABOUT_CHARS]))
+        frame = framed(
+            taken, "story_chapter", count=str(count), about=untrusted.data(request.text[:ABOUT_CHARS])
+        )
         answer = min(room(WORDS * (count + 6), None), taken.answer)
         asked = context.prompt(story, replace(frame, answer=answer))
 

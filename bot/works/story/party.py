@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.events import Author, Choice, Choices, Event, Request, Run, Sorry, Stage, Text
+from bot.events import Author, Choice, Choices, Event, Request, Run, Stage, Text, UserError
 from bot.runs.requests import child_id
 from bot.words import Words, words
 from bot.works.story import cast
@@ -71,7 +71,7 @@ class Party:
         count_votes: Callable[[Run], AsyncGenerator[Event, None]],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`count_votes` plays what the table has voted for; it raises Sorry where nobody has."""
+        """`count_votes` plays what the table has voted for; it raises UserError where nobody has."""
         self._logs = logs
         self._schedules = schedules
         self._settings = settings
@@ -93,7 +93,7 @@ class Party:
             try:
                 return await verbs[request.verb](request, await self._logs.going_on(request), say)
             except TakenAway as error:
-                raise Sorry("story.taken_away") from error
+                raise UserError("story.taken_away") from error
 
         told = await run.step("told", doing, Told)
         yield Stage(request.verb, "")
@@ -122,11 +122,11 @@ class Party:
         if wanted := request.text.strip():
             id, name = self._named(story, wanted)
             if id != who.id and not masters(story, who):
-                raise Sorry("story.only_gm")
+                raise UserError("story.only_gm")
             who = Author(id, name)
         names = members(story)
         if who.id not in names:
-            raise Sorry("story.not_at_table", name=who.name)
+            raise UserError("story.not_at_table", name=who.name)
         nodes = [self._here(replace(request, author=Author(who.id, names[who.id])), story, here=False)]
         for n, (character, sheet) in enumerate(story.cast.items()):
             if self._is_played_by(story, character, who):
@@ -144,10 +144,10 @@ class Party:
     async def _play(self, request: Request, played: Played, say: Words) -> Told:
         story, wanted = played.story, " ".join(request.text.split())[: cast.NAME_CHARS]
         if not (known := cast.called(story, wanted)):
-            raise Sorry("story.no_character_of", name=wanted, names=", ".join(story.cast) or "…")
+            raise UserError("story.no_character_of", name=wanted, names=", ".join(story.cast) or "…")
         player = str(story.cast[known].get("player") or "")
         if player and not self._is_played_by(story, known, request.author):
-            raise Sorry("story.played_by_other", name=known, player=player)
+            raise UserError("story.played_by_other", name=known, player=player)
         sheet = {**story.cast[known], "player": request.author.name}
         await self._logs.append(
             played,
@@ -163,7 +163,7 @@ class Party:
             name = names_of(story).get(master, "")
             return Told("story.gm_is", {"name": name}) if name else Told("story.gm_nobody")
         if not masters(story, request.author):
-            raise Sorry("story.only_gm")
+            raise UserError("story.only_gm")
         id, name = self._named(story, wanted)
         await self._logs.append(played, node(request.id, "set", "set", {"gm": id}, author=request.author.id))
         return Told("story.gm_now", {"name": name})
@@ -174,11 +174,11 @@ class Party:
         if not wanted:
             return Told("story.deadline_is", {"span": _span(now, say)}) if now else Told("story.no_deadline")
         if not masters(story, request.author):
-            raise Sorry("story.only_gm")
+            raise UserError("story.only_gm")
         found = _SPAN.fullmatch(wanted)
         minutes = int(found[1]) * _MINUTES[found[2][0].casefold()] if found else 0
         if wanted.casefold() not in _NONE and not 0 < minutes <= LONGEST.total_seconds() // 60:
-            raise Sorry("story.deadline_how")
+            raise UserError("story.deadline_how")
         body = {"deadline": minutes}
         await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
         if not minutes:
@@ -197,20 +197,20 @@ class Party:
             ]
             return Told(text="\n".join(lines)) if lines else Told("story.no_whispers")
         if len(text) > WHISPER_CHARS:
-            raise Sorry("story.long_whisper", length=len(text), limit=WHISPER_CHARS)
+            raise UserError("story.long_whisper", length=len(text), limit=WHISPER_CHARS)
         if me == master:
             named, colon, text = text.partition(":")
             if not colon or not text.strip():
-                raise Sorry("story.whisper_whom")
+                raise UserError("story.whisper_whom")
             to, name = self._named(story, named.strip())
         else:
             to, name = master, names_of(story).get(master, "")
             if not name:
-                raise Sorry("story.gm_nobody")
+                raise UserError("story.gm_nobody")
             if me not in members(story):
-                raise Sorry("story.not_at_table", name=request.author.name)
+                raise UserError("story.not_at_table", name=request.author.name)
         if to != master and to not in members(story):
-            raise Sorry("story.whisper_left", name=name)
+            raise UserError("story.whisper_left", name=name)
         body = {"to": to, "name": request.author.name, "text": text.strip()}
         await self._logs.append(played, node(request.id, "whisper", "whisper", body, author=me))
         return Told("story.whispered", {"name": name}, to=name)
@@ -294,7 +294,7 @@ class Party:
                     async with aclosing(self._count_votes(run)) as events:
                         async for event in events:
                             yield event
-                except Sorry:
+                except UserError:
                     await run.step("unvoted", unvoted, bool)
                     yield Stage(OVERDUE, "")
                     yield Text(say("story.overdue_votes"))
@@ -315,14 +315,16 @@ class Party:
         return whose(now.story) if now is not None else None
 
     def _named(self, story: Story, wanted: str) -> tuple[str, str]:
-        """Raises Sorry for nobody's name; a character's name is that of who plays it."""
+        """Raises UserError for nobody's name; a character's name is that of who plays it."""
         key = " ".join(wanted.removeprefix("@").split()).casefold()
         names = names_of(story)
         for id, name in names.items():
             member = story.party.get(id)
             if key == name.casefold() or (member is not None and key == member.plays.casefold() != ""):
                 return id, name
-        raise Sorry("story.nobody_called", name=wanted[: cast.NAME_CHARS], names=", ".join(names.values()))
+        raise UserError(
+            "story.nobody_called", name=wanted[: cast.NAME_CHARS], names=", ".join(names.values())
+        )
 
 
 def plays(story: Story, who: Author) -> str:

@@ -13,7 +13,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bot import fence
+from bot import untrusted
 from bot.events import (
     Author,
     Choice,
@@ -22,12 +22,12 @@ from bot.events import (
     Notice,
     Request,
     Run,
-    Sorry,
     Speak,
     Speaking,
     Stage,
     Text,
     Unsaid,
+    UserError,
 )
 from bot.llm.base import Message, Prompt, room
 from bot.place_session import session_for, title_of
@@ -150,13 +150,13 @@ class Playing:
                 yield event
 
     async def _start(self, request: Request) -> Taken:
-        """Raises Sorry."""
+        """Raises UserError."""
         limits, space = self.settings, request.place.space
         premise = request.text.strip()
         if not any(map(str.isalnum, premise)):
-            raise Sorry("story.no_premise")
+            raise UserError("story.no_premise")
         if len(premise) > limits.premise_chars:
-            raise Sorry("story.long_premise", length=len(premise), limit=limits.premise_chars)
+            raise UserError("story.long_premise", length=len(premise), limit=limits.premise_chars)
         options = {name: str(value) for name, value in request.options.items() if isinstance(value, str)}
         title, agreed = title_of(options.get("title") or premise), agreement(request)
         await check_rating(Story(settings={**agreed}), request, self._adults)
@@ -183,14 +183,14 @@ class Playing:
         return await self.taken(request, Played(row, row.id, story), opening.id, at)
 
     async def _act(self, request: Request) -> Taken:
-        """Raises Sorry, or TakenAway."""
+        """Raises UserError, or TakenAway."""
         played = await self._logs.going_on(request)
         story, text, limit = played.story, request.text.strip(), self.settings.turn_chars
         await check_rating(story, request, self._adults)
         if request.verb != "continue" and not text:
-            raise Sorry("story.no_turn" if not request.files else "story.file_no_turn", limit=limit)
+            raise UserError("story.no_turn" if not request.files else "story.file_no_turn", limit=limit)
         if len(text) > limit:
-            raise Sorry("story.long_turn", length=len(text), limit=limit)
+            raise UserError("story.long_turn", length=len(text), limit=limit)
         if (stale := pressed_late(request, story)) is not None:
             return stale
         if request.verb == "continue" and mode_of(story, self.settings) == "vote":
@@ -251,7 +251,7 @@ class Playing:
         return replace(await self.taken(request, replace(played, story=told), act.id, at), before=before)
 
     async def votes_counted(self, run: Run) -> AsyncGenerator[Event, None]:
-        """The scene of what the table has voted for, whoever asks. Raises Sorry where nobody has."""
+        """The scene of what the table has voted for, whoever asks. Raises UserError where nobody has."""
         request = run.request
 
         async def turn() -> Taken:
@@ -263,17 +263,17 @@ class Playing:
                 yield event
 
     async def _tally(self, request: Request, played: Played) -> Taken:
-        """The choice that most people want, as the table's turn; of several the first. Raises Sorry."""
+        """The choice that most people want, as the table's turn; of several the first. Raises UserError."""
         head = played.story.head
         choices = head.scene.choices if head is not None and head.scene is not None else ()
         # Under a version that was flipped to, the buttons are no vote.
         if head is None or head.scene is None or not choices or head.scene.run != head.shown_by:
-            raise Sorry("story.no_votes")
+            raise UserError("story.no_votes")
         # The scene's choices are the first group that its run has offered.
         counts = await self._votes.counts(request.place.space, head.shown_by, 0)
         counted = [counts.get(n, 0) for n in range(len(choices))]
         if not any(counted):
-            raise Sorry("story.no_votes")
+            raise UserError("story.no_votes")
         winner = counted.index(max(counted))
         say = words(request.locale)
         voted = say("story.voted", n=counted[winner], of=sum(counted), choice=choices[winner])
@@ -284,12 +284,12 @@ class Playing:
     async def _retry(self, request: Request) -> Taken:
         """From the same words as the version that stands there, unless the turn was worded anew or the state corrected.
 
-        Raises Sorry, or TakenAway.
+        Raises UserError, or TakenAway.
         """
         played = await self._logs.going_on(request)
         head = played.story.head
         if head is None:
-            raise Sorry("story.nothing_yet")
+            raise UserError("story.nothing_yet")
         await check_rating(played.story, request, self._adults)
         if (stale := pressed_late(request, played.story)) is not None:
             return stale
@@ -325,16 +325,16 @@ class Playing:
         return replace(taken, before=before)
 
     def _may(self, request: Request, story: Story) -> None:
-        """Raises Sorry where it is somebody else's turn."""
+        """Raises UserError where it is somebody else's turn."""
         if mode_of(story, self.settings) == "round-robin" and (waited := whose(story)) is not None:
             author, name = waited
             if author != request.author.id:
-                raise Sorry("story.not_your_turn", name=name)
+                raise UserError("story.not_your_turn", name=name)
 
     async def task(self, request: Request, may: Callable[[Story], None]) -> Taken:
-        """A task about the story as it stands, which is to be added to; `may` raises a Sorry where it may not be.
+        """A task about the story as it stands, which is to be added to; `may` raises a UserError where it may not be.
 
-        Raises Sorry.
+        Raises UserError.
         """
         try:
             played = await self._logs.going_on(request)
@@ -440,7 +440,7 @@ class Playing:
             async with aclosing(writing.events(asked, say)) as events:
                 async for event in events:
                     yield event
-        except Sorry as error:
+        except UserError as error:
             yield Notice(say(error.key, **error.values))
         finally:
             # Also when stopped: what was shown has happened, and the story can go on from it.
@@ -523,11 +523,11 @@ class Playing:
             return ()  # another answer of the writer's would keep the first words waiting
         if not by.decomposition or len(text.split()) < PARTED:
             return ()
-        system, task = taken.prompts["story_parts"].fill(text=fence.data(text), most=str(by.sub_queries))
+        system, task = taken.prompts["story_parts"].fill(text=untrusted.data(text), most=str(by.sub_queries))
         asked = Prompt(system, (Message("user", task),), max_tokens=room(20 * by.sub_queries, None))
         try:
             answer = await models.ask(run, "extractor", "parts", asked, within=by.seconds)
-        except Sorry as error:
+        except UserError as error:
             _log.info("a turn of %s is searched for as a whole: %s", run.id, error)
             return ()
         return tuple(read_choices(answer.text, by.sub_queries))
@@ -560,7 +560,7 @@ class Playing:
         try:
             models = self.models.with_roles(taken.roles)
             told = await models.ask(run, "writer", "choices", later, within=taken.seconds)
-        except Sorry as error:
+        except UserError as error:
             _log.info("no choices for %s: %s", run.id, error)
             return []
         choices = read_choices(told.text, taken.choices)
@@ -572,7 +572,7 @@ class Playing:
 
 
 def pressed_late(request: Request, story: Story) -> Taken | None:
-    """Whether a button was pressed under a scene from which the story has gone on. Raises Sorry for what is gone."""
+    """Whether a button was pressed under a scene that the story has left behind. Raises UserError for what is gone."""
     if not request.answers or (story.head is not None and story.head.shown_by == request.answers):
         return None
     pressed = next((turn for turn in story.told if turn.shown_by == request.answers), None)
@@ -582,7 +582,7 @@ def pressed_late(request: Request, story: Story) -> Taken | None:
         return Taken(stale=pressed.id, n=story.path.index(pressed.id) + 1)
     # In a terminal "continue" is typed, and no press of what was taken back; another version is offered elsewhere, too.
     if request.verb not in ("continue", "retry"):
-        raise Sorry("story.gone")
+        raise UserError("story.gone")
     return None
 
 

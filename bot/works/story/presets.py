@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import LOCALES
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Presets:
         self._as_of: tuple[int, ...] = ()
 
     async def all(self) -> Mapping[str, Preset]:
-        """By name, in the files' order; one of one's own takes the place of another of its name. Raises Sorry.
+        """By name, in the files' order; one of one's own takes the place of another of its name. Raises UserError.
 
         Files that have changed are read again; while they cannot be used, the last good ones stay.
         """
@@ -69,7 +69,7 @@ class Presets:
         if self._presets is None or now != self._as_of:
             try:
                 self._presets = await asyncio.to_thread(self.read)
-            except Sorry as error:
+            except UserError as error:
                 if self._presets is None:
                     raise
                 _log.warning(
@@ -79,7 +79,7 @@ class Presets:
         return self._presets
 
     def read(self) -> dict[str, Preset]:
-        """The files as they are now; blocking. Raises Sorry for what is wrong with one."""
+        """The files as they are now; blocking. Raises UserError for what is wrong with one."""
         return {name: preset for file in self._files for name, preset in _read(file).items()}
 
     def _changed_ns(self) -> tuple[int, ...]:
@@ -89,18 +89,18 @@ class Presets:
 def _read(file: Path) -> dict[str, Preset]:
     try:
         if file.stat().st_size > LARGEST_KB * 1000:
-            raise _sorry("large", file=file.name, limit=LARGEST_KB)
+            raise _error("large", file=file.name, limit=LARGEST_KB)
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise _sorry("gone", file=file.name) from error
+        raise _error("gone", file=file.name) from error
     return parse(text, file.name)
 
 
 def parse(text: str, file: str) -> dict[str, Preset]:
     """The presets of a text in YAML, by name, in its order.
 
-    Raises Sorry for the first thing that is wrong, with `file` and the line: what is no YAML or no mapping, a name or a
-    part that a preset can't have or has twice, a text that is missing, a placeholder that stands for nobody.
+    Raises UserError for the first thing that is wrong, with `file` and the line: what is no YAML or no mapping, a
+    name or a part that a preset can't have or has twice, a text that is missing, a placeholder that stands for nobody.
     """
     import yaml
 
@@ -109,10 +109,10 @@ def parse(text: str, file: str) -> dict[str, Preset]:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise _sorry("unreadable", file=file, line=mark.line + 1 if mark else 1) from error
+        raise _error("unreadable", file=file, line=mark.line + 1 if mark else 1) from error
     except (yaml.YAMLError, RecursionError) as error:  # a character that YAML does not take
         line = text.count("\n", 0, getattr(error, "position", 0)) + 1
-        raise _sorry("unreadable", file=file, line=line) from error
+        raise _error("unreadable", file=file, line=line) from error
     return {} if root is None else _Reader(file).presets(root)
 
 
@@ -187,13 +187,13 @@ class _Reader:
             entries[part] = key, value
         return entries
 
-    def _wrong(self, what: str, node: yaml.Node, **values: object) -> Sorry:
-        return _sorry(what, file=self._file, line=node.start_mark.line + 1, **values)
+    def _wrong(self, what: str, node: yaml.Node, **values: object) -> UserError:
+        return _error(what, file=self._file, line=node.start_mark.line + 1, **values)
 
 
 def _is(node: yaml.Node, kind: str) -> bool:
     return getattr(node, "id", "") == kind
 
 
-def _sorry(what: str, **values: object) -> Sorry:
-    return Sorry(f"story.preset_{what}", **values)
+def _error(what: str, **values: object) -> UserError:
+    return UserError(f"story.preset_{what}", **values)

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.events import Attachment, Event, Run, Sorry, Stage
+from bot.events import Attachment, Event, Run, Stage, UserError
 from bot.words import words
 from bot.works.story import context
 from bot.works.story.extracting import Version, before, events_for
@@ -38,7 +38,7 @@ class PromptFiles:
             played = await self._logs.played(request)
             head = played.story.head
             if head is None or head.scene is None:
-                raise Sorry("story.nothing_yet")
+                raise UserError("story.nothing_yet")
             taken = await playing.taken(request, played, head.id, head.scene.at or played.story.seq)
             return replace(taken, recalled=list(head.scene.recalled or ()), lore=list(head.scene.lore or ()))
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from bot import fence
+from bot import untrusted
 from bot.budget import text_tokens
 from bot.works.story import state
 from bot.works.story.log import Excerpt
@@ -126,6 +126,6 @@ def _shown(story: Story, excerpt: Excerpt) -> str:
         cut = cut.rsplit(" ", 1)[0] + " …"
     number = story.path.index(excerpt.turns[0]) + 1
     when = story.turns[excerpt.turns[0]].act.when
-    about = f' when="{fence.data(when)}"' if when else ""
+    about = f' when="{untrusted.data(when)}"' if when else ""
     begins = "… " if excerpt.start else ""
-    return f'<past scene="{number}"{about}>\n{begins}{fence.data(cut)}\n</past>'
+    return f'<past scene="{number}"{about}>\n{begins}{untrusted.data(cut)}\n</past>'

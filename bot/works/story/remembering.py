@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from bot import fence
+from bot import untrusted
 from bot.budget import text_tokens
-from bot.events import Choice, Choices, Event, Link, Notice, Request, Run, Sorry, Stage, Text
+from bot.events import Choice, Choices, Event, Link, Notice, Request, Run, Stage, Text, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.words import words
 from bot.works.story import cast, state
@@ -132,7 +132,7 @@ class Remembering:
             of = request.text.strip()
             known = {part for turn in played.story.told for part in pieces_of(turn)}
             if of not in known:
-                raise Sorry("story.gone")
+                raise UserError("story.gone")
             body = {"node": of}
             await self._logs.append(
                 played, node(request.id, "forgotten", "forgotten", body, author=request.author.id)
@@ -189,32 +189,32 @@ class Remembering:
         yield Choices("", how)
 
     async def _moments(self, request: Request) -> list[Moment]:
-        """Raises Sorry."""
+        """Raises UserError."""
         played = await self._logs.played(request)
         story, space = played.story, request.place.space
         if story.head is None:
-            raise Sorry("story.nothing_yet")
+            raise UserError("story.nothing_yet")
         who, text = str(request.options.get("character") or ""), request.text.strip()[:QUERY_CHARS]
         return await moments(self._memory, space, played.row.id, played.branch, story, text, who, self._by)
 
     async def _since(self, request: Request) -> Since:
-        """Raises Sorry."""
+        """Raises UserError."""
         played = await self._logs.played(request)
         story = played.story
         if story.head is None:
-            raise Sorry("story.nothing_yet")
+            raise UserError("story.nothing_yet")
         taken = await self._playing.taken(request, played, story.head.id, story.seq)
         given = " ".join(request.text.casefold().split())
         match [part for part in given.replace("#", " ").split() if part not in BEFORE_A_NUMBER]:
             case [digits] if digits.isdecimal():
                 number = int(digits[:9])
                 if not 1 <= number <= story.length:
-                    raise Sorry("story.no_scene", n=number, count=story.length)
+                    raise UserError("story.no_scene", n=number, count=story.length)
                 return Since(taken, number)
         if request.verb == "missed" or OWN_TURN.fullmatch(given):
             own = [at for at, turn in enumerate(story.told, 1) if turn.act.author == request.author.id]
             if request.verb == "missed" and own and own[-1] == story.length:
-                raise Sorry("story.nothing_missed")
+                raise UserError("story.nothing_missed")
             # Of who has just taken the last turn, all that there is to tell came before.
             return Since(taken, min(own[-1] + 1, story.length) if own else 1)
         if not given:
@@ -222,11 +222,11 @@ class Remembering:
         zone = await self._zone(request)
         since = await asyncio.to_thread(point_in_time, given, datetime.now(zone), request.locale)
         if since is None:
-            raise Sorry("story.recap_since")
+            raise UserError("story.recap_since")
         turns = enumerate(story.told, 1)
         if (first := next((n for n, turn in turns if _played_at(turn, zone) >= since), 0)) == 0:
             last = _played_at(story.head, zone)
-            raise Sorry("story.nothing_since", when=f"{since:{SHOWN_TIME}}", last=f"{last:{SHOWN_TIME}}")
+            raise UserError("story.nothing_since", when=f"{since:{SHOWN_TIME}}", last=f"{last:{SHOWN_TIME}}")
         return Since(taken, first)
 
 
@@ -234,13 +234,13 @@ async def moments(
     memory: Memory, space: str, id: str, branch: str, story: Story, text: str, who: str, by: RecallConfig
 ) -> list[Moment]:
     """The moments of the branch that tell most about the text; of those that the character `who` was there for, if one
-    is named. Raises Sorry for nobody's name.
+    is named. Raises UserError for nobody's name.
     """
     chapter = state.title_at(state.titles(story, story.path[: story.length]), story.length)
     unknown: set[str] = set()
     if who:
         if not (known := known_as(story, who)):
-            raise Sorry("story.no_character", name=who[: cast.NAME_CHARS])
+            raise UserError("story.no_character", name=who[: cast.NAME_CHARS])
         unknown = unknown_to(story, known)
     query = Query(text, chapter=chapter)
     found = await memory.recall(space, id, branch, story, query, by.pieces, unknown)
@@ -299,7 +299,7 @@ def recap_prompt(story: Story, since: Since, count: int) -> Prompt:
 
 
 def _told(number: int, text: str) -> str:
-    return f'<scene n="{number}">\n{fence.data(text)}\n</scene>'
+    return f'<scene n="{number}">\n{untrusted.data(text)}\n</scene>'
 
 
 def _whole(turn: Turn) -> str:

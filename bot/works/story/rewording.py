@@ -12,7 +12,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bot.events import Changed, Choice, Choices, Event, Request, Run, Sorry, Stage, Text
+from bot.events import Changed, Choice, Choices, Event, Request, Run, Stage, Text, UserError
 from bot.words import Words, words
 from bot.works.story.logs import Logs, Played, node, spot
 from bot.works.story.playing import Playing
@@ -129,17 +129,17 @@ class Rewording:
     async def _asked(self, request: Request, branch: str) -> tuple[Found, str]:
         """The turn that a question is about, and its words as the message says them now.
 
-        Raises Sorry where they were taken back, or somebody has decided already.
+        Raises UserError where they were taken back, or somebody has decided already.
         """
         space = request.place.space
         asking = await self._runs.request_of(space, request.answers)
         message = await self._runs.request_of(space, asking.answers) if asking is not None else None
         found = await self._found(space, asking.answers, branch=branch) if asking is not None else None
         if found is None or message is None or not message.text:
-            raise Sorry("story.edit_gone")
+            raise UserError("story.edit_gone")
         own = await self._logs.stories.of_run(space, request.answers)
         if any(not one.body or json.loads(one.body).get("by") != request.id for one in own):
-            raise Sorry("story.edit_decided")
+            raise UserError("story.edit_decided")
         return found, message.text
 
     async def _found(

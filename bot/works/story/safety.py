@@ -21,10 +21,10 @@ from bot.events import (
     Notice,
     Request,
     Run,
-    Sorry,
     Stage,
     Text,
     Unsaid,
+    UserError,
 )
 from bot.words import Words, words
 from bot.works.story.choices import CODE, something_else
@@ -57,19 +57,19 @@ class Card:
 
 
 async def check_rating(story: Story, request: Request, adults: Adults) -> None:
-    """Raises Sorry for a mature story where not only adults are."""
+    """Raises UserError for a mature story where not only adults are."""
     if story.settings.get("rating") == MATURE and not await adults(request):
-        raise Sorry("story.not_for_all")
+        raise UserError("story.not_for_all")
 
 
 def agreement(request: Request) -> dict[str, str]:
-    """What the options of a request say of it, "" for what shall be open again. Raises Sorry for what is too long."""
+    """What the options of a request say of it, "" for what shall be open again. Raises UserError if one is too long."""
     given = {}
     for name in AGREED:
         if (value := request.options.get(name)) is not None:
             text = " ".join(str(value).split())
             if len(text) > AGREED_CHARS:
-                raise Sorry("story.long_agreement", length=len(text), limit=AGREED_CHARS)
+                raise UserError("story.long_agreement", length=len(text), limit=AGREED_CHARS)
             given[name] = "" if text.casefold() in NOTHING else text
     return given
 
@@ -101,9 +101,9 @@ class Safety:
             try:
                 played = await (self._logs.going_on(request) if given else self._logs.played(request))
             except TakenAway as error:
-                raise Sorry("story.taken_away") from error
+                raise UserError("story.taken_away") from error
             if given.get("rating") == MATURE and not await self._adults(request):
-                raise Sorry("story.not_for_all")
+                raise UserError("story.not_for_all")
             if given:
                 kept = node(request.id, "safety", "safety", given, author=request.author.id)
                 await self._logs.append(played, kept)
@@ -143,7 +143,7 @@ class Safety:
             yield Changed(shown_by, stage, "", (told, *back, then))
 
     async def _card(self, request: Request) -> Card:
-        """Raises Sorry."""
+        """Raises UserError."""
         space = request.place.space
         async with self._playing_card:  # of ten who play it at once, one comes first
             played, turn = await self._meant(request)
@@ -164,7 +164,7 @@ class Safety:
             found = await self._of_code(space, here, wanted)
             row = await self._logs.stories.story(space, found.story_id) if found is not None else None
             if found is None or row is None or found.kind != "act":
-                raise Sorry("story.gone")
+                raise UserError("story.gone")
             story = await self._logs.story(space, row.id, found.branch_id)
             if here is not None and here.row.id == row.id and found.id in here.story.turns:
                 return here, found.id
@@ -176,13 +176,13 @@ class Safety:
         if wanted:
             number = int(wanted) if wanted.isascii() and wanted.isdecimal() and len(wanted) < 9 else 0
             if not 1 <= number <= story.length:
-                raise Sorry("story.no_scene", n=wanted[:9], count=story.length)
+                raise UserError("story.no_scene", n=wanted[:9], count=story.length)
             return played, story.path[number - 1]
         if story.cards and (story.head is None or story.head.first < story.card_at):
             # Nothing was played since: who typed it at the same time meant the same scene.
-            raise Sorry("story.card_just_played", n=story.length)
+            raise UserError("story.card_just_played", n=story.length)
         if story.head is None:
-            raise Sorry("story.nothing_yet")
+            raise UserError("story.nothing_yet")
         return played, story.head.id
 
     async def _of_code(self, space: str, here: Played | None, wanted: str) -> NodeRow | None:

@@ -12,7 +12,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Changed, Choice, Choices, Event, Place, Request, Run, Sorry, Stage, Text
+from bot.events import Changed, Choice, Choices, Event, Place, Request, Run, Stage, Text, UserError
 from bot.place_session import session_for, title_of
 from bot.words import Words, words
 from bot.works.story import cast
@@ -86,23 +86,23 @@ class SessionZero:
     async def _begun(self, request: Request, now: Progress) -> Taken:
         row = await self._logs.stories.story(request.place.space, now.story)
         if row is None:
-            raise Sorry("story.none_here")
+            raise UserError("story.none_here")
         story = await self._logs.story(request.place.space, now.story, now.branch, now.at)
         return await self._playing.taken(request, Played(row, now.branch, story), now.act, now.at)
 
     async def _progress(self, request: Request, say: Words) -> Progress:
-        """Begin, or take the answer in. Raises Sorry."""
+        """Begin, or take the answer in. Raises UserError."""
         played = await self._logs.here(request.place, request.id)
         step = str(request.options.get("step") or "")
         if played is None or played.story.path or not played.story.settings.get("zero"):
             if step:
-                raise Sorry("story.zero_over")
+                raise UserError("story.zero_over")
             return await self._new(request)
         await check_rating(played.story, request, self._adults)
         story, text = played.story, request.text.strip()
         now, shown_by = str(story.settings["zero"]), str(story.settings.get("zero_run") or "")
         if step and step != now:  # a button of a question that was answered
-            raise Sorry("story.zero_answered")
+            raise UserError("story.zero_answered")
         nodes: list[Node] = []
         skips = bool(request.options.get("skip")) or (now != BEGIN and text.casefold() in SKIP)
         if request.options.get("back"):
@@ -145,15 +145,15 @@ class SessionZero:
         return Progress(row.id, row.id, following)
 
     async def _answer(self, request: Request, step: str, text: str, say: Words) -> list[Node]:
-        """What the log gets of an answer. Raises Sorry for one that says nothing, or too much."""
+        """What the log gets of an answer. Raises UserError for one that says nothing, or too much."""
         author, limits = request.author.id, self._playing.settings
         if step == "premise":
             if len(text) > limits.premise_chars:
-                raise Sorry("story.long_premise", length=len(text), limit=limits.premise_chars)
+                raise UserError("story.long_premise", length=len(text), limit=limits.premise_chars)
             body = {"premise": text, "title": title_of(text)}
             return [node(request.id, step, "set", body, author=author)]
         if len(text) > AGREED_CHARS:
-            raise Sorry("story.long_agreement", length=len(text), limit=AGREED_CHARS)
+            raise UserError("story.long_agreement", length=len(text), limit=AGREED_CHARS)
         if step == "cast":
             return [
                 node(request.id, f"cast-{n}", "cast", {"name": name, "sheet": sheet}, author=author)
@@ -218,13 +218,13 @@ def _number(step: str) -> int:
 
 
 def _one_of(text: str, step: str, say: Words) -> str:
-    """A rating or a mode, by its own name or as people read it. Raises Sorry."""
+    """A rating or a mode, by its own name or as people read it. Raises UserError."""
     known = RATINGS if step == "rating" else MODES
     named = {say(f"names.{step}_{one.replace('-', '_')}").casefold(): one for one in known}
     wanted = "-".join(text.casefold().split())
     if found := named.get(wanted) or named.get(text.casefold()) or (wanted if wanted in known else ""):
         return found
-    raise Sorry("story.zero_one_of", names=", ".join(named))
+    raise UserError("story.zero_one_of", names=", ".join(named))
 
 
 def _ways(step: str, say: Words) -> tuple[Choice, ...]:

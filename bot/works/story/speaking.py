@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot import fence
-from bot.events import Event, Notice, Request, Run, Sorry, Stage, Text
+from bot import untrusted
+from bot.events import Event, Notice, Request, Run, Stage, Text, UserError
 from bot.llm.base import room
 from bot.words import words
 from bot.works.story import cast, context
@@ -73,27 +73,27 @@ class Speaking:
                 return  # where one could not be written, the next ones would be asked for in vain
 
     async def _speakers(self, request: Request) -> Speakers:
-        """Raises Sorry."""
+        """Raises UserError."""
         try:
             story = (await self._logs.going_on(request)).story
         except TakenAway as error:
             return Speakers(away=error.away)
         if story.head is None:
-            raise Sorry("story.nothing_yet")
+            raise UserError("story.nothing_yet")
         gm = story.settings.get("gm")
         if mode_of(story, self._playing.settings) == "gm" and gm not in (request.author.id, None):
-            raise Sorry("story.gm_speaks")
+            raise UserError("story.gm_speaks")
         word, name = cast.typed(request.text, request.options)
         dead = {character.name.casefold() for character in characters(story).values() if character.dead}
         if word == "all" or (cast.is_all(name) and not cast.called(story, name)):
             if not (names := [one for one in cast.free(story) if one.casefold() not in dead]):
-                raise Sorry("story.nobody_speaks")
+                raise UserError("story.nobody_speaks")
             return Speakers(names)
         known = cast.may_speak(story, name)
         if story.cast[known].get("muted"):
-            raise Sorry("story.muted_character", name=known)
+            raise UserError("story.muted_character", name=known)
         if known.casefold() in dead:
-            raise Sorry("story.dead_character", name=known)
+            raise UserError("story.dead_character", name=known)
         return Speakers([known])
 
     async def _reply(self, request: Request, name: str, stage: str, *, last: bool) -> Taken:
@@ -101,7 +101,7 @@ class Speaking:
         key = stage.replace(SCENE, "act")
         played = await self._logs.here(request.place, request.id, f"{request.id}/{key}")
         if played is None:
-            raise Sorry("story.none_here")
+            raise UserError("story.none_here")
         body = {"mode": "continue", "text": "", "name": "", "speaker": name}
         taken = await self._playing.taken_up(request, played, node(request.id, key, "act", body))
         return replace(taken, stage=stage, more=not last)
@@ -114,7 +114,7 @@ class Speaking:
 
         def may(story: Story) -> None:
             if len(story.cast) + count > CAST:
-                raise Sorry("story.many_characters", limit=CAST)
+                raise UserError("story.many_characters", limit=CAST)
 
         taken = await run.step("turn", lambda: self._playing.task(request, may), Taken)
         if taken.away is not None:
@@ -126,7 +126,7 @@ class Speaking:
             yield Notice(say("story.no_inventor"))
             return
         story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
-        frame = framed(taken, "story_cast", count=str(count), about=fence.data(request.text[:2_000]))
+        frame = framed(taken, "story_cast", count=str(count), about=untrusted.data(request.text[:2_000]))
         asked = context.prompt(story, replace(frame, answer=min(room(WORDS * count, None), taken.answer)))
 
         turn, scene = (story.head.id, story.head.scene) if story.head is not None else ("", None)

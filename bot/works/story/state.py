@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final
 
-from bot import fence
+from bot import untrusted
 from bot.budget import text_tokens
 from bot.works.story.log import Chapter, CharacterMemory, Correction, Extracted, KeyEvent, Story, Tick, Turn
 
@@ -98,7 +98,7 @@ def as_prompt(found: dict[str, Character]) -> str:
         facts = [f"{name}: {value}" for name, value in one.fields.items() if value]
         facts += [f"towards {other}: {value}" for other, value in one.relations.items() if value]
         facts = ["dead, and stays so", *facts] if one.dead else facts
-        line = " ".join(fence.data(f"{one.name}: {'; '.join(facts)}").split())
+        line = " ".join(untrusted.data(f"{one.name}: {'; '.join(facts)}").split())
         left -= text_tokens(line) + 1
         if left < 0:
             break
@@ -122,7 +122,7 @@ def since(
     corrected = (one for turn in turns for one in story.corrections.get(turn, ()))
     lines += [f"{one.character}, {one.field}: {one.value}" for one in corrected]
     return (
-        "\n".join(["<state>", *(" ".join(fence.data(one).split()) for one in lines), "</state>"])
+        "\n".join(["<state>", *(" ".join(untrusted.data(one).split()) for one in lines), "</state>"])
         if lines
         else ""
     )
@@ -218,7 +218,7 @@ def guidance(story: Story, told: Sequence[Turn], mode: str) -> str:
     goals = [event.text for event in checked(chapter, happened, mode)]
     if not goals and (chapter.key_events or chapter.climax):
         goals = [chapter.climax if chapter.climax and chapter.id not in happened else chapter.resolution]
-    lines = [f"- {fence.data(' '.join(goal.split()))}" for goal in goals if goal]
+    lines = [f"- {untrusted.data(' '.join(goal.split()))}" for goal in goals if goal]
     return "\n".join(["<milestones>", *lines, "</milestones>"]) if lines else ""
 
 
@@ -249,10 +249,10 @@ def chapter_prompt(story: Story, told: Sequence[Turn]) -> str:
         # It came to its resolution only where all that leads there has happened.
         ended = len(events) == len(one.key_events) + bool(one.climax) and events
         text = "; ".join([*events, *([one.resolution] if one.resolution and ended else [])])[:SUMMARY_CHARS]
-        past.append(" ".join(fence.data(f"{one.title}: {text}" if text else one.title).split()))
+        past.append(" ".join(untrusted.data(f"{one.title}: {text}" if text else one.title).split()))
     now = begun[-1]
     about = [
-        f"{name}: {fence.data(value)}"
+        f"{name}: {untrusted.data(value)}"
         for name, value in (
             ("title", now.title), ("location", now.location), ("time", now.time), ("scenario", now.scenario)
         )

@@ -23,11 +23,11 @@ from bot.events import (
     Place,
     Request,
     Run,
-    Sorry,
     Speaker,
     Stage,
     Status,
     Text,
+    UserError,
 )
 from bot.place_session import session_for
 from bot.words import Words, words
@@ -228,7 +228,7 @@ class Table:
         played = await self._logs.going_on(request)
         story = played.story
         if story.head is None:
-            raise Sorry("story.nothing_to_undo")
+            raise UserError("story.nothing_to_undo")
         number = story.length
         to = story.before(story.head.id)
         await self._logs.append(
@@ -239,7 +239,7 @@ class Table:
     async def _redo(self, request: Request, say: Words) -> Done:
         played = await self._logs.going_on(request)
         if (after := played.story.next) is None:
-            raise Sorry("story.nothing_to_redo")
+            raise UserError("story.nothing_to_redo")
         number = played.story.length + 1
         head = node(request.id, "head", "head", {}, turn=after.id, author=request.author.id)
         await self._logs.append(played, head)
@@ -253,7 +253,7 @@ class Table:
             told = reversed(played.story.told)
             turn = next((one for one in told if _of(one, request.answers)), turn)
         if turn is None or turn.scene is None:
-            raise Sorry("story.nothing_yet")
+            raise UserError("story.nothing_yet")
         versions, now = turn.versions, turn.versions.index(turn.scene)
         to = request.text.strip().casefold()
         if to.isdecimal():
@@ -261,7 +261,7 @@ class Table:
         else:
             wanted = (now + (-1 if to in ("back", "previous", "voltar", "anterior") else 1)) % len(versions)
         if not 0 <= wanted < len(versions):
-            raise Sorry("story.no_version", n=to, count=len(versions))
+            raise UserError("story.no_version", n=to, count=len(versions))
         scene, number = versions[wanted], played.story.path.index(turn.id) + 1
         body = {"scene": scene.id}
         await self._logs.append(
@@ -281,9 +281,9 @@ class Table:
         played = await self._logs.going_on(request)
         turn, text = played.story.head, request.text.strip()
         if turn is None:
-            raise Sorry("story.nothing_yet")
+            raise UserError("story.nothing_yet")
         if not text:
-            raise Sorry("story.no_turn")
+            raise UserError("story.no_turn")
         run, stage = turn.shown_by, turn.stage
         body: dict[str, Any] = {"text": text, "edited": True, "run": run or request.id}
         if stage != SCENE:
@@ -323,7 +323,7 @@ class Table:
             rows = await self._logs.stories.branches(request.place.space, story)
             name = next((one.name for one in rows if one.id == branch), "")
             if row is None or not name:
-                raise Sorry("story.none_here")
+                raise UserError("story.none_here")
             await session_for(self._sessions, request, name, over=True)
             await self._play(request, story, branch)
             played = await self._logs.played(request)
@@ -361,7 +361,7 @@ class Table:
         await self._logs.fork(played, request.id, name, turn, request.author.id)
 
     async def _leaving(self, request: Request, say: Words) -> tuple[Played, int, str]:
-        """Which branch another one leaves, behind which scene, and what that is called. Raises Sorry."""
+        """Which branch another one leaves, behind which scene, and what that is called. Raises UserError."""
         played = await self._logs.played(request)
         if (place := played.place) is not None and place.away:
             if (player := await self._logs.stories.player(place)) is not None:
@@ -373,13 +373,13 @@ class Table:
         story = played.story
         at = number if isinstance(number, int) else story.length
         if not 0 <= at <= len(story.path):
-            raise Sorry("story.no_scene", n=at, count=len(story.path))
+            raise UserError("story.no_scene", n=at, count=len(story.path))
         return played, at, " ".join(request.text.split())[:NAME_CHARS] or say("story.branch_of", n=at)
 
     async def _scene_of(self, played: Played, run: str, stage: str) -> tuple[Played, int]:
         """The branch with the scene that a run shows as this stage, and the scene's number.
 
-        Raises Sorry where it shows none.
+        Raises UserError where it shows none.
         """
         space, story = played.row.space, played.row.id
         nodes = await self._logs.stories.of_run(space, run)
@@ -391,7 +391,7 @@ class Table:
                     played = replace(played, branch=own.branch_id, story=there)
                 if own.turn in played.story.path:
                     return played, played.story.path.index(own.turn) + 1
-        raise Sorry("story.no_scene_here")
+        raise UserError("story.no_scene_here")
 
     async def _switch(self, request: Request, say: Words) -> Done:
         played = await self._logs.played(request)
@@ -405,7 +405,7 @@ class Table:
         ]
         if not found:
             names = ", ".join(row.name or say("story.main_branch") for row in rows)
-            raise Sorry("story.no_branch", name=request.text.strip(), names=names)
+            raise UserError("story.no_branch", name=request.text.strip(), names=names)
         story = await self._logs.story(request.place.space, played.row.id, found[-1].id)
         await check_rating(story, request, self._adults)
         taken_from = await self._play(request, played.row.id, found[-1].id)
@@ -430,11 +430,11 @@ class Table:
         known = cast.called(played.story, name) or name
         if options.get("remove"):
             if known not in sheets:
-                raise Sorry("story.no_character", name=name)
+                raise UserError("story.no_character", name=name)
             sheet = None
         else:
             if known not in sheets and len(sheets) >= CAST:
-                raise Sorry("story.many_characters", limit=CAST)
+                raise UserError("story.many_characters", limit=CAST)
             sheet = dict(sheets.get(known, {}))
             given = {
                 "about": (about.strip() or str(options.get("about") or ""))[:4_000],
@@ -472,7 +472,7 @@ class Table:
         author, text = request.author.id, request.text.strip()
         if isinstance(number, int):
             if not 1 <= number <= len(memories):
-                raise Sorry("story.no_memory", n=number, count=len(memories))
+                raise UserError("story.no_memory", n=number, count=len(memories))
             body: dict[str, Any] = {"id": list(memories)[number - 1], "text": None}
             await self._logs.append(played, node(request.id, "memory", "memory", body, author=author))
             return Done("story.forgotten", {"n": number})
@@ -480,9 +480,9 @@ class Table:
             listed = "\n".join(f"{n}. {one}" for n, one in enumerate(memories.values(), 1))
             return Done("" if listed else "story.no_memories", text=listed, title=say("story.memories"))
         if len(text) > MEMORY_CHARS:
-            raise Sorry("story.long_memory", length=len(text), limit=MEMORY_CHARS)
+            raise UserError("story.long_memory", length=len(text), limit=MEMORY_CHARS)
         if len(memories) >= MEMORIES:
-            raise Sorry("story.many_memories", limit=MEMORIES)
+            raise UserError("story.many_memories", limit=MEMORIES)
         body, count = {"id": request.id, "text": text}, len(memories) + 1
         await self._logs.append(played, node(request.id, "memory", "memory", body, author=author))
         return Done("story.remembered", {"n": count})
@@ -492,7 +492,7 @@ class Table:
         lore, number, author = played.story.lore, request.options.get("remove"), request.author.id
         if isinstance(number, int):
             if not 1 <= number <= len(lore):
-                raise Sorry("story.no_lore_number", n=number, count=len(lore))
+                raise UserError("story.no_lore_number", n=number, count=len(lore))
             gone = {"id": list(lore)[number - 1], "entry": None}
             await self._logs.append(played, node(request.id, "lore", "lore", gone, author=author))
             return Done("story.lore_gone", {"n": number})
@@ -509,11 +509,11 @@ class Table:
         keys = [key for part in named.split(",") if (key := " ".join(part.split()))]
         always = bool(request.options.get("always"))
         if not content.strip() or not (keys or always):
-            raise Sorry("story.lore_format")
+            raise UserError("story.lore_format")
         if len(content) > LORE_CHARS:
-            raise Sorry("story.long_lore", length=len(content), limit=LORE_CHARS)
+            raise UserError("story.long_lore", length=len(content), limit=LORE_CHARS)
         if len(lore) >= LORE:
-            raise Sorry("story.many_lore", limit=LORE)
+            raise UserError("story.many_lore", limit=LORE)
         entry = {"keys": keys[:50], "content": content.strip()} | ({"constant": True} if always else {})
         body, count = {"id": request.id, "entry": entry}, len(lore) + 1
         await self._logs.append(played, node(request.id, "lore", "lore", body, author=author))
@@ -535,14 +535,14 @@ class Table:
             text = "\n".join([*chosen, *([""] if chosen else []), say("story.presets"), *there])
             return Done(text=text, title=say("story.relations"))
         if len(names) != 2:
-            raise Sorry("story.relation_format")
+            raise UserError("story.relation_format")
         wanted = "-".join(name.casefold().split())
         if wanted in ("none", "nada", "off", ""):
             body: dict[str, Any] = {"pair": names, "preset": "", "lines": []}
         elif wanted in known:
             body = {"pair": names, "preset": wanted, "lines": known[wanted].lines(*names)}
         else:
-            raise Sorry("story.no_preset", name=name.strip(), names=", ".join(known))
+            raise UserError("story.no_preset", name=name.strip(), names=", ".join(known))
         await self._logs.append(played, node(request.id, "preset", "preset", body, author=request.author.id))
         key = "story.relation_set" if body["preset"] else "story.relation_gone"
         return Done(key, {"first": names[0], "second": names[1]})
@@ -553,9 +553,9 @@ class Table:
         if not wanted:
             return Done("story.mode_is", {"mode": mode_of(played.story, self._settings)})
         if wanted not in MODES:
-            raise Sorry("story.no_mode", name=request.text.strip(), names=", ".join(MODES))
+            raise UserError("story.no_mode", name=request.text.strip(), names=", ".join(MODES))
         if wanted == "gm" and not masters(played.story, request.author):
-            raise Sorry("story.only_gm")
+            raise UserError("story.only_gm")
         body = {"mode": wanted} | ({"gm": request.author.id} if wanted == "gm" else {})
         await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
         return Done(f"story.mode_{wanted.replace('-', '_')}")
@@ -564,9 +564,9 @@ class Table:
         played = await self._logs.going_on(request)
         waited = whose(played.story)
         if waited is None or played.story.head is None:
-            raise Sorry("story.nobody_waits")
+            raise UserError("story.nobody_waits")
         if request.author.id != waited[0] and not masters(played.story, request.author):
-            raise Sorry("story.only_gm_passes", name=waited[1])
+            raise UserError("story.only_gm_passes", name=waited[1])
         body = {"passed": {"after": last_taken(played.story), "count": passed(played.story) + 1}}
         await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
         now = await self._logs.here(request.place)
@@ -611,7 +611,7 @@ class Table:
         found = [row for row in rows if wanted in (row.alias, row.title.casefold())]
         found = found or [row for row in rows if wanted in row.title.casefold()]
         if not found:
-            raise Sorry("story.no_story", name=request.text.strip())
+            raise UserError("story.no_story", name=request.text.strip())
         row = found[0]
         await check_rating(await self._logs.story(request.place.space, row.id, row.id), request, self._adults)
         await session_for(self._sessions, request, _title(row, say), over=True)

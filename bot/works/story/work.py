@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from bot.events import Answered, Event, Run, Sorry, Stage, Text
+from bot.events import Answered, Event, Run, Stage, Text, UserError
 from bot.words import words
 from bot.works.story import cast
 from bot.works.story.logs import WRITTEN
@@ -159,12 +159,12 @@ class Stories:
         try:
             if story.length > SHORT:
                 await self._memory.learn(space, id, branch, story, until=until)
-        except (Sorry, StorageFault) as fault:
+        except (UserError, StorageFault) as fault:
             _log.warning("a story has no vectors of its last turns yet: %s", fault)
 
     async def _learn_lore(self, space: str, id: str, story: Story) -> None:
         try:
             if story.lore and self._playing.settings.lore_near:
                 await self._memory.learn_lore(space, id, story)
-        except (Sorry, StorageFault) as fault:
+        except (UserError, StorageFault) as fault:
             _log.warning("a story has no vectors of its lorebook yet: %s", fault)

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Sequ
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.events import Event, Link, Request, Run, Sorry, Stage, Text
+from bot.events import Event, Link, Request, Run, Stage, Text, UserError
 from bot.words import Words, words
 from bot.works.story import cast, state
 from bot.works.story.choices import scene_changed
@@ -81,7 +81,7 @@ class World:
         try:
             return await self._logs.going_on(request)
         except TakenAway as error:
-            raise Sorry("story.taken_away") from error
+            raise UserError("story.taken_away") from error
 
     async def _state(self, request: Request, say: Words) -> Answer:
         """Show it, or correct a field of one character."""
@@ -93,7 +93,7 @@ class World:
         if wanted := " ".join(request.text.split()):
             if (one := found.get(wanted.casefold())) is None:
                 names = ", ".join(one.name for one in found.values()) or "…"
-                raise Sorry("story.no_state_of", name=wanted[: cast.NAME_CHARS], names=names)
+                raise UserError("story.no_state_of", name=wanted[: cast.NAME_CHARS], names=names)
             found = {wanted: one}
         if not found:
             return Answer(text=say("story.no_state"))
@@ -110,13 +110,13 @@ class World:
         # A name may have several words: the longest that is known, else all but the last word.
         lengths = [n for n in range(len(typed) - 1, 0, -1) if " ".join(typed[:n]).casefold() in names]
         if len(typed) < 2:
-            raise Sorry("story.correct_how")
+            raise UserError("story.correct_how")
         cut = lengths[0] if lengths else len(typed) - 1
         name, of = " ".join(typed[:cut]), " ".join(typed[cut:])
         character = names.get(name.casefold(), name)[: cast.NAME_CHARS]
         known = _FIELDS.get(of.casefold()) or names.get(of.casefold())
         if known is None:
-            raise Sorry("story.correct_field", name=of[: cast.NAME_CHARS])
+            raise UserError("story.correct_field", name=of[: cast.NAME_CHARS])
         said = " ".join(value.split())[:VALUE_CHARS]
         said = ("no" if said.casefold() in (*_NO, "") else "yes") if known == "dead" else said
         body = {"character": character, "field": known, "value": said}
@@ -144,7 +144,7 @@ class World:
             (one for one in played.story.told if one.scene is not None and one.scene.id == wanted), None
         )
         if turn is None:
-            raise Sorry("story.gone")
+            raise UserError("story.gone")
         if settled := _settled(request, turn):
             await self._logs.append(played, *settled)
         number = played.story.path.index(turn.id) + 1
@@ -205,7 +205,7 @@ class World:
         wanted, answer = " ".join(named.casefold().split()), said.strip().casefold()
         event = _event(played.story, wanted) if wanted and answer in (*_YES, *_NO) else None
         if event is None:
-            raise Sorry("story.tick_how")
+            raise UserError("story.tick_how")
         head, happened = played.story.head, answer in _YES
         kept = node(
             request.id, "ticked", "ticked", {"event": event.id, "happened": happened},
@@ -232,7 +232,7 @@ class World:
         now = begun[-1] if begun else None
         if title and (now is None or title.casefold() != now.title.casefold()):
             if len(begun) >= CHAPTERS:
-                raise Sorry("story.many_chapters", limit=CHAPTERS)
+                raise UserError("story.many_chapters", limit=CHAPTERS)
             id, turn = request.id, story.head.id if story.head is not None else ""
             body: dict[str, Any] = {"id": id, "title": title}
         elif now is not None:
@@ -240,7 +240,7 @@ class World:
             # Whoever changes it makes it theirs.
             body = {name: value for name, value in asdict(now).items() if name not in ("turn", "scene")}
         elif given or events:
-            raise Sorry("story.chapter_title")
+            raise UserError("story.chapter_title")
         else:
             body = {}
         if body and (title or given or events):
@@ -304,14 +304,14 @@ def _box(event: str, happened: Container[str]) -> str:
 
 
 def _character(story: Story, wanted: str, say: Words) -> Answer:
-    """How a character stands, and what it remembers, with links to the scenes. Raises Sorry for nobody's name."""
+    """How a character stands, and what it remembers, with links to the scenes. Raises UserError for nobody's name."""
     key, found, remembered = wanted.casefold(), state.characters(story), state.memories(story, wanted)
     names = {name.casefold(): name for name in [*(one.name for one in found.values()), *story.cast]}
     if remembered:
         names.setdefault(key, remembered[0][1].character)
     if key not in names:
         known = ", ".join(names.values()) or "…"
-        raise Sorry("story.no_state_of", name=wanted[: cast.NAME_CHARS], names=known)
+        raise UserError("story.no_state_of", name=wanted[: cast.NAME_CHARS], names=known)
     parts, links = [_card(found.get(key) or state.Character(names[key]), say)], dict[str, str]()
     if remembered:
         lines = [f"**{say('story.remembers', n=len(remembered))}**"]

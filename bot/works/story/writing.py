@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
-from bot import fence
-from bot.events import Completion, Event, Run, Sorry, Status, Text
+from bot import untrusted
+from bot.events import Completion, Event, Run, Status, Text, UserError
 from bot.words import Words
 from bot.works.story import context
 from bot.works.story.acting_for import Players, Watched
@@ -55,14 +55,14 @@ class Writing:
         _log.info("%s acts for players' characters, and is written on once more", self._run.id)
         yield Status(say("story.written_on", names=names))
         left = max(self._taken.words - len(self.text.split()), LEAST_WORDS)
-        wording = self._taken.prompts[AGAIN].fill(names=fence.data(names), words=str(left))
+        wording = self._taken.prompts[AGAIN].fill(names=untrusted.data(names), words=str(left))
         later = context.then(asked, self.text, "\n".join(wording), answer=self._taken.answer)
         again, ended, shown = Watched(self._players, stop=False), self.ended, len(self._shown)
         try:
             async with aclosing(self._written(f"{self._taken.stage}-again", later, again)) as pieces:
                 async for piece in pieces:
                     yield piece
-        except Sorry as error:
+        except UserError as error:
             _log.info("%s is not written on: %s", self._run.id, error)
         self.acted_for = again.acted_for
         if len(self._shown) == shown:  # better than a scene that breaks off

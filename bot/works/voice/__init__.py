@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from bot.config import Config
     from bot.events import Request, Work
-    from bot.house import House
+    from bot.resources import Resources
     from bot.words import Words
 
 FOR = Option("for", "verbs.option_voice_for", choices=(ME, "thread", "channel", "everyone"))
@@ -95,25 +95,25 @@ VERBS: tuple[Verb, ...] = (
 )
 
 
-def make(house: House, runs: Runs) -> Work:
+def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.voice.work import VoiceWork
 
-    return VoiceWork(house, runs)
+    return VoiceWork(resources, runs)
 
 
-def _voice(house: House, given: str) -> str:
+def _voice(resources: Resources, given: str) -> str:
     from bot.works.voice.checks import voices
 
-    return voices(house, given, admin=True)
+    return voices(resources, given, admin=True)
 
 
-def _speed(house: House, given: str) -> str:
+def _speed(resources: Resources, given: str) -> str:
     from bot.works.voice.checks import speed
 
     return speed(given)
 
 
-def _narrate(house: House, given: str) -> str:
+def _narrate(resources: Resources, given: str) -> str:
     from bot.works.voice.checks import on_or_off
 
     return on_or_off(given)
@@ -125,12 +125,12 @@ def _examine(config: Config, say: Words) -> Iterator[Check]:
     return examined(config, say)
 
 
-async def _stands_for(house: House, runs: Runs, request: Request) -> tuple[Request, Request | None]:
+async def _stands_for(resources: Resources, runs: Runs, request: Request) -> tuple[Request, Request | None]:
     if request.verb != "play":
         return request, None
     from bot.works.voice.hearing import spoken
 
-    return await spoken(house, runs, request)
+    return await spoken(resources, runs, request)
 
 
 SETTINGS: tuple[Setting, ...] = (
@@ -139,22 +139,22 @@ SETTINGS: tuple[Setting, ...] = (
         "voice.is_narrate",
         ("channel", "space"),
         check=_narrate,
-        default=lambda house: OFF,
-        values=lambda house: (ON, OFF),
+        default=lambda resources: OFF,
+        values=lambda resources: (ON, OFF),
     ),
     Setting(
         VOICE,
         "voice.is_voice",
         ("channel", "space"),
         check=_voice,
-        default=lambda house: " ".join(house.config.speech.voices),
+        default=lambda resources: " ".join(resources.config.speech.voices),
     ),
     Setting(
         SPEED,
         "voice.is_speed",
         ("person", "channel", "space"),
         check=_speed,
-        default=lambda house: f"{house.config.speech.speed:g}",
+        default=lambda resources: f"{resources.config.speech.speed:g}",
     ),
 )
 KIND = Kind("voice", VERBS, make, settings=SETTINGS, examine=_examine, stands_for=_stands_for)

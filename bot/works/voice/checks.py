@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from bot.check import Check
-from bot.events import Sorry
+from bot.events import UserError
 from bot.settings import OFF, ON, permitted
 from bot.speech.engines.service import Service
 from bot.speech.speech import Speech
@@ -15,7 +15,7 @@ from bot.speech.voices import FASTEST, SLOWEST, parse_list
 
 if TYPE_CHECKING:
     from bot.config import Config
-    from bot.house import House
+    from bot.resources import Resources
     from bot.words import Words
 
 MOST_VOICES = 5
@@ -26,47 +26,47 @@ _ON = frozenset({"on", "yes", "true", "1", "sim", "ligado", "ligada"})
 _OFF = frozenset({"off", "no", "false", "0", "não", "nao", "desligado", "desligada"})
 
 
-def voices(house: House, given: str, *, admin: bool) -> str:
-    """The voices as they are kept. Raises Sorry for what is none, is not here, or costs money and is for admins."""
-    speech = house.speech
+def voices(resources: Resources, given: str, *, admin: bool) -> str:
+    """The voices as they are kept. Raises UserError for what is none, is not here, or costs money and is for admins."""
+    speech = resources.speech
     try:
         chosen = parse_list(given)
     except ValueError:
-        raise Sorry("voice.no_voice", value=given[:60], engines=", ".join(speech.names)) from None
+        raise UserError("voice.no_voice", value=given[:60], engines=", ".join(speech.names)) from None
     for one in chosen[:MOST_VOICES]:
         engine = speech.engine(one.engine)
         if engine is None:
-            raise Sorry("voice.no_voice", value=str(one)[:60], engines=", ".join(speech.names))
+            raise UserError("voice.no_voice", value=str(one)[:60], engines=", ".join(speech.names))
         if isinstance(engine, Service):
-            listed = str(one) in house.config.speech.voices
-            if not (listed or permitted(house.config, f"{one.engine}:{engine.model(one.name)}")):
-                raise Sorry("voice.not_offered", value=str(one))
+            listed = str(one) in resources.config.speech.voices
+            if not (listed or permitted(resources.config, f"{one.engine}:{engine.model(one.name)}")):
+                raise UserError("voice.not_offered", value=str(one))
             if not (admin or listed):
-                raise Sorry("voice.admins", value=str(one))
+                raise UserError("voice.admins", value=str(one))
         elif one.name and one.engine != "espeak" and one.name not in engine.voices:
             known = ", ".join(f"{one.engine}:{name}" for name in engine.voices) or "–"
-            raise Sorry("voice.no_such", value=str(one)[:60], voices=known)
+            raise UserError("voice.no_such", value=str(one)[:60], voices=known)
         if reason := engine.absent():
-            raise Sorry("voice.absent", engine=one.engine, reason=reason)
+            raise UserError("voice.absent", engine=one.engine, reason=reason)
     return " ".join(map(str, chosen[:MOST_VOICES]))
 
 
 def speed(given: str) -> str:
-    """As it is kept. Raises Sorry."""
+    """As it is kept. Raises UserError."""
     try:
         value = float(given.strip().replace(",", ".").rstrip("x×"))
     except ValueError:
         value = 0.0
     if not SLOWEST <= value <= FASTEST:
-        raise Sorry("voice.no_speed", value=given[:40], slowest=SLOWEST, fastest=int(FASTEST))
+        raise UserError("voice.no_speed", value=given[:40], slowest=SLOWEST, fastest=int(FASTEST))
     return f"{value:g}"
 
 
 def on_or_off(given: str) -> str:
-    """As it is kept. Raises Sorry."""
+    """As it is kept. Raises UserError."""
     said = given.strip().casefold()
     if said not in _ON | _OFF:
-        raise Sorry("voice.on_or_off", value=given[:40])
+        raise UserError("voice.on_or_off", value=given[:40])
     return ON if said in _ON else OFF
 
 

@@ -13,7 +13,20 @@ from typing import TYPE_CHECKING, Final
 
 from bot.budget import Budget
 from bot.commands import FOLLOW_UP
-from bot.events import Changed, Choice, Choices, Event, File, Notice, Request, Run, Sorry, Stage, Status, Text
+from bot.events import (
+    Changed,
+    Choice,
+    Choices,
+    Event,
+    File,
+    Notice,
+    Request,
+    Run,
+    Stage,
+    Status,
+    Text,
+    UserError,
+)
 from bot.runs.requests import PLAYED, child_id
 from bot.speech.recording import SUFFIXES, NoRecording, recording_of
 from bot.speech.transcriber import Transcriber
@@ -21,8 +34,8 @@ from bot.words import Words, words
 from bot.works.library.intake_job import named_paths
 
 if TYPE_CHECKING:
-    from bot.house import House
     from bot.kind import Runs
+    from bot.resources import Resources
 
 HEARD: Final = "heard"
 """The stage that shows the words, and the kind of the storage's offers by which they are kept."""
@@ -39,10 +52,10 @@ class Heard:
 
 
 class Hearing:
-    def __init__(self, house: House, runs: Runs) -> None:
-        self._house = house
+    def __init__(self, resources: Resources, runs: Runs) -> None:
+        self._resources = resources
         self._runs = runs
-        self._transcriber = Transcriber(house.config, Budget(house.ledger, house.config.budget))
+        self._transcriber = Transcriber(resources.config, Budget(resources.ledger, resources.config.budget))
 
     async def hear(self, run: Run) -> AsyncGenerator[Event, None]:
         """The words of a recording, and what may be done with them. The request's text is what the platform heard."""
@@ -52,22 +65,24 @@ class Hearing:
         if not text or (part and self._transcriber.models):
             part = False
             if not self._transcriber.models:
-                raise Sorry("voice.no_transcriber")
+                raise UserError("voice.no_transcriber")
             files = [*request.files, *(File(PurePath(path).name, path, 0) for path in named_paths(request))]
             if len(files) != 1:
-                raise Sorry("voice.one_recording", suffixes=", ".join(SUFFIXES))
+                raise UserError("voice.one_recording", suffixes=", ".join(SUFFIXES))
             yield Status(say("voice.listening"))
-            most = self._house.config.speech.spoken_mb * 1_000_000
-            brought, refused = await self._house.incoming.bring(run, SUFFIXES, most, files=files, copied=True)
+            most = self._resources.config.speech.spoken_mb * 1_000_000
+            brought, refused = await self._resources.incoming.bring(
+                run, SUFFIXES, most, files=files, copied=True
+            )
             for refusal in refused:
-                raise Sorry(refusal.key, **refusal.values)
+                raise UserError(refusal.key, **refusal.values)
             path = Path(brought[0].path)
             text = (await run.step("heard", lambda: self._heard(request, path), Heard)).text
         if not any(map(str.isalnum, text)):
-            raise Sorry("voice.nothing_heard")
+            raise UserError("voice.nothing_heard")
 
         async def keep() -> bool:
-            await self._house.records.offers.keep(
+            await self._resources.records.offers.keep(
                 request.place.space, run.id, HEARD, [text], author_id=request.author.id
             )
             return True
@@ -80,15 +95,15 @@ class Hearing:
         yield ways(text, request.author.id, say)
 
     async def _heard(self, request: Request, path: Path) -> Heard:
-        """Raises Sorry."""
+        """Raises UserError."""
         data = await asyncio.to_thread(path.read_bytes)
         try:
             recording = await asyncio.to_thread(recording_of, data)
         except NoRecording as fault:
-            raise Sorry(f"voice.recording_{fault.why}", suffixes=", ".join(SUFFIXES)) from None
-        limit = self._house.config.speech.spoken_minutes
+            raise UserError(f"voice.recording_{fault.why}", suffixes=", ".join(SUFFIXES)) from None
+        limit = self._resources.config.speech.spoken_minutes
         if recording.seconds > 60 * limit:
-            raise Sorry("voice.recording_long", minutes=round(recording.seconds / 60), limit=limit)
+            raise UserError("voice.recording_long", minutes=round(recording.seconds / 60), limit=limit)
         return Heard(await self._transcriber.text(request, recording, data), recording.seconds)
 
     async def taken(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -121,18 +136,18 @@ def played_id(heard: Request) -> str:
     return child_id(heard, PLAYED)
 
 
-async def spoken(house: House, runs: Runs, request: Request) -> tuple[Request, Request | None]:
+async def spoken(resources: Resources, runs: Runs, request: Request) -> tuple[Request, Request | None]:
     """What `voice play` stands for: the spoken words as if they had been typed, and the message that shows it.
 
-    Raises Sorry where the words are another person's, or withdrawn.
+    Raises UserError where the words are another person's, or withdrawn.
     """
     space = request.place.space
     heard = await runs.request_of(space, request.answers)
-    kept = await house.records.offers.get(space, request.answers, HEARD, 0)
+    kept = await resources.records.offers.get(space, request.answers, HEARD, 0)
     if heard is None or kept is None or heard.verb != "hear":
-        raise Sorry("edge.gone")
+        raise UserError("edge.gone")
     if heard.author.id != request.author.id:
-        raise Sorry("voice.not_yours", name=heard.author.name)
+        raise UserError("voice.not_yours", name=heard.author.name)
     changed = bool(request.options.get("changed"))
     text = request.text.strip() if changed else kept
     way = LEAVE if request.options.get("leave") else CHANGE if changed else PLAY

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Event, Request, Run, Sorry, Speak, Stage, Text
+from bot.events import Event, Request, Run, Speak, Stage, Text, UserError
 from bot.platforms import VoiceChannels
 from bot.settings import NARRATE, OFF, ON, SPEED, VOICE
 from bot.speech.clips import why
@@ -24,9 +24,9 @@ from bot.works.voice import checks
 from bot.works.voice.hearing import Hearing
 
 if TYPE_CHECKING:
-    from bot.house import House
     from bot.kind import Runs
     from bot.platforms import Reader
+    from bot.resources import Resources
     from storage.settings import Scope
 
 SCOPES: Final[dict[str, Scope]] = {
@@ -41,10 +41,10 @@ TRIED: Final = "One, two, three."
 
 
 class VoiceWork:
-    def __init__(self, house: House, runs: Runs) -> None:
-        self._house = house
-        self._settings = house.settings
-        self._hearing = Hearing(house, runs)
+    def __init__(self, resources: Resources, runs: Runs) -> None:
+        self._resources = resources
+        self._settings = resources.settings
+        self._hearing = Hearing(resources, runs)
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         match run.request.verb:
@@ -64,7 +64,7 @@ class VoiceWork:
 
     async def _now(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        reader = self._house.readers.get(request.place.platform)
+        reader = self._resources.readers.get(request.place.platform)
         told = await run.step(request.verb, lambda: self._done(request, reader, say), str)
         yield Stage("voice", say(f"voice.title_{request.verb}"))
         yield Text(told)
@@ -73,12 +73,12 @@ class VoiceWork:
             yield Speak(request.text.strip(), "voice")
 
     async def _done(self, request: Request, reader: Reader | VoiceChannels | None, say: Words) -> str:
-        """Do as the verb says, and what to say of it. Raises Sorry."""
+        """Do as the verb says, and what to say of it. Raises UserError."""
         channels = reader if isinstance(reader, VoiceChannels) else None
         match request.verb:
             case "say":
                 if not request.text.strip():
-                    raise Sorry("voice.nothing_to_say")
+                    raise UserError("voice.nothing_to_say")
                 name = channels.where(request) if channels is not None else ""
                 return say("voice.says_in", channel=name) if name else say("voice.says_here")
             case "stop" if reader is not None:
@@ -86,7 +86,7 @@ class VoiceWork:
             case "skip" if reader is not None:
                 return say("voice.skipped" if await reader.skip(request) else "voice.nothing_waits")
         if channels is None:
-            raise Sorry("voice.no_channels")
+            raise UserError("voice.no_channels")
         match request.verb:
             case "join":
                 return await channels.join(request, request.text)
@@ -119,7 +119,7 @@ class VoiceWork:
         yield Text(told)
 
     def _name(self, request: Request) -> str:
-        """The setting's name. Raises Sorry for a kind of work that there is not."""
+        """The setting's name. Raises UserError for a kind of work that there is not."""
         from bot.commands import KINDS  # which imports this folder
 
         base = {"voice": VOICE, "speed": SPEED, "narrate": NARRATE}[request.verb]
@@ -127,22 +127,22 @@ class VoiceWork:
             return as_name(speaker)
         if work := str(request.options.get("work") or "").strip().casefold():
             if work not in KINDS:
-                raise Sorry("voice.no_work", value=work[:40], works=", ".join(KINDS))
+                raise UserError("voice.no_work", value=work[:40], works=", ".join(KINDS))
             return f"{base}.{work}"
         return base
 
     def _scope(self, request: Request) -> Scope:
-        """Whom it is for, if this person may set it for them. Raises Sorry."""
+        """Whom it is for, if this person may set it for them. Raises UserError."""
         own = request.verb == "narrate" or bool(request.options.get("as"))
         scope = SCOPES[str(request.options.get("for") or ("thread" if own else "me"))]
         if scope in ("channel", "space") and not request.author.admin:
-            raise Sorry("voice.for_admins")
+            raise UserError("voice.for_admins")
         return scope
 
     def _checked(self, request: Request, given: str) -> str:
         match request.verb:
             case "voice":
-                return checks.voices(self._house, given, admin=request.author.admin)
+                return checks.voices(self._resources, given, admin=request.author.admin)
             case "speed":
                 return checks.speed(given)
         return checks.on_or_off(given)
@@ -151,13 +151,13 @@ class VoiceWork:
         """What holds now for whoever asks, where they ask."""
         if request.verb == "narrate":
             narrated = await self._settings.narrated(request)
-            reader = self._house.readers.get(request.place.platform)
+            reader = self._resources.readers.get(request.place.platform)
             nowhere = narrated and isinstance(reader, VoiceChannels) and reader.where(request) == ""
             more = f" {say('voice.narrated_nowhere')}" if nowhere else ""
             return say(f"voice.narrated_{ON if narrated else OFF}") + more
         said = Speak("", "", str(request.options.get("as") or "").strip())
         manner = await manner_of(
-            self._settings, self._house.config.speech, request, self._work(request), said
+            self._settings, self._resources.config.speech, request, self._work(request), said
         )
         if request.verb == "speed":
             return say("voice.speed_is", speed=f"{manner.speed:g}")
@@ -173,7 +173,7 @@ class VoiceWork:
         yield Text(told)
 
     async def _examined(self, request: Request, say: Words) -> str:
-        speech = self._house.speech
+        speech = self._resources.speech
         lines = [say("voice.header"), "|---|---|---|"]
         for name in speech.names:
             engine = speech.engine(name)
@@ -185,19 +185,19 @@ class VoiceWork:
             else:
                 state = await self._tried(name, say)
             lines.append(f"| `{name}` | {', '.join(engine.voices) or '–'} | {state} |")
-        manner = await manner_of(self._settings, self._house.config.speech, request, "")
+        manner = await manner_of(self._settings, self._resources.config.speech, request, "")
         held = say("voice.voices_are", voices=", ".join(f"`{one}`" for one in manner.voices))
         narrated = say(f"voice.narrated_{ON if await self._settings.narrated(request) else OFF}")
         last = (
             say("voice.last_fault", fault=speech.last_fault) if speech.last_fault else say("voice.no_fault")
         )
-        reader = self._house.readers.get(request.place.platform)
+        reader = self._resources.readers.get(request.place.platform)
         voice = reader.state(request, say) if isinstance(reader, VoiceChannels) else []
         return "\n".join([*lines, "", *(f"- {line}" for line in voice), "", f"{narrated} {held} {last}"])
 
     async def _tried(self, name: str, say: Words) -> str:
         """A few words said, and how long they took."""
-        speech = self._house.speech
+        speech = self._resources.speech
         began = time.perf_counter()
         try:
             # A thousandth of the time: said anew each time, and heard the same.

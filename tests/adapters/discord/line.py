@@ -14,7 +14,7 @@ from bot.config import DiscordConfig, load
 from tests.adapters.discord.wire import soon_ready
 from tests.fakes import migrated
 from tests.fakes.discord import Channel, FakeDiscord, Guild, User
-from tests.fakes.house import Recorder, Script, open_scripted
+from tests.fakes.scripted_app import Recorder, Script, open_scripted
 
 
 @dataclass

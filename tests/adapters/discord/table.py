@@ -29,7 +29,7 @@ from bot.config import Config, DiscordConfig, load
 from bot.platforms import Platform
 from cogs.discord_only import FreeChat, Setup
 from tests.fakes import migrated
-from tests.fakes.house import Recorder, Script, open_scripted
+from tests.fakes.scripted_app import Recorder, Script, open_scripted
 
 
 class Client(Sutradhar):
@@ -43,7 +43,7 @@ class Client(Sutradhar):
         Listener(self).listen()
         self.add_dynamic_items(*presses.ITEMS)
         self.tree.add_command(show)
-        await sync(self.tree, self.app.house.records.marks)
+        await sync(self.tree, self.app.resources.records.marks)
 
 
 @app_commands.command()
@@ -96,7 +96,7 @@ class Table:
         channel = self.client.get_channel(self.channel.id)
         assert isinstance(channel, discord.TextChannel)
         real = await channel.create_thread(name="A question", type=discord.ChannelType.public_thread)
-        threads = self.app.house.records.threads
+        threads = self.app.resources.records.threads
         await threads.bind(self.space, str(channel.id), "talk", str(real.id))
         if free_chat is not None:
             await threads.set_free_chat(self.space, str(real.id), free_chat)

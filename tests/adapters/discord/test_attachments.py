@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestServer
 
 from bot.adapters.discord.service import Attachments
 from bot.config import DiscordConfig
-from bot.events import Author, File, Place, Request, Sorry
+from bot.events import Author, File, Place, Request, UserError
 
 REQUEST = Request("r", Place("discord", "1", "2", ""), Author("3", "Ana"), "library", "add")
 
@@ -47,7 +47,7 @@ async def store() -> AsyncIterator[Store]:
         yield found
 
 
-def key_of(caught: pytest.ExceptionInfo[Sorry]) -> tuple[str, object]:
+def key_of(caught: pytest.ExceptionInfo[UserError]) -> tuple[str, object]:
     return caught.value.key, caught.value.values["name"]
 
 
@@ -59,14 +59,14 @@ async def test_the_bytes_arrive_and_nobody_sees_the_token(store: Store, tmp_path
 
 
 async def test_a_file_that_is_too_large_is_not_even_asked_for(store: Store, tmp_path: Path) -> None:
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         await store.fetcher.fetch(REQUEST, store.file(6), tmp_path / "in", 5)
     assert key_of(caught) == ("library.file_large", "rules.md")
     assert store.asked == []
 
 
 async def test_what_is_a_little_over_the_limit_reads_as_more_than_it(store: Store, tmp_path: Path) -> None:
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         await store.fetcher.fetch(REQUEST, store.file(10_000_001), tmp_path / "in", 10_000_000)
     assert (caught.value.values["mb"], caught.value.values["limit"]) == ("10.1", 10)
 
@@ -75,7 +75,7 @@ async def test_a_file_that_is_longer_than_it_said_is_cut_off_at_the_limit(
     store: Store, tmp_path: Path
 ) -> None:
     store.answers["/rules.md"] = [b"x" * 300_000]
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         await store.fetcher.fetch(REQUEST, store.file(5), tmp_path / "in", 100_000)
     assert key_of(caught) == ("library.file_large", "rules.md")
     assert (tmp_path / "in").stat().st_size <= 100_000
@@ -83,7 +83,7 @@ async def test_a_file_that_is_longer_than_it_said_is_cut_off_at_the_limit(
 
 async def test_an_expired_link_asks_for_the_file_again(store: Store, tmp_path: Path) -> None:
     store.answers["/rules.md"] = [web.Response(status=404)]
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         await store.fetcher.fetch(REQUEST, store.file(), tmp_path / "in", 5)
     assert key_of(caught) == ("discord_run.file_gone", "rules.md")
 
@@ -108,7 +108,7 @@ async def test_a_hiccup_is_tried_again(status: int, store: Store, tmp_path: Path
     ],
 )
 async def test_nothing_is_fetched_from_anywhere_else(url: str, tmp_path: Path) -> None:
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         await Attachments(DiscordConfig()).fetch(REQUEST, File("a.md", "", 1, url), tmp_path / "in", 5)
     assert key_of(caught) == ("discord_run.file_elsewhere", "a.md")
     assert not (tmp_path / "in").exists()
@@ -116,13 +116,13 @@ async def test_nothing_is_fetched_from_anywhere_else(url: str, tmp_path: Path) -
 
 async def test_a_service_that_stays_away_is_said_to_be_out_of_reach(store: Store, tmp_path: Path) -> None:
     store.answers["/rules.md"] = [web.Response(status=503) for _ in range(3)]
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         await store.fetcher.fetch(REQUEST, store.file(), tmp_path / "in", 5)
     assert key_of(caught) == ("discord_run.file_unreachable", "rules.md")
 
 
 async def test_a_redirect_is_not_followed(store: Store, tmp_path: Path) -> None:
     store.answers["/rules.md"] = [web.Response(status=302, headers={"Location": "/elsewhere"})]
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         await store.fetcher.fetch(REQUEST, store.file(), tmp_path / "in", 5)
     assert key_of(caught) == ("discord_run.file_gone", "rules.md")

@@ -110,9 +110,9 @@ async def test_what_is_for_one_person_alone_is_out_of_everybody_elses_reach(
     await at.app.perform(request)
     await at.recorder.until(request.id, Text("begun"))
     source = Citation(1, "Handbook", "Combat", "A secret of Ana's.")
-    await at.app.house.records.offers.keep(at.space, request.id, "source", [json.dumps(asdict(source))])
+    await at.app.resources.records.offers.keep(at.space, request.id, "source", [json.dumps(asdict(source))])
     offered = Choice("Grappled", "/rules lookup Grappled")
-    await at.app.house.records.offers.keep(at.space, request.id, "choice", [json.dumps(asdict(offered))])
+    await at.app.resources.records.offers.keep(at.space, request.id, "choice", [json.dumps(asdict(offered))])
     copied = await at.shown(id(request.id))
     bia = at.guild.add_member(at.env.create_user("Bia"))
     pressed = await bia.click(copied, label=id(request.id).split(":")[0])
@@ -141,7 +141,7 @@ async def test_retry_asks_the_words_as_they_stand_now(at: Table) -> None:
 async def test_a_choice_does_what_its_line_says_as_whoever_pressed_it(at: Table) -> None:
     space, run = at.space, "a" * 32
     offered = Choice("Grappled", "/rules lookup Grappled")
-    await at.app.house.records.offers.keep(space, run, "choice", [json.dumps(asdict(offered))])
+    await at.app.resources.records.offers.keep(space, run, "choice", [json.dumps(asdict(offered))])
     answer = await at.shown(custom_id("choice", run, 0))
     await at.restart()
     await at.ana.click(answer, label="choice")
@@ -163,7 +163,7 @@ async def test_sources_are_shown_in_full_to_the_presser_alone_after_a_restart_to
         Citation(2, "Monsters", "", "@everyone flees."),
     ]
     kept = [json.dumps(asdict(one)) for one in cited]
-    await at.app.house.records.offers.keep(at.space, run, "source", kept)
+    await at.app.resources.records.offers.keep(at.space, run, "source", kept)
     answer = await at.shown(custom_id("sources", run))
     await at.restart()
     pressed = await at.ana.click(answer, label="sources")
@@ -178,7 +178,7 @@ async def test_many_sources_are_leafed_through(at: Table) -> None:
     run = "a" * 32
     cited = [Citation(n, f"Book {n}", "A section", f"Sentence {n}. " * 60) for n in range(1, 13)]
     kept = [json.dumps(asdict(one)) for one in cited]
-    await at.app.house.records.offers.keep(at.space, run, "source", kept)
+    await at.app.resources.records.offers.keep(at.space, run, "source", kept)
     answer = await at.shown(custom_id("sources", run))
     opened = await at.ana.click(answer, label="sources")
     page, seen = opened.response, told(opened)
@@ -239,9 +239,9 @@ async def test_the_last_thumb_of_a_person_counts(at: Table) -> None:
     up, down = (custom_id("feedback", past.id, verdict) for verdict in ("up", "down"))
     answer = await at.shown(up, down)
     await at.ana.click(answer, custom_id=up)
-    assert await at.app.house.records.feedback.count(at.space) == {"up": 1, "down": 0}
+    assert await at.app.resources.records.feedback.count(at.space) == {"up": 1, "down": 0}
     pressed = await at.ana.click(answer, custom_id=down)
-    assert await at.app.house.records.feedback.count(at.space) == {"up": 0, "down": 1}
+    assert await at.app.resources.records.feedback.count(at.space) == {"up": 0, "down": 1}
     assert pressed.ephemeral
     assert told(pressed).startswith("Thank you")
 
@@ -277,7 +277,7 @@ async def test_what_another_server_offers_is_out_of_reach(at: Table) -> None:
     past = asked("another server", "hello")
     await (await at.app.perform(past)).wait()
     secret = json.dumps(asdict(Citation(1, "Secret book", "", "Nobody here may read this.")))
-    await at.app.house.records.offers.keep("another server", past.id, "source", [secret])
+    await at.app.resources.records.offers.keep("another server", past.id, "source", [secret])
     run = past.id
     ids = [
         custom_id("sources", run),
@@ -290,5 +290,5 @@ async def test_what_another_server_offers_is_out_of_reach(at: Table) -> None:
         pressed = await at.ana.click(answer, custom_id=id)
         assert "Secret" not in told(pressed)
     assert set(at.recorder.events) == {run}
-    assert await at.app.house.records.feedback.count("another server") == {"up": 0, "down": 0}
+    assert await at.app.resources.records.feedback.count("another server") == {"up": 0, "down": 0}
     assert not any("shared by" in one for one in at.said())

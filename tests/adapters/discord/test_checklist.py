@@ -74,7 +74,9 @@ async def test_setup_is_for_who_manages_the_server(at: Table) -> None:
 
 async def test_the_list_is_short_enough_for_a_message_in_both_languages_at_its_worst(at: Table) -> None:
     guild, nothing = at.client.get_guild(at.guild.id), discord.Permissions.none()
-    await at.app.house.records.marks.set(note_of(at.client.application_id or 0, None), "of another release")
+    await at.app.resources.records.marks.set(
+        note_of(at.client.application_id or 0, None), "of another release"
+    )
     for locale in ("en", "pt-BR"):
         say = words(locale)
         checks = await examine(at.client, guild, at.space, nothing, say)
@@ -84,13 +86,13 @@ async def test_the_list_is_short_enough_for_a_message_in_both_languages_at_its_w
 
 async def test_free_chat_without_the_intent_says_what_is_missing(at: Table) -> None:
     thread = await at.thread()
-    await at.app.house.records.sessions.open(
+    await at.app.resources.records.sessions.open(
         at.space, "discord", str(at.channel.id), "talk", "rules", author_id=str(at.ana.id)
     )
     result = await at.ana.slash(thread, "free-chat", on=True)
     assert result.ephemeral
     assert "Message Content Intent" in told(result)
-    held = await at.app.house.records.threads.held(at.space, str(thread.id))
+    held = await at.app.resources.records.threads.held(at.space, str(thread.id))
     assert held is not None
     assert not held.free_chat
 
@@ -100,7 +102,7 @@ async def test_who_opened_the_session_or_may_manage_threads_switches_free_chat_f
 ) -> None:
     async with opened(tmp_path, DiscordConfig(free_chat=True)) as at:
         thread = await at.thread()
-        await at.app.house.records.sessions.open(
+        await at.app.resources.records.sessions.open(
             at.space, "discord", str(at.channel.id), "talk", "rules", author_id=str(at.ana.id)
         )
         role = at.guild.create_role("Keepers", permissions=discord.Permissions(manage_threads=True))
@@ -112,11 +114,11 @@ async def test_who_opened_the_session_or_may_manage_threads_switches_free_chat_f
         result = await at.ana.slash(thread, "free-chat", on=True)
         assert not result.ephemeral
         assert told(result).startswith("Ana switched free chat on")
-        held = await at.app.house.records.threads.held(at.space, str(thread.id))
+        held = await at.app.resources.records.threads.held(at.space, str(thread.id))
         assert held is not None
         assert held.free_chat
         assert told(await bia.slash(thread, "free-chat", on=False)).startswith("Bia switched free chat off")
-        held = await at.app.house.records.threads.held(at.space, str(thread.id))
+        held = await at.app.resources.records.threads.held(at.space, str(thread.id))
         assert held is not None
         assert not held.free_chat
 

@@ -18,7 +18,7 @@ from bot.adapters.discord.service import Sutradhar
 from bot.adapters.intake import WINDOW
 from bot.app import App
 from bot.config import Config, DiscordConfig, load
-from bot.events import Sorry
+from bot.events import UserError
 from tests.adapters.discord.wire import soon_ready
 from tests.fakes import migrated
 from tests.fakes.discord import FakeDiscord
@@ -36,7 +36,7 @@ def config(fake: FakeDiscord, data: Path, **settings: object) -> Config:
 async def here(fake: FakeDiscord, data: Path, **settings: object) -> AsyncIterator[Sutradhar]:
     """A client that has logged in and connects."""
     app = await App.open(config(fake, data, **settings))
-    async with Sutradhar(app, app.house.config) as client:
+    async with Sutradhar(app, app.resources.config) as client:
         soon_ready(client)
         await client.login(fake.token)
         await app.start()
@@ -62,7 +62,7 @@ async def test_it_asks_for_no_more_than_it_needs(tmp_path: Path) -> None:
 async def test_it_is_there_without_waiting_for_caches_that_it_does_not_keep(tmp_path: Path) -> None:
     """discord.py would wait two seconds after each server, and whoever looks for the bot's word with it."""
     app = await App.open(load(data=tmp_path, environ={}))
-    async with Sutradhar(app, app.house.config) as client:
+    async with Sutradhar(app, app.resources.config) as client:
         assert client._connection.guild_ready_timeout <= 0.5
     await app.close()
 
@@ -76,9 +76,9 @@ async def test_free_chat_asks_for_what_people_write(tmp_path: Path) -> None:
 async def test_without_the_intent_free_chat_says_what_to_click(tmp_path: Path) -> None:
     async with FakeDiscord(portal=()) as fake:
         app = await App.open(config(fake, tmp_path, free_chat=True))
-        async with Sutradhar(app, app.house.config) as client:
+        async with Sutradhar(app, app.resources.config) as client:
             await client.login(fake.token)
-            with pytest.raises(Sorry) as caught:
+            with pytest.raises(UserError) as caught:
                 async with faults_as_sorry(client.settings), asyncio.timeout(30):
                     await client.connect()
             await app.close()
@@ -134,12 +134,12 @@ async def test_windows_that_were_dismissed_are_forgotten_at_a_start(tmp_path: Pa
     async with FakeDiscord() as fake:
         async with here(fake, tmp_path) as client:
             for run in ("old", "new"):
-                await client.app.house.records.offers.keep("1", run, WINDOW, ["{}"])
+                await client.app.resources.records.offers.keep("1", run, WINDOW, ["{}"])
         with closing(sqlite3.connect(tmp_path / "sutradhar.db")) as connection, connection:
             connection.execute("UPDATE offers SET created_at = '2020-01-01 00:00:00' WHERE run_id = 'old'")
         fake.limits.refresh()
         async with here(fake, tmp_path) as client:
-            offers = client.app.house.records.offers
+            offers = client.app.resources.records.offers
             assert [await offers.all("1", run, WINDOW) for run in ("old", "new")] == [[], ["{}"]]
 
 

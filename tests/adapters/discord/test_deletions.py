@@ -13,7 +13,7 @@ import pytest
 from bot.events import Author, Event, Place, Request, Run, Text
 from bot.runs.requests import event_id
 from tests.adapters.discord.table import Table, table
-from tests.fakes.house import reminder
+from tests.fakes.scripted_app import reminder
 
 
 async def endless(run: Run) -> AsyncGenerator[Event, None]:
@@ -116,8 +116,8 @@ async def test_an_edit_that_leaves_nothing_or_cannot_be_read_changes_nothing(at:
 
 async def test_a_deleted_thread_is_let_go_with_its_session_and_what_runs_there(at: Table) -> None:
     thread = await at.thread()
-    house, channel = at.app.house, str(at.channel.id)
-    session = await house.records.sessions.open(
+    resources, channel = at.app.resources, str(at.channel.id)
+    session = await resources.records.sessions.open(
         at.space, "discord", channel, "talk", "rules", author_id=str(at.ana.id), title="A talk"
     )
     run = await live(at, 1, thread="talk")
@@ -126,23 +126,25 @@ async def test_a_deleted_thread_is_let_go_with_its_session_and_what_runs_there(a
     theirs = await parent.create_thread(name="Ana's own", type=discord.ChannelType.public_thread)
     for name in ("talk", str(theirs.id), "another"):
         place = Place("discord", at.space, channel, name)
-        await house.records.schedules.add(reminder(f"in {name}", place, str(at.ana.id)))
+        await resources.records.schedules.add(reminder(f"in {name}", place, str(at.ana.id)))
     real = at.client.get_channel(thread.id)
     assert isinstance(real, discord.Thread)
     await real.delete()
     await theirs.delete()
     await at.env.settle()
-    assert [one.id for one in await house.records.schedules.of(at.space, str(at.ana.id))] == ["in another"]
+    assert [one.id for one in await resources.records.schedules.of(at.space, str(at.ana.id))] == [
+        "in another"
+    ]
     assert await at.app.ended(run) == "stopped"
-    assert await house.records.threads.held(at.space, str(thread.id)) is None
-    assert await house.records.sessions.active(at.space, "discord", channel, "talk") is None
-    (kept,) = await house.records.owned.all(at.space, str(at.ana.id))
+    assert await resources.records.threads.held(at.space, str(thread.id)) is None
+    assert await resources.records.sessions.active(at.space, "discord", channel, "talk") is None
+    (kept,) = await resources.records.owned.all(at.space, str(at.ana.id))
     assert (kept.id, kept.state) == (session.id, "archived")
 
 
 async def test_a_deleted_channel_takes_its_runs_and_its_calendar_with_it(at: Table) -> None:
     run, elsewhere = await live(at, 1, thread="talk"), at.guild.create_text_channel("elsewhere")
-    schedules, mine = at.app.house.records.schedules, str(at.ana.id)
+    schedules, mine = at.app.resources.records.schedules, str(at.ana.id)
     for channel, thread in ((at.channel.id, ""), (at.channel.id, "talk"), (elsewhere.id, "")):
         place = Place("discord", at.space, str(channel), thread)
         await schedules.add(reminder(f"in {channel} {thread}", place, mine))

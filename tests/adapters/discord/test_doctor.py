@@ -12,7 +12,7 @@ from bot.adapters.discord.installed import doctor
 from bot.adapters.discord.installed.doctor import examine, ours
 from bot.adapters.discord.installed.setup import FOR_VOICE, PERMISSIONS, invite, link, personal_link, wanted
 from bot.config import Config, DiscordConfig, Secrets, load
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import words
 from tests.fakes.discord import FakeDiscord
 
@@ -154,6 +154,6 @@ def test_an_invitation_needs_no_token_where_the_settings_name_the_application(
 
 
 def test_an_invitation_for_nobody_knows_whom_says_what_to_set(tmp_path: Path) -> None:
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         invite(replace(load(environ={}), secrets=Secrets({}, {})), "en")
     assert caught.value.key == "discord_doctor.invite_unknown"

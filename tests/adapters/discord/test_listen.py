@@ -143,7 +143,7 @@ async def test_in_a_thread_without_free_chat_only_what_is_addressed_is_taken(cha
 async def test_a_thread_that_says_nothing_of_free_chat_goes_by_its_channels_setting(chatty: Table) -> None:
     thread = await chatty.thread(free_chat=None)
     settings, place = (
-        chatty.app.house.settings,
+        chatty.app.resources.settings,
         Place("discord", chatty.space, str(chatty.channel.id), "talk"),
     )
     await chatty.ana.send(thread, "and prone?")
@@ -151,7 +151,7 @@ async def test_a_thread_that_says_nothing_of_free_chat_goes_by_its_channels_sett
     await chatty.ana.send(thread, "and blinded?")
     await settings.set(place, "bia", "free_chat", "on", "channel")
     await chatty.ana.send(thread, "and charmed?")
-    await chatty.app.house.records.threads.set_free_chat(chatty.space, str(thread.id), False)
+    await chatty.app.resources.records.threads.set_free_chat(chatty.space, str(thread.id), False)
     await chatty.ana.send(thread, "and deafened?")
     assert await chatty.asked() == ["/rules ask and prone?", "/rules ask and charmed?"]
 

@@ -141,7 +141,7 @@ async def test_messages_that_come_together_are_taken_in_as_they_were_written(on:
     for n, one in enumerate(people):
         await on.discord.say(one, on.channel, f"question {n}", mention=True)
     await on.discord.until(lambda: len(on.channel.threads) == len(people), seconds=60)
-    asked = [json.loads(row.payload)["text"] for row in await on.app.house.records.inbox._rows()]
+    asked = [json.loads(row.payload)["text"] for row in await on.app.resources.records.inbox._rows()]
     assert asked == [f"question {n}" for n in range(len(people))]
 
 

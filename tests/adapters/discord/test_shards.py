@@ -11,7 +11,7 @@ import pytest
 
 from bot.adapters.discord.installed.client import Plan, Turnstile, plan, redirect
 from bot.config import DiscordConfig
-from bot.events import Sorry
+from bot.events import UserError
 from tests.fakes.discord import FakeDiscord
 
 
@@ -47,7 +47,7 @@ async def test_a_process_runs_the_shards_it_was_given_through_the_gateway_it_was
 
 async def test_a_start_that_would_cost_the_token_is_not_made(fake: FakeDiscord) -> None:
     fake.gateway.identified = [(0.0, 0, 0)] * 990
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         await planned(fake, shard_count=11)
     assert caught.value.key == "discord_run.sessions_spent"
     assert caught.value.values == {"total": 1000, "hours": 24}
@@ -60,7 +60,7 @@ async def test_the_last_starts_of_the_day_may_be_used_up(fake: FakeDiscord) -> N
 
 async def test_a_gateway_that_nobody_can_name_is_said_in_one_sentence(fake: FakeDiscord) -> None:
     fake.fail("GET", "/gateway/bot", status=403)
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         await planned(fake)
     assert caught.value.key == "discord_run.unreachable"
 

@@ -23,7 +23,7 @@ async def joined(at: Table, guild: GuildHandle) -> None:
     """Let the client hear that it is on the server, as it has been set up by now."""
     known = at.client.get_guild(guild.id)
     assert known is not None
-    await welcome(at.app.house.records.marks, known)
+    await welcome(at.app.resources.records.marks, known)
 
 
 async def test_a_server_is_welcomed_with_three_examples(at: Table) -> None:

@@ -32,7 +32,7 @@ from storage.outbox import Outbox
 from storage.threads import Threads
 from tests.fakes import migrated
 from tests.fakes.discord import Asked, Channel, FakeDiscord, User
-from tests.fakes.house import Recorder, Script, open_scripted
+from tests.fakes.scripted_app import Recorder, Script, open_scripted
 
 READY_S = 0.1
 """How long after the last server a client waits for one more before it is ready; discord.py's is two seconds."""
@@ -60,7 +60,7 @@ async def bot(
     config = replace(load(data=migrated.folder(data), environ={}), discord=replace(told, **settings))  # type: ignore[arg-type]
     app: App = await open_scripted(data, scripts, Recorder())
     if voice is not None:
-        app.house.speech._engines["hibari"] = voice
+        app.resources.speech._engines["hibari"] = voice
     client = Sutradhar(app, config, hangs_s=hangs_s)
     soon_ready(client)
     connecting: asyncio.Task[None] | None = None

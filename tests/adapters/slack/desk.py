@@ -46,7 +46,7 @@ class Known(Workspaces):
         return Me(there.bot.id, there.bot_id, team, there.bot.name)
 
 
-class Desk:
+class ConversationWork:
     """A workspace with a channel, and Ana in it."""
 
     def __init__(self, fake: FakeSlack, database: Database) -> None:
@@ -155,13 +155,13 @@ async def ground(data: Path) -> AsyncIterator[Ground]:
 
 
 @asynccontextmanager
-async def desk(under: Ground) -> AsyncIterator[Desk]:
+async def desk(under: Ground) -> AsyncIterator[ConversationWork]:
     """A desk with a workspace of its own; Slack remembers nothing of others."""
     fake = under.fake
     for kept in (fake.calls, fake.refused, fake.limited, fake.faults.waiting):
         kept.clear()
     fake.limits.on = False
-    made = Desk(fake, under.database)
+    made = ConversationWork(fake, under.database)
     try:
         yield made
     finally:

@@ -16,7 +16,7 @@ from bot.config import Config, SlackConfig, load
 from bot.events import Event, Run, Text
 from bot.words import words
 from tests.fakes import migrated
-from tests.fakes.house import Recorder, Script, open_scripted
+from tests.fakes.scripted_app import Recorder, Script, open_scripted
 from tests.fakes.slack import FakeSlack
 
 

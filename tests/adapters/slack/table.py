@@ -33,7 +33,7 @@ from bot.platforms import Platform
 from bot.words import words
 from storage.outbox import Outbox
 from tests.fakes import migrated
-from tests.fakes.house import Recorder, Script, open_scripted
+from tests.fakes.scripted_app import Recorder, Script, open_scripted
 from tests.fakes.slack import Channel, FakeSlack, Message, Team, User
 
 ANSWER = "An answer."
@@ -101,7 +101,7 @@ class Plain:
         asked = f"{self._request.author.name} asked: {origin.asked}"
         root: Any = await client.chat_postMessage(channel=to, text=asked)
         thread = real(root["channel"], root["ts"])
-        await self._bot.app.house.records.threads.bind(place.space, place.channel, place.thread, thread)
+        await self._bot.app.resources.records.threads.bind(place.space, place.channel, place.thread, thread)
         await client.chat_postMessage(channel=root["channel"], thread_ts=root["ts"], text=text)
 
     async def close(self, status: Any) -> None:
@@ -219,7 +219,7 @@ async def table(
         if pace is not None:
             bot.writers = Writers(pace)
             bot.intake.counts = VoteCounts(bot.writers)
-            bot.real = partial(view_of, app.house.records, bot.workspaces, bot.writers)
+            bot.real = partial(view_of, app.resources.records, bot.workspaces, bot.writers)
         running: asyncio.Task[None] | None = None
         try:
             await bot.prepare()

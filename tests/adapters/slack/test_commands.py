@@ -179,7 +179,7 @@ async def test_a_command_is_acknowledged_in_time_even_where_the_database_is_slow
         "trigger_id": f"slow {at.channel.id}",
     }
     context: Any = AsyncBoltContext({"team_id": at.space})
-    database = at.app.house.config.data_dir / "sutradhar.db"
+    database = at.app.resources.config.data_dir / "sutradhar.db"
     with closing(sqlite3.connect(database, isolation_level=None, check_same_thread=False)) as other:
         await asyncio.to_thread(other.execute, "BEGIN IMMEDIATE")
         await Invoked(at.bot.intake, ack_s=0.1).on_command(body, context, ack)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from bot.adapters.slack.placing import PLATFORM, real
 from bot.events import Event, Request, Run, Text
 from bot.runs.requests import request_from_json
 from tests.adapters.slack.table import Table
-from tests.fakes.house import reminder
+from tests.fakes.scripted_app import reminder
 from tests.fakes.slack import Message
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -42,7 +42,7 @@ async def asked(at: Table, text: str, thread: Message | None = None) -> tuple[Me
 
 
 async def kept(at: Table, run: str) -> Request:
-    row = await at.app.house.records.inbox.get(run)
+    row = await at.app.resources.records.inbox.get(run)
     assert row is not None
     return request_from_json(row.payload)
 
@@ -132,22 +132,22 @@ async def test_a_message_that_is_taken_back_on_its_way_in_is_taken_back(at: Tabl
 async def test_where_the_root_is_deleted_its_conversation_stops(at: Table, slow: asyncio.Event) -> None:
     client = await at.bot.workspaces.client(at.space)
     posted = await client.chat_postMessage(channel=at.channel.id, text="Ana asked: Who?")
-    root, house = at.channel.posts[posted["ts"]], at.app.house
+    root, resources = at.channel.posts[posted["ts"]], at.app.resources
     thread = real(at.channel.id, root.ts)
-    await house.records.threads.bind(at.space, at.channel.id, "talk", thread)
+    await resources.records.threads.bind(at.space, at.channel.id, "talk", thread)
     here = (at.space, PLATFORM, at.channel.id, "talk")
-    await house.records.sessions.open(*here, "rules", author_id=at.ana.id)
+    await resources.records.sessions.open(*here, "rules", author_id=at.ana.id)
     _, first = await asked(at, SLOW, root)
     assert first.place.thread == "talk"
-    schedules = house.records.schedules
+    schedules = resources.records.schedules
     for place in (first.place, replace(first.place, thread="another")):
         await schedules.add(reminder(f"in {place.thread} {root.ts}", place, at.ana.id))
     gone = {"type": "message", "subtype": "message_deleted", "hidden": True, "deleted_ts": root.ts}
     sent = await at.slack.send_raw(at.team, {**gone, "channel": at.channel.id, "ts": "9.9"})
     assert sent.acked is not None
     assert await at.app.ended(first.id) == "stopped"
-    assert await house.records.threads.held(at.space, thread) is None
-    assert await house.records.sessions.active(*here) is None
+    assert await resources.records.threads.held(at.space, thread) is None
+    assert await resources.records.sessions.active(*here) is None
     assert [one.thread for one in await schedules.of(at.space, at.ana.id)] == ["another"]
 
 
@@ -156,7 +156,7 @@ async def test_what_runs_in_a_channel_that_is_gone_stops(at: Table, slow: asynci
     elsewhere = at.another()
     _, here = await asked(at, SLOW)
     _, there = await asked(elsewhere, SLOW)
-    schedules = at.app.house.records.schedules
+    schedules = at.app.resources.records.schedules
     for place in (here.place, replace(here.place, thread="any"), there.place):
         await schedules.add(reminder(f"{gone} {place.channel} {place.thread}", place, at.ana.id))
     sent = await at.slack.send_raw(at.team, {"type": gone, "channel": at.channel.id, "event_ts": "9.9"})

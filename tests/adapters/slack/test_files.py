@@ -18,7 +18,7 @@ from bot.adapters.slack.placing import Origin
 from bot.adapters.slack.received.fetched import Files
 from bot.adapters.surface import PlaceClosed
 from bot.config import SlackConfig
-from bot.events import Author, File, Place, Request, Sorry
+from bot.events import Author, File, Place, Request, UserError
 from tests.fakes.slack import FakeSlack
 
 TOKENS = {"T1": "xoxb-one", "T2": "xoxb-two"}
@@ -72,7 +72,7 @@ async def store() -> AsyncIterator[Store]:
 
 
 async def refused(files: Files, file: File, path: Path, limit: int = 5, team: str = "T1") -> str:
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         await files.fetch(asked(team), file, path, limit)
     assert caught.value.values["name"] == file.name
     assert not any(token in f"{caught.value!r}" for token in TOKENS.values())

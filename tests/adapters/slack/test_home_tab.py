@@ -37,7 +37,7 @@ async def home(at: Table, who: User) -> View:
 
 async def session(at: Table, who: User, title: str = "The siege", *, thread: str = "1.5") -> SessionRow:
     where = (at.space, PLATFORM, at.channel.id, thread, "rules")
-    return await at.app.house.records.sessions.open(*where, author_id=who.id, title=title)
+    return await at.app.resources.records.sessions.open(*where, author_id=who.id, title=title)
 
 
 async def press(at: Table, who: User, view: View, what: str) -> None:
@@ -96,12 +96,12 @@ async def test_usage_is_ones_own_and_to_an_admin_everybodys(at: Table) -> None:
 
 
 def _kept(at: Table) -> tuple[Ledger, Feedback, BudgetConfig]:
-    house = at.app.house
-    return house.ledger, house.records.feedback, house.config.budget
+    resources = at.app.resources
+    return resources.ledger, resources.records.feedback, resources.config.budget
 
 
 async def spend(at: Table, space: str, who: User, tokens: int, usd: str) -> None:
-    ledger = at.app.house.ledger
+    ledger = at.app.resources.ledger
     entry = await ledger.reserve(space, "0" * 32, "answer", who.id, "m", tokens, Decimal(usd))
     await ledger.settle(space, entry, input_tokens=tokens, output_tokens=3, cost_usd=Decimal(usd))
 
@@ -109,11 +109,11 @@ async def spend(at: Table, space: str, who: User, tokens: int, usd: str) -> None
 async def test_conversations_are_ones_own_with_the_way_to_their_thread(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "Who?", wait=False)
     mine = await session(at, at.ana, "The <!channel> siege", thread="the-first-event")
-    await at.app.house.records.threads.bind(
+    await at.app.resources.records.threads.bind(
         at.space, at.channel.id, "the-first-event", real(at.channel.id, root.ts)
     )
     await session(at, at.bia, "Bia's secret", thread="2.5")
-    await at.app.house.records.sessions.open(
+    await at.app.resources.records.sessions.open(
         "T0ELSEWHERE", PLATFORM, "C9", "3.5", "rules", author_id=at.ana.id, title="Another workspace's"
     )
     view = await home(at, at.ana)
@@ -131,11 +131,11 @@ async def test_a_conversation_is_put_away_and_taken_up_again(at: Table) -> None:
     mine = await session(at, at.ana)
     view = await home(at, at.ana)
     await press(at, at.ana, view, ARCHIVE + mine.id)
-    assert await at.app.house.records.sessions.active(at.space, PLATFORM, at.channel.id, "1.5") is None
+    assert await at.app.resources.records.sessions.active(at.space, PLATFORM, at.channel.id, "1.5") is None
     view = _now(at, at.ana)
     assert "archived" in view.shown
     await press(at, at.ana, view, RESUME + mine.id)
-    again = await at.app.house.records.sessions.active(at.space, PLATFORM, at.channel.id, "1.5")
+    again = await at.app.resources.records.sessions.active(at.space, PLATFORM, at.channel.id, "1.5")
     assert again is not None
     assert again.id == mine.id
     assert "Archive" in labels(_now(at, at.ana))
@@ -148,12 +148,12 @@ async def test_nobody_steers_another_persons_conversation_by_a_forged_button(
 ) -> None:
     where = (at.space if space == "here" else space, PLATFORM, at.channel.id, f"{what}.5", "rules")
     owner = at.bia if space == "here" else at.ana
-    hers = await at.app.house.records.sessions.open(*where, author_id=owner.id, title="Hers")
+    hers = await at.app.resources.records.sessions.open(*where, author_id=owner.id, title="Hers")
     view = await home(at, at.ana)
     button = home_tab._button(what + hers.id, "Forged")
     view.content["blocks"].append({"type": "actions", "block_id": "forged", "elements": [button]})
     await press(at, at.ana, view, "Forged")
-    found = await at.app.house.records.sessions.active(*where[:4])
+    found = await at.app.resources.records.sessions.active(*where[:4])
     assert found == hers
     assert "Hers" not in _now(at, at.ana).shown
     dm = at.team.dm(at.ana)
@@ -187,7 +187,7 @@ async def test_a_question_is_asked_from_the_tab(at: Table) -> None:
 
 
 async def test_settings_are_those_of_this_workspace_alone(at: Table) -> None:
-    prompts = at.app.house.prompts
+    prompts = at.app.resources.prompts
     await prompts.edit(at.space, "rag", await reworded(at, "rag"), at.bia.id)
     await prompts.edit("T0ELSEWHERE", "rewrite", await reworded(at, "rewrite"), "U9")
     try:
@@ -199,7 +199,7 @@ async def test_settings_are_those_of_this_workspace_alone(at: Table) -> None:
 
 async def reworded(at: Table, name: str) -> str:
     """Other words with the same placeholders."""
-    wanted = (await at.app.house.prompts.wording(at.space, name)).text.placeholders
+    wanted = (await at.app.resources.prompts.wording(at.space, name)).text.placeholders
     return "Answer as a bard would. " + " ".join(f"{{{one}}}" for one in sorted(wanted))
 
 

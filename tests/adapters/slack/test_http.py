@@ -20,7 +20,7 @@ from bot.adapters.slack.installed.clients import Clients
 from bot.adapters.slack.installed.http import EVENTS, HEALTH, MOST_BYTES, Http
 from bot.adapters.slack.installed.workspaces import Workspaces, bolt_app
 from bot.config import SlackConfig
-from bot.events import Sorry
+from bot.events import UserError
 from tests.adapters.slack.serving import served
 from tests.fakes.slack import Channel, FakeSlack, User
 
@@ -156,10 +156,10 @@ async def test_an_address_that_is_taken_is_a_sentence() -> None:
         taken.listen()
         async with door() as at:
             settings = SlackConfig(mode="http", http_port=taken.getsockname()[1])
-            with pytest.raises(Sorry) as sorry:
+            with pytest.raises(UserError) as error:
                 await Http(at.bolt, settings).start()
-    assert sorry.value.key == "slack_run.port"
-    assert sorry.value.values["port"] == settings.http_port
+    assert error.value.key == "slack_run.port"
+    assert error.value.values["port"] == settings.http_port
 
 
 async def test_bolt_reads_no_secret_behind_our_back(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ async def test_a_request_is_kept_before_anybody_is_told_so(at: Table) -> None:
     kept: list[bool] = []
 
     async def ack() -> None:
-        run = (await at.app.house.records.inbox.unfinished())[-1]
+        run = (await at.app.resources.records.inbox.unfinished())[-1]
         kept.append(run.channel == at.channel.id)
 
     run = await at.bot.intake.perform(spot(at), press(at, "1"), Invocation(ROLL, "2d6"), ack)

@@ -15,7 +15,7 @@ from bot import commands
 from bot.adapters.intake import Invocation
 from bot.adapters.slack.placing import Location, event_of
 from bot.app import Acknowledge, Ticket
-from bot.events import Request, Sorry
+from bot.events import Request, UserError
 from tests.adapters.slack.table import Table
 from tests.fakes.slack.delivery import EVENT
 
@@ -29,7 +29,7 @@ async def refusing(at: Table) -> AsyncGenerator[None]:
     """The database takes no request in meanwhile."""
 
     def change(statement: str) -> None:
-        with closing(sqlite3.connect(at.app.house.config.data_dir / "sutradhar.db")) as other:
+        with closing(sqlite3.connect(at.app.resources.config.data_dir / "sutradhar.db")) as other:
             other.execute(statement)
             other.commit()
 
@@ -52,14 +52,16 @@ async def test_a_database_that_refuses_is_told_of_and_nothing_was_begun(at: Tabl
     assert [told] == at.whispers(at.ana)
     assert told.endswith(".")
     assert at.requests == []
-    assert not [row for row in await at.app.house.records.inbox.unfinished() if row.channel == at.channel.id]
+    assert not [
+        row for row in await at.app.resources.records.inbox.unfinished() if row.channel == at.channel.id
+    ]
 
 
 class Failing:
     """An application that takes a request in, acknowledges it or not, and fails."""
 
     def __init__(self, at: Table, fault: Exception, *, acknowledged: bool) -> None:
-        self.house = at.app.house
+        self.resources = at.app.resources
         self.failed = asyncio.Event()
         self.failed.set()
         self._fault = fault
@@ -101,7 +103,7 @@ async def test_a_fault_that_nobody_foresaw_is_a_sentence_and_its_trace_is_in_the
 
 
 async def test_a_fault_after_the_acknowledgement_names_the_run(at: Table, failing: Any) -> None:
-    failing(Sorry("storage.full"), acknowledged=True)
+    failing(UserError("storage.full"), acknowledged=True)
     said = await at.slack.say(at.ana, at.channel, "rules ask Who?", mention=True)
     assert all(one.acked is not None for one in said.sent)
     await at.slack.until(lambda: at.whispers(at.ana))
@@ -114,7 +116,7 @@ async def test_what_comes_after_the_acknowledgement_is_not_waited_for(at: Table,
     async def ack(**_: Any) -> None:
         pass
 
-    app = failing(Sorry("storage.full"), acknowledged=True)
+    app = failing(UserError("storage.full"), acknowledged=True)
     app.failed.clear()
     async with asyncio.timeout(60):
         here, event = Location(at.ana.id, at.space, at.channel.id), event_of("action", at.channel.id)

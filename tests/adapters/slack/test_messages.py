@@ -114,7 +114,7 @@ async def held(at: Table) -> Message:
     """The root of a thread that the bot has opened, for the conversation "talk"."""
     root = await at.slack.say(at.ana, at.channel, "A root")
     thread = real(at.channel.id, root.ts)
-    await at.app.house.records.threads.bind(at.space, at.channel.id, "talk", thread)
+    await at.app.resources.records.threads.bind(at.space, at.channel.id, "talk", thread)
     return root
 
 
@@ -146,7 +146,7 @@ async def test_what_is_said_in_a_thread_is_taken_in_in_its_order(at: Table, held
 async def test_a_thread_with_a_conversation_is_held(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "The siege of the mill")
     await at.slack.say(at.ana, at.channel, "Nobody is here", thread=root)
-    await at.app.house.records.sessions.open(at.space, PLATFORM, at.channel.id, root.ts, "council")
+    await at.app.resources.records.sessions.open(at.space, PLATFORM, at.channel.id, root.ts, "council")
     await at.slack.say(at.ana, at.channel, "And why?", thread=root)
     await at.ended()
     assert (at.asked.work, at.asked.verb, at.asked.text) == ("council", "ask", "And why?")
@@ -168,7 +168,7 @@ async def test_the_first_mention_in_a_thread_of_people_asks_for_what_was_said_be
     assert at.origin.earlier
     assert at.asked.options == {FOLLOW_UP: True}
     assert at.asked.place.thread == root.ts
-    await at.app.house.records.sessions.open(at.space, PLATFORM, at.channel.id, root.ts, "rules")
+    await at.app.resources.records.sessions.open(at.space, PLATFORM, at.channel.id, root.ts, "rules")
     await at.slack.say(at.bia, at.channel, "And then?", thread=root, mention=True)
     await at.ended(2)
     assert not at.origins[1].earlier
@@ -286,7 +286,7 @@ async def test_files_without_a_command_get_a_hint(at: Table) -> None:
 
 
 async def test_the_acknowledgement_comes_once_the_question_is_kept_and_not_before(at: Table) -> None:
-    database = at.app.house.config.data_dir / "sutradhar.db"
+    database = at.app.resources.config.data_dir / "sutradhar.db"
     count = "SELECT count(*) FROM inbox WHERE channel = ?"
     with closing(sqlite3.connect(database, isolation_level=None, check_same_thread=False)) as other:
         # Beside the loop: the bot itself may be writing.

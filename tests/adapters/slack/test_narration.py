@@ -21,7 +21,7 @@ from bot.settings import NARRATE, ON
 from bot.speech.clips import Clip
 from storage.tables import outbox
 from tests.adapters.slack.serving import served
-from tests.fakes.house import config
+from tests.fakes.scripted_app import config
 from tests.fakes.slack import FakeSlack
 from tests.fakes.speech_service import SpeechService
 
@@ -57,7 +57,7 @@ async def test_a_stage_that_is_narrated_is_followed_by_its_recording(
     ):
         if narrates:
             place = Place("slack", team.id, channel.id, "")
-            await bot.app.house.settings.set(place, ana.id, NARRATE, ON, "space")
+            await bot.app.resources.settings.set(place, ana.id, NARRATE, ON, "space")
         message = await slack.say(ana, channel, "play", mention=True)
         await slack.until(lambda: any("cold wind" in one.shown for one in message.thread))
         if not narrates:
@@ -83,7 +83,7 @@ async def test_a_voice_that_fails_costs_a_sentence_and_the_text_stands(
         served(tmp_path, slack, {"play": scene}, config=speaking(tmp_path, service)) as bot,
     ):
         service.answers.append(web.Response(status=500))
-        await bot.app.house.settings.set(
+        await bot.app.resources.settings.set(
             Place("slack", team.id, channel.id, ""), ana.id, NARRATE, ON, "space"
         )
         message = await slack.say(ana, channel, "play", mention=True)
@@ -101,7 +101,7 @@ async def test_what_a_crash_cut_off_is_posted_once(slack: FakeSlack, tmp_path: P
         service.answers.append(None)  # it hangs until the bot is gone
         async with served(tmp_path, slack, {"play": scene}, config=speaking(tmp_path, service)) as bot:
             place = Place("slack", team.id, channel.id, "")
-            await bot.app.house.settings.set(place, ana.id, NARRATE, ON, "space")
+            await bot.app.resources.settings.set(place, ana.id, NARRATE, ON, "space")
             message = await slack.say(ana, channel, "play", mention=True)
             await slack.until(lambda: service.requests)
             await slack.until(lambda: any("cold wind" in one.shown for one in message.thread))
@@ -114,7 +114,7 @@ async def test_what_a_crash_cut_off_is_posted_once(slack: FakeSlack, tmp_path: P
             assert request is not None
             name = sent.files[0].name
             # As after a crash between the upload and its note: another recording, of another size.
-            await bot.app.house.records.database.run(
+            await bot.app.resources.records.database.run(
                 outbox.update()
                 .where(outbox.c.stage == "spoken#scene:0")
                 .values(state="sending", message_id=None)
@@ -141,7 +141,7 @@ async def test_what_is_said_of_a_scene_goes_with_the_scene(slack: FakeSlack, tmp
         served(tmp_path, slack, scripts, config=speaking(tmp_path, service)) as bot,
     ):
         place = Place("slack", team.id, channel.id, "")
-        await bot.app.house.settings.set(place, ana.id, NARRATE, ON, "space")
+        await bot.app.resources.settings.set(place, ana.id, NARRATE, ON, "space")
         message = await slack.say(ana, channel, "play", mention=True)
         await slack.until(lambda: any(one.files for one in message.thread))
         runs.append(event_id("slack", team.id, event_of("message", channel.id, message.ts)))

@@ -59,7 +59,7 @@ async def test_the_answer_stands_in_the_thread_that_the_conversation_is_in(tmp_p
             await slack.command(ana, channel, "/rules", "ask Who?")
             await slack.until(lambda: answers(channel))
             (root,) = channel.messages
-            held = await bot.app.house.records.threads.held(channel.team.id, real(channel.id, root.ts))
+            held = await bot.app.resources.records.threads.held(channel.team.id, real(channel.id, root.ts))
             assert held is not None
             assert await begun(bot.app, place_of(channel, held.thread), "1" * 32) == "done"
             talk = await slack.say(ana, channel, "Let us talk.")

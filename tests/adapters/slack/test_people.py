@@ -16,7 +16,7 @@ from bot.adapters.slack.placing import Location
 from bot.adapters.slack.received import people
 from bot.adapters.slack.received.people import CACHED_S, People, Person
 from bot.adapters.surface import PlaceClosed
-from bot.events import Sorry
+from bot.events import UserError
 from storage.faults import StorageFault
 from tests.fakes.slack import FakeSlack, Team, User
 
@@ -100,7 +100,7 @@ async def test_where_slack_does_not_say_somebody_is_nobody_in_particular(town: T
     town.slack.fail("users.info", error="user_not_found", times=2)
     known = town.people()
     assert await known.of(town.spot(ana)) == Person()
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         await known.of(town.spot(ana), fresh=True)
     assert caught.value.key == "slack.who"
 

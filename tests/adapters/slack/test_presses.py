@@ -76,7 +76,7 @@ BUTTONS: list[Callable[[str], str]] = [
 async def offered(at: Table, request: Request) -> None:
     """The run keeps a source and a choice."""
     source = Citation(1, "Handbook", "Combat", "A secret of Ana's.")
-    keep, space = at.app.house.records.offers.keep, request.place.space
+    keep, space = at.app.resources.records.offers.keep, request.place.space
     await keep(space, request.id, "source", [json.dumps(asdict(source))])
     choice = Choice("Grappled", "/rules lookup Secret")
     await keep(space, request.id, "choice", [json.dumps(asdict(choice))])
@@ -99,7 +99,7 @@ async def test_what_is_for_one_person_alone_is_out_of_everybody_elses_reach(
     assert at.requests == [request]
     assert [one for one in at.slack.views if one.user is at.bia] == []
     assert at.channel.messages[-1].ephemeral_to is at.bia
-    assert (await at.app.house.records.feedback.count(at.space))["up"] == 0
+    assert (await at.app.resources.records.feedback.count(at.space))["up"] == 0
 
 
 def _label(message: Message, label: str) -> str:
@@ -121,7 +121,7 @@ async def test_what_another_workspace_keeps_is_out_of_reach(at: Table, button: C
     assert at.requests == [request]
     assert [one for one in at.slack.views if one.user is at.ana] == []
     for space in (at.space, ELSEWHERE):
-        assert (await at.app.house.records.feedback.count(space))["up"] == 0
+        assert (await at.app.resources.records.feedback.count(space))["up"] == 0
 
 
 async def test_retry_asks_the_words_as_they_stand_now_in_the_same_thread(at: Table) -> None:
@@ -151,7 +151,7 @@ async def test_a_choice_does_what_its_line_says_as_whoever_pressed_it(at: Table)
     run = event_id(PLATFORM, at.space, "choice")
     choices = [Choice("Grappled", "/rules lookup Grappled"), Choice("Leave it", "")]
     kept = [json.dumps(asdict(one)) for one in choices]
-    await at.app.house.records.offers.keep(at.space, run, "choice", kept)
+    await at.app.resources.records.offers.keep(at.space, run, "choice", kept)
     answer = await shown(at, custom_id("choice", run, 0))
     await press(at, at.bia, answer, "choice")
     await at.begun()
@@ -176,12 +176,12 @@ async def test_a_choice_that_was_whispered_is_answered_in_a_whisper(at: Table) -
 async def test_the_last_thumb_of_a_person_counts(at: Table) -> None:
     request = await done(at)
     answer = await shown(at, custom_id("feedback", request.id, "up"))
-    before = await at.app.house.records.feedback.count(at.space)
+    before = await at.app.resources.records.feedback.count(at.space)
     await press(at, at.ana, answer, "up")
     assert (await told(at, at.ana)).startswith("Thank you, it is noted that this helped")
     await press(at, at.ana, answer, "down")
     assert (await told(at, at.ana, 2)).startswith("Thank you, it is noted that this did not")
-    after = await at.app.house.records.feedback.count(at.space)
+    after = await at.app.resources.records.feedback.count(at.space)
     assert (after["up"] - before["up"], after["down"] - before["down"]) == (0, 1)
 
 
@@ -249,7 +249,7 @@ async def test_a_press_is_another_one_by_where_when_and_whose_it_is() -> None:
 
 async def test_what_goes_wrong_in_a_press_is_told_and_says_nothing_of_its_cause(at: Table) -> None:
     request = await done(at)
-    await at.app.house.records.offers.keep(at.space, request.id, "choice", ["{not json: xoxb-secret"])
+    await at.app.resources.records.offers.keep(at.space, request.id, "choice", ["{not json: xoxb-secret"])
     await press(at, at.ana, await shown(at, custom_id("choice", request.id, 0)), "choice")
     said = await told(at, at.ana)
     assert "log" in said
@@ -260,7 +260,7 @@ async def test_a_press_is_acknowledged_while_the_storage_is_slow(at: Table) -> N
     """The lock on the database that another program holds is waited for longer than Slack waits for us."""
     request = await done(at)
     answer = await shown(at, custom_id("feedback", request.id, "up"))
-    async with at.app.house.records.database.write():
+    async with at.app.resources.records.database.write():
         sent = await at.slack.press(at.ana, answer, "up")
         assert sent.acked is not None
         assert at.whispers(at.ana) == []

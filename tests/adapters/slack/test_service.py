@@ -13,7 +13,7 @@ from bot.adapters.slack.installed.credentials import Credentials, configured, ne
 from bot.adapters.slack.installed.manifest import BOT_SCOPES, COMMANDS, EVENTS
 from bot.commands import WORKS
 from bot.config import Config, Secrets, SlackConfig
-from bot.events import Sorry
+from bot.events import UserError
 from tests.adapters.slack.serving import credentials, served
 from tests.fakes.slack import Channel, FakeSlack, User
 from tests.fakes.slack.world import SCOPES
@@ -123,20 +123,20 @@ async def test_a_token_that_is_refused_is_a_sentence(
 ) -> None:
     table(slack)
     wrong = Credentials(bot or slack.bot_token, app or slack.app_token)
-    with pytest.raises(Sorry) as sorry:
+    with pytest.raises(UserError) as error:
         async with served(tmp_path, slack, given=wrong):
             pass
-    assert sorry.value.key == key
-    assert "another" not in str(sorry.value.values)
+    assert error.value.key == key
+    assert "another" not in str(error.value.values)
 
 
 async def test_a_network_that_is_down_is_a_sentence(tmp_path: Path) -> None:
     async with FakeSlack() as gone:
         table(gone)
-    with pytest.raises(Sorry) as sorry:
+    with pytest.raises(UserError) as error:
         async with served(tmp_path, gone):
             pass
-    assert sorry.value.key == "slack_run.unreachable"
+    assert error.value.key == "slack_run.unreachable"
 
 
 async def test_a_database_that_refuses_leaves_an_event_unacknowledged(
@@ -146,7 +146,7 @@ async def test_a_database_that_refuses_leaves_an_event_unacknowledged(
     channel, ana = table(slack)
     slack.ack_seconds = 1.0
     async with served(tmp_path, slack) as bot:
-        database = bot.app.house.records.database
+        database = bot.app.resources.records.database
         async with database.write():
             message = await slack.say(ana, channel, "hello", mention=True)
             assert [one.acked for one in message.sent if one.name == "app_mention"] == [None]
@@ -183,9 +183,9 @@ def config(mode: str, **there: str) -> Config:
     ],
 )
 def test_half_of_what_is_needed_is_a_sentence(mode: str, there: dict[str, str], lacks: str) -> None:
-    with pytest.raises(Sorry) as sorry:
+    with pytest.raises(UserError) as error:
         needed(config(mode, **there))
-    assert sorry.value.key == f"slack_run.{lacks}"
+    assert error.value.key == f"slack_run.{lacks}"
 
 
 @pytest.mark.parametrize(

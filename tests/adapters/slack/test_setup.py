@@ -10,7 +10,7 @@ from bot.adapters.slack.installed.manifest import BOT_SCOPES
 from bot.adapters.slack.placing import Location
 from bot.adapters.slack.received import setup
 from bot.config import ProviderConfig, RolesConfig
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import LOCALES, words
 from tests.adapters.slack.table import Table
 from tests.fakes.slack import Channel, Message
@@ -141,7 +141,7 @@ async def test_a_channel_that_the_bot_is_not_in_is_said_to_be_so(at: Table) -> N
 
 
 async def test_nobody_else_is_told(at: Table) -> None:
-    with pytest.raises(Sorry, match=r"slack_welcome\.check_admins"):
+    with pytest.raises(UserError, match=r"slack_welcome\.check_admins"):
         await setup.show_checklist(at.bot.intake, here(at, at.ana.id))
     assert at.whispers(at.ana) == []
 

@@ -52,7 +52,7 @@ def answer(text: str, run: str) -> dict[str, Any]:
 async def whispered(at: Table, run: str, *texts: str) -> Message:
     """Messages to Ana alone, as a whisper keeps and posts them: the last one."""
     said = [answer(text, run) for text in texts]
-    await at.app.house.records.offers.keep(at.space, run, EPHEMERAL, [json.dumps(one) for one in said])
+    await at.app.resources.records.offers.keep(at.space, run, EPHEMERAL, [json.dumps(one) for one in said])
     client = await at.bot.workspaces.client(at.space)
     for one in said:
         sent = await client.chat_postEphemeral(channel=at.channel.id, user=at.ana.id, **one)
@@ -120,11 +120,11 @@ async def direct(at: Table, run: str, *texts: str) -> Message:
     await client.chat_postMessage(channel=dm.id, thread_ts=root["ts"], text="No part of it.", metadata=other)
     for n, text in enumerate(texts):
         key = "answer" if n == 0 else f"answer#{n + 1}"
-        await at.app.house.records.outbox.claim(at.space, run, key)
+        await at.app.resources.records.outbox.claim(at.space, run, key)
         sent = await client.chat_postMessage(
             channel=dm.id, thread_ts=root["ts"], metadata=metadata(MessageRef(run, key)), **answer(text, run)
         )
-        await at.app.house.records.outbox.sent(at.space, run, key, str(sent["ts"]))
+        await at.app.resources.records.outbox.sent(at.space, run, key, str(sent["ts"]))
     return dm.posts[str(sent["ts"])]
 
 
@@ -203,7 +203,7 @@ async def test_the_bot_does_not_speak_for_who_has_left(at: Table) -> None:
 async def test_what_was_posted_before_a_crash_is_not_posted_again(at: Table) -> None:
     request = await asked(at, "alone")
     message = await whispered(at, request.id, "Mine.")
-    row = await at.app.house.records.outbox.claim(at.space, request.id, f"share:{message.ts}:0")
+    row = await at.app.resources.records.outbox.claim(at.space, request.id, f"share:{message.ts}:0")
     client = await at.bot.workspaces.client(at.space)
     await client.chat_postMessage(
         channel=at.channel.id, text="shared by Ana\nMine.", metadata=sharing._metadata(row)

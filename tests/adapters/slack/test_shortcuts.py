@@ -116,7 +116,7 @@ async def shelved(at: Table, shelf: str) -> None:
         links=[],
         segment=b"",
     )
-    await at.app.house.records.documents.add(new)
+    await at.app.resources.records.documents.add(new)
 
 
 async def test_what_is_wrong_is_said_in_the_window_which_stays_open(at: Table) -> None:

@@ -16,7 +16,7 @@ from bot.adapters.slack.installed.clients import Clients
 from bot.adapters.slack.installed.sockets import Sockets
 from bot.adapters.slack.installed.workspaces import Workspaces, bolt_app
 from bot.config import SlackConfig
-from bot.events import Sorry
+from bot.events import UserError
 from tests.fakes.slack import Channel, FakeSlack, User
 
 
@@ -156,23 +156,23 @@ async def test_an_app_token_that_slack_refuses_is_a_sentence_and_not_tried_again
     async with line() as at:
         at.slack.app_token = "xapp-another"
         asked = len(at.slack.calls)
-        with pytest.raises(Sorry) as sorry:
+        with pytest.raises(UserError) as error:
             await at.sockets.admit()
-        assert sorry.value.key == "slack_run.token_refused"
-        assert sorry.value.values["variable"] == "SLACK_APP_TOKEN"
+        assert error.value.key == "slack_run.token_refused"
+        assert error.value.values["variable"] == "SLACK_APP_TOKEN"
         await at.slack.drop()
-        with pytest.raises(Sorry) as sorry:
+        with pytest.raises(UserError) as error:
             await at.running
-        assert sorry.value.key == "slack_run.token_refused"
+        assert error.value.key == "slack_run.token_refused"
         assert len(at.slack.calls) == asked + 2
 
 
 async def test_socket_mode_that_is_switched_off_is_a_sentence() -> None:
     async with line(2) as at:
         await at.slack.disconnect("link_disabled", at.slack.sockets.live[0])
-        with pytest.raises(Sorry) as sorry:
+        with pytest.raises(UserError) as error:
             await at.running
-        assert sorry.value.key == "slack_run.socket_off"
+        assert error.value.key == "slack_run.socket_off"
 
 
 async def test_leaving_acknowledges_what_has_come_and_leaves_nothing_behind() -> None:

@@ -22,7 +22,7 @@ async def test_sources_are_shown_in_full_to_the_presser_alone(at: Table) -> None
         Citation(2, "Monsters", "", "<@U0BIA> @everyone flees.\n\nAnd comes back."),
     ]
     kept = [json.dumps(asdict(one)) for one in cited]
-    await at.app.house.records.offers.keep(at.space, request.id, "source", kept)
+    await at.app.resources.records.offers.keep(at.space, request.id, "source", kept)
     answer = await shown(at, custom_id("sources", request.id))
     await press(at, at.ana, answer, "sources")
     (view,) = await at.slack.until(lambda: [one for one in at.slack.views if one.user is at.ana])
@@ -37,7 +37,7 @@ async def test_many_sources_are_leafed_through_in_their_window(at: Table) -> Non
     request = await done(at)
     cited = [Citation(n, f"Book {n}", "A section", f"Sentence {n}. " * 200) for n in range(1, 13)]
     kept = [json.dumps(asdict(one)) for one in cited]
-    await at.app.house.records.offers.keep(at.space, request.id, "source", kept)
+    await at.app.resources.records.offers.keep(at.space, request.id, "source", kept)
     answer = await shown(at, custom_id("sources", request.id))
     await press(at, at.ana, answer, "sources")
     (view,) = await at.slack.until(lambda: [one for one in at.slack.views if one.user is at.ana])
@@ -63,7 +63,7 @@ async def test_sources_are_whispered_where_it_is_too_late_for_a_window_and_turne
     request = await done(at)
     cited = [Citation(n, f"Book {n}", "", "Words. " * 500) for n in range(1, 4)]
     kept = [json.dumps(asdict(one)) for one in cited]
-    await at.app.house.records.offers.keep(at.space, request.id, "source", kept)
+    await at.app.resources.records.offers.keep(at.space, request.id, "source", kept)
     answer = await shown(at, custom_id("sources", request.id))
     at.slack.fail("views.open", error="expired_trigger_id")
     await press(at, at.ana, answer, "sources")

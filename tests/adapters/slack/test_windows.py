@@ -74,7 +74,7 @@ async def test_a_window_that_was_opened_before_a_restart_is_answered(at: Table) 
     """All that is known of it stands in the storage."""
     run = event_id(PLATFORM, at.space, "command:before")
     asked = PendingForm("rules", "ask", at.ana.id, options={"k": 3}, channel=at.channel.id, thread="1.0")
-    await at.app.house.records.offers.keep(at.space, run, WINDOW, [asked.to_json()])
+    await at.app.resources.records.offers.keep(at.space, run, WINDOW, [asked.to_json()])
     content = windows.modal(f"modal:{run}", "/rules ask", [windows.field(0, "Question")], submit="Send")
     view = at.slack.views_kept.open(at.ana, at.slack.views_kept.accept(content, "modal"))
     await at.slack.submit(at.ana, view, typed(QUESTION))
@@ -113,7 +113,7 @@ async def test_a_form_asks_for_what_the_verb_takes_and_was_not_given(at: Table) 
 async def test_what_is_wrong_in_a_form_is_said_under_its_field_and_stays(at: Table) -> None:
     run = event_id(PLATFORM, at.space, "action:cast")
     asked = PendingForm("story", "cast", at.ana.id, channel=at.channel.id, thread="1.0")
-    await at.app.house.records.offers.keep(at.space, run, WINDOW, [asked.to_json()])
+    await at.app.resources.records.offers.keep(at.space, run, WINDOW, [asked.to_json()])
     fields = [windows.field(0, "Name"), *map(windows.option_field, asked.form(words("en")))]
     content = windows.modal(f"modal:{run}", "/story cast", fields, submit="Send")
     view = at.slack.views_kept.open(at.ana, at.slack.views_kept.accept(content, "modal"))
@@ -137,7 +137,7 @@ async def test_a_window_of_another_release_keeps_what_was_typed(at: Table) -> No
     view = await opened(at)
     gone = PendingForm("rules", "sing", at.ana.id, channel=at.channel.id)
     run = view.callback_id.removeprefix("modal:")
-    await at.app.house.records.offers.keep(at.space, run, WINDOW, [gone.to_json()])
+    await at.app.resources.records.offers.keep(at.space, run, WINDOW, [gone.to_json()])
     await at.slack.submit(at.ana, view, typed(QUESTION))
     assert view.open
     assert "is still here" in view.errors[block_id(0)]
@@ -204,7 +204,7 @@ async def test_a_window_is_finished_by_nobody_but_whom_it_was_opened_for(at: Tab
 
 async def test_a_prompt_is_changed_from_todays_wording(at: Table) -> None:
     view = await opened(at, at.bia, "edit rag", "/prompts")
-    text = as_yaml((await at.app.house.prompts.wording(at.space, "rag")).text)
+    text = as_yaml((await at.app.resources.prompts.wording(at.space, "rag")).text)
     shown = [one["element"]["initial_value"] for one in view.blocks]
     assert "".join(shown) == text
     await at.slack.submit(at.bia, view, typed("system: {question} {passages}"))
@@ -256,7 +256,7 @@ async def test_a_window_left_open_is_not_kept_for_ever(at: Table) -> None:
     run = view.callback_id.removeprefix("modal:")
     await at.slack.submit(at.ana, view, typed(QUESTION))
     await at.begun()
-    assert await at.app.house.records.offers.all(at.space, run, WINDOW) == []
+    assert await at.app.resources.records.offers.all(at.space, run, WINDOW) == []
     assert at.asked.id == event_id(PLATFORM, at.space, f"view:{view.id}")
 
 

@@ -10,7 +10,7 @@ from bot.adapters.slack.installed.clients import Clients
 from bot.adapters.slack.installed.workspaces import Installed, Me, Workspaces
 from bot.adapters.surface import PlaceClosed
 from bot.config import SlackConfig
-from bot.events import Sorry
+from bot.events import UserError
 from tests.fakes.slack import FakeSlack, Team
 
 
@@ -137,26 +137,26 @@ async def test_what_slack_refuses_is_a_sentence(
 ) -> None:
     slack.workspace("Table")
     slack.fail("auth.test", error=error)
-    with pytest.raises(Sorry) as sorry:
+    with pytest.raises(UserError) as refused:
         await Workspaces(clients, slack.bot_token).learn()
-    assert sorry.value.key == key
-    assert slack.bot_token not in str(sorry.value.values)
+    assert refused.value.key == key
+    assert slack.bot_token not in str(refused.value.values)
 
 
 async def test_a_persons_token_is_no_bots(slack: FakeSlack, clients: Clients) -> None:
     team = slack.workspace("Table")
     team.bot_id = ""
-    with pytest.raises(Sorry) as sorry:
+    with pytest.raises(UserError) as refused:
         await Workspaces(clients, slack.bot_token).learn()
-    assert sorry.value.key == "slack_run.no_bot"
+    assert refused.value.key == "slack_run.no_bot"
 
 
 async def test_a_service_that_answers_no_json_is_a_sentence(slack: FakeSlack, clients: Clients) -> None:
     slack.workspace("Table")
     slack.fail("auth.test", status=502, times=9)
-    with pytest.raises(Sorry) as sorry:
+    with pytest.raises(UserError) as error:
         await Workspaces(clients, slack.bot_token).learn()
-    assert (sorry.value.key, sorry.value.values["code"]) == ("slack_run.refused", 502)
+    assert (error.value.key, error.value.values["code"]) == ("slack_run.refused", 502)
 
 
 async def test_an_event_says_as_whom_an_organisations_bot_hears_of_it(clients: Clients) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.command_line import parse
-from bot.events import Changed, Choices, Sorry, Speak, Stage, Text
+from bot.events import Changed, Choices, Speak, Stage, Text, UserError
 from storage.offers import Offers
 from tests.fakes.reply import Reply
 from tests.fakes.run import MemoryRun
@@ -92,7 +92,7 @@ async def test_one_category_of_research_is_chosen_by_its_name(four: Table) -> No
 
 
 async def test_a_research_that_there_is_not_is_refused_before_anything_is_paid(four: Table) -> None:
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         await four.ask(research="weather")
     assert refused.value.key == "council.unknown_research"
     assert four.asked == []
@@ -146,7 +146,7 @@ async def test_with_no_answer_it_says_why_each_of_them_failed(four: Table) -> No
     for name in MEMBERS:
         four.fake.once[Call(name, "answer")].append(Reply(status=404, times=9))
     told = Told(four.run())
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         await four.told(told.run, told)
     assert refused.value.key == "council.none_answered"
     assert all(f"**{name}**" in told.text("answers") for name in MEMBERS)
@@ -372,7 +372,7 @@ async def test_who_goes_on_has_the_question_say_so_and_it_is_the_one_that_was_pu
         run = made.run(mini.text, mini.options, run="run-000002")
         run.request = replace(run.request, answers="run-000001")
         went_on, replayed = Told(run), run.replay()
-        with pytest.raises(Sorry):  # nobody has a key
+        with pytest.raises(UserError):  # nobody has a key
             await made.told(run, went_on)
         (changed,) = [event for event in went_on.events if isinstance(event, Changed)]
         assert (changed.run, changed.stage, changed.title) == ("run-000001", *answer.stages[0])
@@ -380,7 +380,7 @@ async def test_who_goes_on_has_the_question_say_so_and_it_is_the_one_that_was_pu
         assert isinstance(went_on.events[0], Stage), "nobody waits for it"
         await Offers(made.db).forget("local", "run-000001")
         replayed.request, again = run.request, Told(replayed)
-        with pytest.raises(Sorry):
+        with pytest.raises(UserError):
             await made.told(replayed, again)
         assert changed in again.events
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.markdown import blocks
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import words
 from bot.works.council.markdown import ballots, verdict_title
 from tests.fakes.reply import Reply
@@ -142,7 +142,7 @@ async def test_code_that_the_chair_leaves_open_does_not_swallow_the_dissent(four
 
 async def test_one_member_that_fails_is_not_told_of_as_many(four: Table) -> None:
     fails(four, "answer", "m1")
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         await four.ask(level="single")
     assert words("en")(refused.value.key, **refused.value.values).startswith("m1 did not answer. ")
 

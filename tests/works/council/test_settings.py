@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.config import load
-from bot.events import Author, Sorry, Stage, Text
+from bot.events import Author, Stage, Text, UserError
 from bot.llm.registry import Models
 from bot.works.council.settings import CHAIRS, CRITERIA_CHARS, Settings
 from storage.db import Database
@@ -118,7 +118,7 @@ async def test_a_chair_with_those_who_stand_in_and_criteria_are_set_the_same_way
 async def test_everybody_looks_and_only_admins_change(hall: Hall) -> None:
     assert "house:one" in await hall("members", author=GUEST)
     for verb, text in (("members", "house:two"), ("chair", "reset"), ("criteria", "mine win")):
-        with pytest.raises(Sorry) as refused:
+        with pytest.raises(UserError) as refused:
             await hall(verb, text, author=GUEST)
         assert (refused.value.key, refused.value.values) == ("council_settings.admins", {"name": verb})
     assert await hall.store.under("here", "council.") == {}
@@ -140,7 +140,7 @@ async def test_everybody_looks_and_only_admins_change(hall: Hall) -> None:
 async def test_what_cannot_be_used_is_refused_and_not_kept(
     hall: Hall, verb: str, text: str, key: str
 ) -> None:
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         await hall(verb, text)
     assert refused.value.key == key
     assert await hall.store.under("here", "council.") == {}
@@ -149,7 +149,7 @@ async def test_what_cannot_be_used_is_refused_and_not_kept(
 async def test_where_the_config_lists_models_spaces_choose_from_them_and_from_its_own(hall: Hall) -> None:
     hall.settings = hall.under(CONFIG + '[council]\nmodels = ["house:three"]\n')
     await hall("members", "house:three, openai:gpt-4o")
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         await hall("members", "house:two")
     assert refused.value.key == "council_settings.model"
     assert refused.value.values["models"] == "house:three, house:one, openai:gpt-4o"

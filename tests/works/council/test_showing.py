@@ -12,15 +12,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.events import Attachment, Author, Event, Link, Place, Sorry, Stage, Text
+from bot.events import Attachment, Author, Event, Link, Place, Stage, Text, UserError
 from bot.words import words
 from bot.works.council import markdown
 from bot.works.council.display import Display
 from storage.councils import Council, Councils
 from storage.db import Database
 from tests.fakes import migrated
-from tests.fakes.house import settings_of
 from tests.fakes.run import MemoryRun
+from tests.fakes.scripted_app import settings_of
 from tests.storage.council_rows import ballot, council, seat
 
 HERE = Place("terminal", "local", "c", "t")
@@ -91,9 +91,9 @@ class Archive:
     async def refused(
         self, what: str = "answers", run: str = "", place: Place = HERE, author: Author = ANA
     ) -> str:
-        with pytest.raises(Sorry) as sorry:
+        with pytest.raises(UserError) as error:
             await self.events(what, run, place, author)
-        return sorry.value.key.removeprefix("council_show.")
+        return error.value.key.removeprefix("council_show.")
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from bot.works.council.stats import Stats
 from storage.councils import Councils
 from storage.db import Database
 from tests.fakes import migrated
-from tests.fakes.house import settings_of
 from tests.fakes.run import MemoryRun
+from tests.fakes.scripted_app import settings_of
 from tests.storage.council_rows import council, seat
 
 

@@ -13,13 +13,13 @@ from bot.config import load
 from bot.events import Author, Citation, Event, File, OptionValue, Place, Request, Text
 from bot.platforms import Platform
 from tests.fakes import migrated
-from tests.fakes.house import Recorder
+from tests.fakes.scripted_app import Recorder
 from tests.works.course.files import COURSES
 
 BOSS = Author("boss", "Boss", admin=True)
 
 
-class Desk:
+class ConversationWork:
     def __init__(self, app: App, recorder: Recorder, folder: Path) -> None:
         self.app = app
         self.recorder = recorder
@@ -57,7 +57,7 @@ class Desk:
         return words_of(await self.ask("course", verb, "", paths=list(paths), **options))  # type: ignore[arg-type]
 
     async def titles(self, space: str = "local") -> list[str]:
-        return [one.title for one in await self.app.house.outlines.of(space, " courses")]
+        return [one.title for one in await self.app.resources.outlines.of(space, " courses")]
 
 
 def words_of(events: list[Event]) -> str:
@@ -76,7 +76,7 @@ def cited(events: list[Event]) -> list[Citation]:
 
 
 @asynccontextmanager
-async def opened(folder: Path, settings: str = "") -> AsyncIterator[Desk]:
+async def opened(folder: Path, settings: str = "") -> AsyncIterator[ConversationWork]:
     """Without vectors, unless the settings say so."""
     file = folder / "config.toml"
     usual = "" if "[embedding]" in settings else '[embedding]\nmodel = "none"\n'
@@ -89,7 +89,7 @@ async def opened(folder: Path, settings: str = "") -> AsyncIterator[Desk]:
     try:
         for request in await app.start():
             await app.ended(request.id)
-        yield Desk(app, recorder, folder)
+        yield ConversationWork(app, recorder, folder)
     finally:
         await app.close()
 

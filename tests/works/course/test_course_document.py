@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.document import Document
 from bot.readers.markdown import read_markdown
 from bot.readers.sandbox import Sandbox
@@ -136,9 +136,9 @@ def test_a_sentence_that_begins_a_line_with_a_lesson_is_none() -> None:
     "text", ["Grappling\n\nA grappled creature has speed 0.", "x", "# Rules\n\n## One\n\n## Two"]
 )
 def test_what_is_no_course_is_said_to_be_none(text: str) -> None:
-    with pytest.raises(Sorry) as sorry:
+    with pytest.raises(UserError) as error:
         read_course("rules.md", read_markdown("rules.md", text))
-    assert sorry.value.key == "course.no_course"
+    assert error.value.key == "course.no_course"
 
 
 def test_of_an_ordinary_book_headings_are_the_lessons() -> None:
@@ -147,9 +147,9 @@ def test_of_an_ordinary_book_headings_are_the_lessons() -> None:
     assert read.title == "Knots"
     assert [(lesson.number, lesson.title) for lesson in outline.lessons][:1] == [(1, "Rope")]
     assert [lesson.title for lesson in outline.lessons][-1] == "Bowline"
-    with pytest.raises(Sorry) as sorry:
+    with pytest.raises(UserError) as error:
         read_book("a.txt", read_text("a.txt", "No heading at all."))
-    assert sorry.value.key == "course.no_headings"
+    assert error.value.key == "course.no_headings"
 
 
 def test_five_thousand_lessons_and_a_title_without_end_are_read_in_linear_time() -> None:

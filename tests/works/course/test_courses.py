@@ -47,9 +47,9 @@ async def test_a_title_is_a_course_s_identity(tmp_path: Path) -> None:
         refused = await desk.add(other)
         assert "there is a course “KNOTS!” already. `/course replace` puts this one in its place." in refused
         assert await desk.titles() == ["Knots"]
-        lesson = (await desk.app.house.outlines.of("local", SHELF))[0].lessons[0].id
+        lesson = (await desk.app.resources.outlines.of("local", SHELF))[0].lessons[0].id
         assert "Took in 1 course" in await desk.add(other, verb="replace")
-        (row,) = await desk.app.house.outlines.of("local", SHELF)
+        (row,) = await desk.app.resources.outlines.of("local", SHELF)
         assert (row.title, row.source, row.lessons[0].id) == ("KNOTS!", "b.md", lesson)
         assert "1 file was there already" in await desk.add(other, verb="replace")
         # A file's name is nothing: another course may have the same.
@@ -84,13 +84,13 @@ async def test_a_reindex_makes_books_and_courses_anew(tmp_path: Path) -> None:
         await desk.add(desk.file("knots.txt", KNOTS))
         book = desk.file("book.md", "# Ropes\n\n## Hemp\n\nIt rots.\n\n## Nylon\n\nIt melts.")
         await desk.add(book, book=True)
-        before = await desk.app.house.outlines.of("local", SHELF)
+        before = await desk.app.resources.outlines.of("local", SHELF)
         assert [(one.title, [lesson.title for lesson in one.lessons]) for one in before] == [
             ("Knots", ["Bowline"]),
             ("Ropes", ["Hemp", "Nylon"]),
         ]
         assert "Indexing 2 books anew" in await desk.said("library", "reindex")
-        after = await desk.app.house.outlines.of("local", SHELF)
+        after = await desk.app.resources.outlines.of("local", SHELF)
         assert [(one.title, one.lessons) for one in after] == [(one.title, one.lessons) for one in before]
         assert {one.document_id for one in after}.isdisjoint(one.document_id for one in before)
 
@@ -100,7 +100,7 @@ async def test_windows_overlap_as_the_seed_has_them_and_never_cross_a_lesson(tmp
         tmp_path, '[course]\nchunks = "windows"\n[retrieval]\nchild_chars = 400\nparent_chars = 400\n'
     ) as desk:
         await desk.add(course("keeping_bees.txt"))
-        (row,) = await desk.app.house.outlines.of("local", SHELF)
+        (row,) = await desk.app.resources.outlines.of("local", SHELF)
         rows = await Passages(desk.app.records.database).chunks_of("local", row.document_id)
         assert max(len(row.text) for row in rows) <= 400
         pairs = [(a, b) for a, b in pairwise(rows) if a.section == b.section]
@@ -157,7 +157,7 @@ async def test_a_folder_s_courses_are_taken_in_at_the_start(tmp_path: Path) -> N
     (folder / "sourdough.txt").write_text(changed, encoding="utf-8")
     os.utime(folder / "sourdough.txt", (1_700_000_100, 1_700_000_100))
     async with opened(tmp_path, settings) as desk:
-        found = await Catalogues(desk.app.house.outlines, desk.app.house.shelves).of("1234")
+        found = await Catalogues(desk.app.resources.outlines, desk.app.resources.shelves).of("1234")
         assert len(found.courses) == 4
         bread = found.titled("sourdough from scratch")
         assert bread is not None
@@ -188,7 +188,7 @@ async def test_names_are_completed(tmp_path: Path) -> None:
 async def test_the_search_tool_finds_what_questions_on_the_lessons_ask_for(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         await desk.add(*(course(name) for name in TITLES))
-        config = desk.app.house.config
+        config = desk.app.resources.config
     report = await evaluate_courses(config, "local", COURSES.parent / "questions.jsonl")
     assert report.figures["n"] == 67
     assert report.figures["recall@5"] >= 0.95

@@ -23,7 +23,7 @@ from storage.quizzes import Quizzes
 from tests.fakes.chat_completions import ChatService
 from tests.fakes.reply import Reply
 from tests.llm.test_tool_kills import Killed, Mortal
-from tests.works.course.desk import BOSS, Desk, cited, course, opened, words_of
+from tests.works.course.desk import BOSS, ConversationWork, cited, course, opened, words_of
 from tests.works.course.files import text_of
 
 ANA, BIA = Author("ana", "Ana"), Author("bia", "Bia")
@@ -45,7 +45,7 @@ PASSAGE = KNOTS.splitlines()[2]
 class Learners:
     """People at one desk."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: ConversationWork) -> None:
         self.desk = desk
         self.quiz = ""
         self._runs = 0
@@ -75,7 +75,7 @@ class Learners:
 
     async def letter(self, n: int, *, right: bool = True) -> str:
         """What is to be pressed for an answer to question `n` of the last quiz."""
-        question = (await Quizzes(self.desk.app.house.records.database).of("local", self.quiz))[n - 1]
+        question = (await Quizzes(self.desk.app.resources.records.database).of("local", self.quiz))[n - 1]
         return "ABCD"[question.answer if right else (question.answer + 1) % 4]
 
     async def press(self, n: int, author: Author = ANA, *, right: bool = True) -> str:
@@ -183,7 +183,7 @@ async def test_a_quiz_cut_off_between_any_two_steps_pays_for_no_question_twice(t
             assert processes == (6 if kills == 0 else 5 // (kills + 1) + 1), run.kept.keys()
             assert sorted(run.kept) == ["kept", "plan", "question-0", "question-1", "question-2"]
             assert len(service.requests) - asked == 3
-            (question,) = await app.house.quizzes.of("local", quiz.id)
+            (question,) = await app.resources.quizzes.of("local", quiz.id)
             assert question.text in words_of([event for event in events if not isinstance(event, Answered)])
 
 
@@ -198,7 +198,7 @@ async def test_a_model_that_fails_leaves_gaps(tmp_path: Path) -> None:
 async def test_gaps_are_sentences_of_the_lesson_and_only_one_answer_fits_the_passage(tmp_path: Path) -> None:
     async with learning(tmp_path) as (learners, _):
         await learners.do("quiz", "bees", lesson="5", questions=2)
-        questions = await learners.desk.app.house.quizzes.of("local", learners.quiz)
+        questions = await learners.desk.app.resources.quizzes.of("local", learners.quiz)
         text = " ".join(text_of("keeping_bees.txt").split())
         for question in questions:
             assert question.lesson.startswith("5. ")
@@ -215,7 +215,7 @@ async def test_a_lesson_comes_a_day_each_with_a_question_that_is_answered_like_o
         for fired in (0, 1, 7):  # of six lessons
             learners.quiz = f"{(learners._runs + 1) * 0x5B2C1D:032x}"
             answer = await learners.said("lesson", "bees", answers="scheduled", fired=fired)
-            [question] = await learners.desk.app.house.quizzes.of("local", learners.quiz)
+            [question] = await learners.desk.app.resources.quizzes.of("local", learners.quiz)
             titles.append(question.lesson)
             assert question.lesson in answer
             assert "https://example.org/courses/keeping-bees" in answer
@@ -311,7 +311,7 @@ async def test_what_was_wrong_comes_back_until_it_is_known_or_no_longer_taught(t
         await learners.do("quiz", "bees", questions=1)
         await learners.press(1, right=False)
         await learners.press(1, BIA)
-        quizzes, now = learners.desk.app.house.quizzes, datetime.now(UTC)
+        quizzes, now = learners.desk.app.resources.quizzes, datetime.now(UTC)
         (first,) = await quizzes.of("local", learners.quiz)
 
         async def due(author: Author, days: float) -> list[str]:
@@ -348,7 +348,7 @@ async def brought_forward(app: App, author: Author) -> None:
     from storage.tables import quiz_cards as c
 
     moved = c.update().where(c.c.author_id == author.id, c.c.due.is_not(None))
-    await app.house.records.database.run(moved.values(due=datetime.now(UTC) - timedelta(hours=1)))
+    await app.resources.records.database.run(moved.values(due=datetime.now(UTC) - timedelta(hours=1)))
 
 
 async def test_a_course_that_is_removed_takes_its_questions_and_scores_along(tmp_path: Path) -> None:
@@ -356,7 +356,7 @@ async def test_a_course_that_is_removed_takes_its_questions_and_scores_along(tmp
         await learners.do("quiz", "bees", questions=2)
         await learners.press(1)
         await learners.do("remove", "bees", BOSS)
-        assert await learners.desk.app.house.quizzes.of("local", learners.quiz) == []
+        assert await learners.desk.app.resources.quizzes.of("local", learners.quiz) == []
         assert "No question of a quiz is answered yet" in await learners.said("score")
         assert "There is no quiz here" in await learners.said("answer", "2 B", answers=learners.quiz)
 
@@ -401,7 +401,7 @@ async def test_plain_text_answers_the_open_question_and_a_question_goes_to_the_c
         assert "You have 1 of 2 right" in await learners.said(
             "answer", await learners.letter(1), BIA, **plain
         )
-        last = (await app.house.quizzes.of("local", learners.quiz))[1]
+        last = (await app.resources.quizzes.of("local", learners.quiz))[1]
         answer = await learners.said("answer", f"I think {last.options[last.answer]}.", **plain)
         assert "You have 2 of 2 right" in answer
         # What is not an answer any more is a question, and a late answer is told so.
@@ -419,7 +419,7 @@ async def test_plain_text_answers_the_open_question_and_a_question_goes_to_the_c
 async def test_where_others_read_along_nobody_is_told_what_is_right(tmp_path: Path) -> None:
     async with learning(tmp_path) as (learners, _):
         await learners.do("quiz", "bees", questions=1)
-        (question,) = await learners.desk.app.house.quizzes.of("local", learners.quiz)
+        (question,) = await learners.desk.app.resources.quizzes.of("local", learners.quiz)
         openly: dict[str, Any] = {FOLLOW_UP: True, OPENLY: True}
         said = {
             author: await learners.do("answer", await learners.letter(1, right=right), author, **openly)
@@ -465,7 +465,7 @@ async def test_a_course_of_five_thousand_lessons_is_asked_about_like_any(tmp_pat
             "ask", "How many barrels are weighed?", course="harbour", lesson="4321"
         )
         await learners.do("quiz", "harbour", lesson="4321", questions=1)
-        (question,) = await learners.desk.app.house.quizzes.of("local", learners.quiz)
+        (question,) = await learners.desk.app.resources.quizzes.of("local", learners.quiz)
         assert question.lesson == "4321. Part 4321"
         assert "5000 lessons" in await learners.said("list")
         assert "4321. Part 4321" in await learners.desk.app.complete("local", "lesson", "4321")

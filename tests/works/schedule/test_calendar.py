@@ -20,7 +20,7 @@ from bot.works.schedule.calendar import AT_ONCE, Calendar
 from storage.db import Database
 from storage.schedules import ScheduleRow, Schedules
 from storage.tables import stories
-from tests.fakes.house import Recorder, config
+from tests.fakes.scripted_app import Recorder, config
 
 HERE = Place("terminal", "local", "terminal", "t")
 RULE = '{"zone": "Europe/Lisbon", "first": "2026-11-24T19:00", "every": "week"}'

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.works.schedule.rule import Rule, read
 
 TUESDAY = datetime(2026, 11, 24, 18, 0, tzinfo=UTC)
@@ -64,7 +64,7 @@ def test_the_order_of_day_and_month_is_that_of_the_language() -> None:
     ],
 )
 def test_what_is_no_time_to_come_is_refused_with_a_sentence(typed: str, why: str) -> None:
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         read(typed, "en", "UTC", TUESDAY)
     assert refused.value.key == f"schedule.{why}"
 

@@ -188,7 +188,7 @@ async def test_a_new_topic_clears_the_prompt_and_not_what_is_kept(tmp_path: Path
         _, second, third = prompts(service)
         assert "Answer 0." in second
         assert "<earlier>" not in third
-        sessions = room.desk.app.house.records.sessions
+        sessions = room.desk.app.resources.records.sessions
         active = await sessions.active("local", "terminal", "c", "t")
         assert active is not None
         assert (active.work, active.title) == ("script", "What is the theme of the lamp?")
@@ -225,7 +225,7 @@ async def test_without_a_model_the_nearest_scenes_are_quoted(tmp_path: Path) -> 
         assert "12A" in words_of(await room.events(ADA, "script ask", "What happens in scene 12A?"))
         # Nobody asks what they may not read.
         await room.events(ADA, "script share", "The Ferry", visible="me")
-        (row,) = await desk.app.house.scripts.all(Reader("local", "ada"))
+        (row,) = await desk.app.resources.scripts.all(Reader("local", "ada"))
         for name in ("", row.id, row.alias, "The Ferry"):
             assert (
                 "no screenplay"

@@ -65,7 +65,7 @@ async def analysed(folder: Path, fails: str = "") -> AsyncIterator[tuple[Room, l
 async def looked_into(room: Room) -> str:
     """Begin or go on, wait for its end, and tell what there is then."""
     await room.events(ADA, "script analysis")
-    inbox = room.desk.app.house.records.inbox
+    inbox = room.desk.app.resources.records.inbox
     for child in await inbox.children("local", f"{room.runs:032x}"):
         await room.desk.app.ended(child.id)
     return words_of(await room.events(ADA, "script analysis"))
@@ -89,12 +89,12 @@ async def test_a_new_draft_pays_for_what_it_changed_alone(tmp_path: Path) -> Non
         half = words_of(await room.events(ADA, "script analysis"))
         assert "2 of 3 scenes have been looked into." in half
         assert "The following is of an earlier draft:" in half
-        for child in await room.desk.app.house.records.inbox.children("local", f"{room.runs:032x}"):
+        for child in await room.desk.app.resources.records.inbox.children("local", f"{room.runs:032x}"):
             await room.desk.app.ended(child.id)
         assert len(asked) == again + 2
         assert "Another storm." in asked[again]
-        (row,) = await room.desk.app.house.scripts.all(Reader("local", "ada"))
-        assert len(await room.desk.app.house.scripts.findings(Reader("local", "ada"), row.id)) == 4
+        (row,) = await room.desk.app.resources.scripts.all(Reader("local", "ada"))
+        assert len(await room.desk.app.resources.scripts.findings(Reader("local", "ada"), row.id)) == 4
 
 
 async def test_half_an_analysis_is_used_and_said_to_be_half(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ async def test_what_was_found_goes_with_its_script(tmp_path: Path) -> None:
     async with opened(tmp_path) as desk:
         room = Room(desk)
         await room.has(ADA)
-        scripts, reader = desk.app.house.scripts, Reader("local", "ada")
+        scripts, reader = desk.app.resources.scripts, Reader("local", "ada")
         (row,) = await scripts.all(reader)
         await scripts.put_finding("local", row.id, "whole", "{}")
         await scripts.put_finding("other", row.id, "scene:1", "{}")
@@ -175,7 +175,7 @@ async def test_nothing_is_looked_into_twice_though_the_bot_ends_in_the_middle(tm
             assert "A small model is looking into its scenes now" in await room.add(ADA, pages(*words))
         before = len(held)
         async with opened(tmp_path, settings) as desk:
-            children = await desk.app.house.records.inbox.children("local", f"{1:032x}")
+            children = await desk.app.resources.records.inbox.children("local", f"{1:032x}")
             assert [await desk.app.ended(child.id) for child in children] == ["done"]
             told = words_of(await Room(desk, runs=9).events(ADA, "script analysis"))
             assert "30 of 30 scenes have been looked into." in told

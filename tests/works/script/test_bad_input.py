@@ -146,7 +146,7 @@ async def test_numbers_that_a_script_gives_are_understood_or_asked_about(tmp_pat
             assert "this screenplay has scenes 1 to 5" in await told(verb, text), text
         assert "Rain on 12A." in await told("ask", "What happens in scene 12A?")
         # Who may not read it learns nothing of it by its id, in any way.
-        (row,) = await desk.app.house.scripts.all(Reader("local", "ada"))
+        (row,) = await desk.app.resources.scripts.all(Reader("local", "ada"))
         for name in (row.id, row.alias):
             for verb in ("scenes", "report", "analysis", "ideas", "export", "remove", "share"):
                 assert f"no screenplay “{name}”" in await room.said(

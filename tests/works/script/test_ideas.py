@@ -72,7 +72,7 @@ async def test_ideas_go_with_their_person_and_with_the_script(tmp_path: Path) ->
     async with opened(tmp_path) as desk:
         room = Room(desk)
         await room.has(ADA, FERRY, "space")
-        scripts, reader = desk.app.house.scripts, Reader("local", "bo")
+        scripts, reader = desk.app.resources.scripts, Reader("local", "bo")
         (row,) = await scripts.all(reader)
         assert await scripts.keep_ideas(reader, row.id, "r1", ["Fog.", "Rain."]) == [1, 2]
         assert await scripts.keep_ideas(reader, row.id, "r1", ["Fog.", "Rain."]) == [1, 2]

@@ -9,7 +9,7 @@ import numpy as np
 
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.screenplay.fountain import fountain
 from bot.retrieval.embedding import Embedding
 from bot.works.script.catalogue import Catalogue, body_of
@@ -32,14 +32,14 @@ MISSPELT = "Oil in the whelhouze?"
 async def test_an_outage_of_the_embedder_is_caught_up(tmp_path: Path) -> None:
     async with opened(tmp_path, SETTINGS) as desk:
         room, letters = Room(desk), Letters("openai:one")
-        embedding, scripts = desk.app.house.embedding, desk.app.house.scripts
+        embedding, scripts = desk.app.resources.embedding, desk.app.resources.scripts
         reader = Reader("local", "ada")
 
         def out(name: str) -> None:
-            raise Sorry("embedding.key_missing", model=name)
+            raise UserError("embedding.key_missing", model=name)
 
         async def ended() -> None:
-            for child in await desk.app.house.records.inbox.children("local", f"{room.runs:032x}"):
+            for child in await desk.app.resources.records.inbox.children("local", f"{room.runs:032x}"):
                 await desk.app.ended(child.id)
 
         embedding.load = out

@@ -24,7 +24,7 @@ from bot.works.script.length import pages
 from bot.works.script.model import Script, script
 from bot.works.script.page import page
 from storage.scripts import Reader, ScriptRow, Visibility
-from tests.works.course.desk import Desk, opened, words_of
+from tests.works.course.desk import ConversationWork, opened, words_of
 
 SCRIPTS = Path(__file__).parents[2] / "data" / "scripts"
 PIER = """Title: The Pier
@@ -54,7 +54,7 @@ ADA, BO = Author("ada", "Ada"), Author("bo", "Bo")
 class Room:
     """A desk at which several people ask, in several threads."""
 
-    def __init__(self, desk: Desk, runs: int = 0) -> None:
+    def __init__(self, desk: ConversationWork, runs: int = 0) -> None:
         self.desk = desk
         self.runs = runs
 
@@ -87,7 +87,7 @@ class Room:
             f"{who.id}:{made.title}", "local", made.title, "a.fountain", who.id, visible, "terminal", "c", "t",
             run or who.id, 1, len(script(made).scenes), now, now,
         )  # fmt: skip
-        await self.desk.app.house.scripts.put(row, body_of(made))
+        await self.desk.app.resources.scripts.put(row, body_of(made))
 
     async def add(self, who: Author, text: str = PIER, verb: str = "add", **given: str) -> str:
         path = self.desk.file("pier.fountain", text)
@@ -154,7 +154,7 @@ async def test_a_new_draft_says_what_changed(tmp_path: Path) -> None:
         assert "1 screenplay" in await here.said(ADA, "list")
         # Another person's of this title is no draft of it, and theirs is not to be replaced.
         assert "Took in “The Pier”" in await here.add(BO)
-        (row,) = await here.desk.app.house.scripts.all(Reader("local", "ada"))
+        (row,) = await here.desk.app.resources.scripts.all(Reader("local", "ada"))
         assert "somebody else's" in await here.add(BO, verb="replace", script=row.id)
         await here.said(ADA, "share", row.id, visible="me")
         assert f"no screenplay “{row.id}”" in await here.add(BO, verb="replace", script=row.id)
@@ -163,7 +163,7 @@ async def test_a_new_draft_says_what_changed(tmp_path: Path) -> None:
 async def test_who_may_read_a_script_is_held_on_every_way_to_it(tmp_path: Path) -> None:
     async with room(tmp_path) as here:
         await here.has(ADA, visible="me")
-        scripts = here.desk.app.house.scripts
+        scripts = here.desk.app.resources.scripts
         (row,) = await scripts.all(Reader("local", "ada"))
         asked = (("scenes", name) for name in (row.id, row.alias, "The Pier", ""))
         others = [*asked, ("export", row.id), ("report", row.id), ("remove", row.id), ("share", row.id)]
@@ -206,7 +206,7 @@ async def test_a_person_s_scripts_go_with_them_and_into_their_file(tmp_path: Pat
         assert [row["author_id"] for row in file["scripts"]] == ["ada"]
         assert "Three hundred knots." in json.dumps(file["scripts"])
         assert "1 script of yours" in await here.said(ADA, "privacy delete", yes="yes")
-        scripts = here.desk.app.house.scripts
+        scripts = here.desk.app.resources.scripts
         assert await scripts.all(Reader("local", "ada", "terminal", "c", "t")) == []
         assert len(await scripts.all(Reader("local", "bo"))) == 1
         assert await scripts.focus(Reader("local", "ada", "terminal", "c", "t")) is None

@@ -78,10 +78,10 @@ class Tables:
 
     async def looked_into(self, space: str) -> None:
         """Wait until every scene has been looked into: the runs that do it are quiet."""
-        (row,) = await self.app.house.stories.all(space)
+        (row,) = await self.app.resources.stories.all(space)
         async with asyncio.timeout(60):
             while True:  # each look lets the runs go on
-                whole = await self.app.house.stories.whole(space, row.id)
+                whole = await self.app.resources.stories.whole(space, row.id)
                 assert whole is not None
                 # A scene of the trunk may be looked into on either branch.
                 if len({node.turn for node in whole[2] if node.kind == "extracted"}) == 1 + 2 * TURNS:

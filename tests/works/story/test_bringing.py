@@ -88,7 +88,7 @@ async def test_a_chat_and_a_story_become_stories_of_their_own(tmp_path: Path) ->
         await talk.say("/story continue")
         assert "It has a name." in str(writer.scenes[-1])
         assert talk.app is not None
-        stories = await talk.app.house.stories.all("local")
+        stories = await talk.app.resources.stories.all("local")
         assert {row.offered for row in stories} == {False}
 
 
@@ -145,8 +145,8 @@ async def test_a_thread_that_the_bot_opened_is_its_askers_and_its_length_is_not_
 
         await talk.say(START)
         assert talk.app is not None
-        talk.app.house.whole_threads["terminal"] = read
-        session = await talk.app.house.records.sessions.active("local", "terminal", "terminal", "t")
+        talk.app.resources.whole_threads["terminal"] = read
+        session = await talk.app.resources.records.sessions.active("local", "terminal", "terminal", "t")
         assert session is not None
         place = Place("terminal", "local", "terminal", "t")
 

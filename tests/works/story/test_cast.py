@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.works.story import cast
 from bot.works.story.cast import Character, Unnamed, read_characters, typed
 from bot.works.story.context import prompt
@@ -92,7 +92,7 @@ def test_words_behind_cast_and_people_who_are_called_like_them(
     ],
 )
 def test_no_picture_but_an_https_address(address: str) -> None:
-    with pytest.raises(Sorry):
+    with pytest.raises(UserError):
         cast.picture(address)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from bot.cli import main
 from bot.config import Config
-from bot.events import Sorry
+from bot.events import UserError
 from bot.works.story import chat_log
 from bot.works.story.chat_log import is_chat_log, read_chat_log
 from bot.works.story.command_line import take_in
@@ -77,13 +77,13 @@ def test_a_file_that_is_cut_within_a_character_keeps_its_other_lines() -> None:
 
 @pytest.mark.parametrize("data", [b"{}", b'{"speaker": 1}\n', b""])
 def test_a_file_without_a_line_is_refused(data: bytes) -> None:
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         read_chat_log(data, "log.jsonl", "local")
     assert caught.value.key == "story.import_no_lines"
 
 
 def test_more_turns_than_can_be_remembered_are_refused() -> None:
-    with pytest.raises(Sorry) as caught:
+    with pytest.raises(UserError) as caught:
         read_chat_log(log(LINES[0]) + b"\n{}" * (chat_log.TURNS + 1), "log.jsonl", "local")
     assert caught.value.key == "story.import_long"
 
@@ -105,7 +105,7 @@ def test_a_file_of_200_mb_is_refused_in_little_time_and_memory(tmp_path: Path) -
     tracemalloc.start()
     try:
         began = time.process_time()
-        with pytest.raises(Sorry, match="import_large"):
+        with pytest.raises(UserError, match="import_large"):
             asyncio.run(take_in(Config(tmp_path, tmp_path), "local", file))
         assert time.process_time() - began < 5
         assert tracemalloc.get_traced_memory()[1] < 120_000_000, "no more than what is read of it"

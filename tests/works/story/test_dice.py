@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import LOCALES, Words
 from bot.works.story.dice import MOST_DICE, MOST_ROLLS, Roll, Wanted, as_text, find, for_writer, rolled
 
@@ -143,7 +143,7 @@ def test_all_dice_of_a_turn_come_in_its_order_and_none_twice() -> None:
 
 def test_a_turn_has_ten_rolls_at_most() -> None:
     assert len(find("[1d6] " * MOST_ROLLS)) == MOST_ROLLS
-    with pytest.raises(Sorry, match=r"story\.dice_many"):
+    with pytest.raises(UserError, match=r"story\.dice_many"):
         find("[1d6]\n" * (MOST_ROLLS + 1))
 
 
@@ -170,7 +170,7 @@ def test_dice_that_nobody_can_roll_are_refused_with_a_sentence(turn: str, key: s
     if key == "none":
         assert wanted == []
         return
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         rolled(wanted[0])
     assert refused.value.key == f"story.dice_{key}"
     for say in SAY.values():
@@ -259,7 +259,7 @@ def test_the_writer_reads_plain_data() -> None:
 @given(st.text(alphabet="[]()0123d%+-*/. khlea<,", max_size=40))
 def test_whatever_stands_in_brackets_is_rolled_or_refused(inside: str) -> None:
     for wanted in find(f"[[{inside}]] [{inside}] (roll {inside})\n{inside}"):
-        with contextlib.suppress(Sorry):
+        with contextlib.suppress(UserError):
             roll = rolled(wanted)
             assert type(roll.total) is int
             assert roll.shown
@@ -324,7 +324,7 @@ def test_no_turn_takes_long_to_look_for_dice_in() -> None:
         for before in ("", "check a ", "roll 1d6+", "[["):
             turn = before + (seed * 30_000)[:30_000]
             began = time.process_time()
-            with contextlib.suppress(Sorry):
+            with contextlib.suppress(UserError):
                 find(turn)
             took[before + seed] = time.process_time() - began
     worst = max(took, key=took.__getitem__)

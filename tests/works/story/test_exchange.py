@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import words
 from bot.works.story import context, log
 from bot.works.story.command_line import take_in, write
@@ -226,7 +226,7 @@ async def test_a_story_that_was_played_goes_on_elsewhere(tmp_path: Path) -> None
         writer.next.append(Reply(pieces=["- A heist in a library.\n- A choir of bees."]))
         await talk.say("/story ideas")
         assert talk.app is not None
-        stories = talk.app.house.stories
+        stories = talk.app.resources.stories
         (row,) = await stories.all("local")
         whole = await stories.whole("local", row.id)
         assert whole is not None
@@ -384,10 +384,10 @@ TEXTS_OF_NO_STORY: list[tuple[bytes, str]] = [
 def test_bad_files_say_in_a_sentence_why() -> None:
     wrong = [(file_of(_put(SMALL, path, value)), said) for path, value, said in WRONG]
     for data, said in wrong + TEXTS_OF_NO_STORY:
-        with pytest.raises(Sorry) as sorry:
+        with pytest.raises(UserError) as error:
             imported(data, "story.json", "local")
-        assert sorry.value.key == f"story.import_{said}", data[-2_000:]
-        sentence = words("en")(sorry.value.key, **sorry.value.values)
+        assert error.value.key == f"story.import_{said}", data[-2_000:]
+        sentence = words("en")(error.value.key, **error.value.values)
         assert "story.json" in sentence
         assert "\n" not in sentence
         assert "{" not in sentence
@@ -418,7 +418,7 @@ def test_whatever_is_taken_in_can_be_played(changes: list[tuple[str, Any]]) -> N
             continue
     try:
         found = read(tree)
-    except Sorry:
+    except UserError:
         return
     bodies = found.bodies(range(len(found.nodes) + 1))
     nodes = [replace(node, body=bodies.get(node.id, node.body)) for node in found.nodes]
@@ -489,12 +489,12 @@ async def test_a_name_that_is_nobodys_or_several_stories(tmp_path: Path) -> None
         ("The Door", "local", "no_story"),
         (stories[0].id, "another", "no_story"),
     ):
-        with pytest.raises(Sorry, match=f"story.{said}"):
+        with pytest.raises(UserError, match=f"story.{said}"):
             await write(config, space, name, out)
         assert not out.exists()
-    with pytest.raises(Sorry, match="export_unwritable"):
+    with pytest.raises(UserError, match="export_unwritable"):
         await write(config, "local", stories[1].id, tmp_path / "gone" / "out.json")
-    with pytest.raises(Sorry, match="import_gone"):
+    with pytest.raises(UserError, match="import_gone"):
         await take_in(config, "local", tmp_path)
     await write(config, "local", stories[1].alias, out)
     assert out.exists()

@@ -134,7 +134,7 @@ async def learnt(talk: Talk, run: str) -> None:
     assert talk.app is not None
     async with asyncio.timeout(60):
         while True:  # each look lets the run go on
-            async with talk.app.house.records.database.read() as connection:
+            async with talk.app.resources.records.database.read() as connection:
                 if rows := list(await connection.execute(story_vectors.select())):
                     assert [row.run_id for row in rows] == [run]
                     return
@@ -155,7 +155,7 @@ async def test_an_entry_comes_up_without_its_keyword_and_stays_with_the_scene(
         async with talking(replace(config, sections={StoryConfig: stories})) as talk:
             await talk.say(START)
             assert talk.app is not None
-            talk.app.house.embedding.load = Letters(ONE).load
+            talk.app.resources.embedding.load = Letters(ONE).load
             given = await talk.say(f"/story lore basilica: {SALT}")
             if near:
                 await learnt(talk, given[-1]["run"])

@@ -102,7 +102,7 @@ async def test_a_turn_that_takes_too_long_is_passed_on_after_a_restart_too(tmp_p
     async with playing(tmp_path, writer) as talk:
         await talk.say("/help")
         assert talk.app is not None
-        schedules = talk.app.house.records.schedules
+        schedules = talk.app.resources.records.schedules
 
         async def waiting() -> list[Any]:
             return list(await schedules.here("local", "terminal", "terminal", "t"))

@@ -529,7 +529,7 @@ async def test_a_story_is_open_to_who_began_it_or_took_a_turn_and_where_it_is_pl
         assert await completed("bia")
         await by("ana", "t", "start", "Another story in the same thread")
         assert "**The door**" not in await by("cai", "hers", "open"), "played nowhere is not played by nobody"
-        (row,) = [row for row in await talk.app.house.stories.all("local") if row.title == "The door"]
+        (row,) = [row for row in await talk.app.resources.stories.all("local") if row.title == "The door"]
         assert await completed(row.author_id)
 
 
@@ -537,7 +537,7 @@ async def test_an_imported_story_is_anybodys_until_somebody_opens_it(tmp_path: P
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         assert talk.app is not None
-        stories = talk.app.house.stories
+        stories = talk.app.resources.stories
         (row,) = await stories.all("local")
         whole = await stories.whole("local", row.id)
         assert whole is not None
@@ -644,7 +644,7 @@ async def test_two_threads_that_play_one_branch_at_once_mix_no_turns(tmp_path: P
         await talk.say(START)
         await ended(talk, request("knocks", "I knock.", who="Bia"))
         assert talk.app is not None
-        (row,) = await talk.app.house.stories.all("local")
+        (row,) = await talk.app.resources.stories.all("local")
         asked = [elsewhere("opens", "bia", "open", "The door")]
         for n in range(30):
             here = request(f"here-{n}", f"Ana's turn {n}.")
@@ -780,7 +780,7 @@ async def test_a_lorebook_of_ten_thousand_entries_stays_within_its_share(
             node("lore", f"{n}", "lore", {"id": str(n), "entry": entry}, author="ana")
             for n, entry in enumerate(entries)
         ]
-        await talk.app.house.stories.append("local", run, run, nodes)
+        await talk.app.resources.stories.append("local", run, run, nodes)
         await talk.say("I wait.")
         began = time.process_time()
         assert "number 3" in texts(await talk.say("I lift the lamp."))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import LOCALES, Words
 from bot.works.story.presets import BUNDLED, LARGEST_KB, Preset, Presets, parse
 
@@ -79,7 +79,7 @@ async def test_a_file_that_changes_is_read_again_and_a_broken_one_is_not_taken(t
 async def test_a_file_is_read_when_it_is_asked_for_and_once(tmp_path: Path) -> None:
     own = tmp_path / "own.yml"
     presets = Presets(own)
-    with pytest.raises(Sorry, match=r"story\.preset_gone"):
+    with pytest.raises(UserError, match=r"story\.preset_gone"):
         await presets.all()
     own.write_text(DUEL, encoding="utf-8")
     read = await presets.all()
@@ -135,7 +135,7 @@ WRONG = {
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_mistake_is_told_with_its_line(wrong: str) -> None:
     text, key, line = WRONG[wrong]
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         parse(text, "own.yml")
     assert (refused.value.key, refused.value.values["line"]) == (f"story.preset_{key}", line)
     for say in SAY.values():
@@ -154,7 +154,7 @@ def test_a_mistake_is_told_with_its_line(wrong: str) -> None:
 async def test_a_file_that_is_no_text_or_too_large_is_told(tmp_path: Path, content: bytes, key: str) -> None:
     own = tmp_path / "own.yml"
     own.write_bytes(content)
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         await Presets(own).all()
     assert refused.value.key == f"story.preset_{key}"
     assert all("{" not in say(refused.value.key, **refused.value.values) for say in SAY.values())

@@ -48,16 +48,16 @@ async def asks(
 
 async def log(talk: Talk, *kinds: str) -> list[Any]:
     assert talk.app is not None
-    (row,) = await talk.app.house.stories.all("local")
-    found = await talk.app.house.stories.whole("local", row.id)
+    (row,) = await talk.app.resources.stories.all("local")
+    found = await talk.app.resources.stories.whole("local", row.id)
     assert found is not None
     return [node for node in found[2] if not kinds or node.kind in kinds]
 
 
 async def exported_now(talk: Talk) -> str:
     assert talk.app is not None
-    (row,) = await talk.app.house.stories.all("local")
-    found = await talk.app.house.stories.whole("local", row.id)
+    (row,) = await talk.app.resources.stories.all("local")
+    found = await talk.app.resources.stories.whole("local", row.id)
     assert found is not None
     return exported(*found)
 

@@ -92,7 +92,7 @@ async def playing(data: Path, service: Service, *, every: int = 1) -> AsyncItera
 async def looked_into(talk: Talk, scenes: int) -> None:
     """Wait until so many scenes have been looked into: the runs that do it are quiet."""
     assert talk.app is not None
-    stories, count = talk.app.house.stories, 0
+    stories, count = talk.app.resources.stories, 0
     async with asyncio.timeout(60):
         while count < scenes:  # each look lets the runs go on
             (row,) = await stories.all("local")

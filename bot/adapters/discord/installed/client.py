@@ -23,7 +23,7 @@ from bot.adapters.discord.installed.traffic import HANGS_S, PACE, GlobalLimit, I
 from bot.adapters.discord.shown.webhooks import Webhooks
 from bot.adapters.stored_choices import VoteCounts
 from bot.adapters.writer import Writers
-from bot.events import Sorry
+from bot.events import UserError
 
 if TYPE_CHECKING:
     from bot.adapters.discord.received.intake import Intake
@@ -71,18 +71,18 @@ class Plan:
 async def plan(http: discord.http.HTTPClient, settings: DiscordConfig) -> Plan:
     """The plan from Discord's answer (GET /gateway/bot) and the settings.
 
-    Raises Sorry when Discord cannot be reached, or does not allow so many sessions today: it resets the token of a bot
-    that identifies too often.
+    Raises UserError when Discord cannot be reached, or does not allow so many sessions today: it resets the token of a
+    bot that identifies too often.
     """
     try:
         shards, url, limits = await http.get_bot_gateway()
     except (discord.GatewayNotFound, aiohttp.ClientError, OSError) as fault:
-        raise Sorry("discord_run.unreachable", url=settings.api_base) from fault
+        raise UserError("discord_run.unreachable", url=settings.api_base) from fault
     count = settings.shard_count or shards
     ids = settings.shard_ids or tuple(range(count))
     if limits["remaining"] < len(ids):
         hours = max(1, -(-limits["reset_after"] // 3_600_000))
-        raise Sorry("discord_run.sessions_spent", total=limits["total"], hours=hours)
+        raise UserError("discord_run.sessions_spent", total=limits["total"], hours=hours)
     return Plan(URL(settings.gateway_url or url), count, ids, max(1, limits["max_concurrency"]))
 
 
@@ -129,20 +129,20 @@ def voice_without_tls(http: discord.http.HTTPClient, gateway: URL) -> None:
 
 @asynccontextmanager
 async def faults_as_sorry(settings: DiscordConfig) -> AsyncGenerator[None, None]:
-    """Turn faults of discord.py and the network into Sorry."""
+    """Turn faults of discord.py and the network into UserError."""
     try:
         yield
     except discord.LoginFailure:
-        raise Sorry("discord_run.token_refused", variable=settings.token_env) from None
+        raise UserError("discord_run.token_refused", variable=settings.token_env) from None
     except discord.PrivilegedIntentsRequired:
-        raise Sorry("discord_run.intent_off") from None
+        raise UserError("discord_run.intent_off") from None
     except discord.ConnectionClosed as closed:
         key = _CLOSED.get(closed.code, "discord_run.closed")
-        raise Sorry(key, variable=settings.token_env, code=closed.code) from closed
+        raise UserError(key, variable=settings.token_env, code=closed.code) from closed
     except discord.HTTPException as fault:
-        raise Sorry("discord_run.refused", status=fault.status, url=settings.api_base) from fault
+        raise UserError("discord_run.refused", status=fault.status, url=settings.api_base) from fault
     except (discord.GatewayNotFound, aiohttp.ClientError, TimeoutError, OSError) as fault:
-        raise Sorry("discord_run.unreachable", url=settings.api_base) from fault
+        raise UserError("discord_run.unreachable", url=settings.api_base) from fault
 
 
 def intents_of(free_chat: bool) -> discord.Intents:

@@ -16,7 +16,7 @@ import discord
 from bot.adapters.discord.installed.client import faults_as_sorry, redirect
 from bot.adapters.discord.installed.setup import PERMISSIONS, payload, wanted
 from bot.check import Check
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import Words
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ async def examine(config: Config, token: str, say: Words) -> list[Check]:
             await client.login(token)
             async for check in _look(client, config, say):
                 checks.append(check)  # noqa: PERF401  (checks before a fault are shown, too)
-    except Sorry as sorry:
-        checks.append(Check(False, say("discord_doctor.unreachable", reason=say(sorry.key, **sorry.values))))
+    except UserError as error:
+        checks.append(Check(False, say("discord_doctor.unreachable", reason=say(error.key, **error.values))))
     return checks
 
 

@@ -23,7 +23,7 @@ from discord.utils import escape_markdown
 from bot.adapters import checklist
 from bot.adapters.discord.installed.client import faults_as_sorry, redirect
 from bot.check import Check
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import Words, words
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def personal_link(application: int) -> str:
 
 
 def invite(config: Config, locale: str) -> int:
-    """Print the link, and on a terminal the permissions. Raises Sorry when the application's id is unknown."""
+    """Print the link, and on a terminal the permissions. Raises UserError when the application's id is unknown."""
     application = config.discord.application_id or asyncio.run(_ask(config))
     if not sys.stdout.isatty():
         print(link(application))
@@ -89,7 +89,7 @@ async def _ask(config: Config) -> int:
     settings = config.discord
     token = config.secret(settings.token_env)
     if token is None:
-        raise Sorry("discord_doctor.invite_unknown", variable=settings.token_env)
+        raise UserError("discord_doctor.invite_unknown", variable=settings.token_env)
     redirect(settings)
     async with (
         faults_as_sorry(settings),

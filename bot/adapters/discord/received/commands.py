@@ -24,7 +24,7 @@ from bot.adapters.discord.received.placing import location_of
 from bot.adapters.markdown import clean
 from bot.command_line import value_of
 from bot.commands import KINDS, TABLE
-from bot.events import OptionValue, Sorry
+from bot.events import OptionValue, UserError
 from bot.verb import Verb
 from bot.words import Words, name_of, words
 from storage.faults import StorageFault
@@ -212,14 +212,14 @@ def read(
 ) -> tuple[str | None, dict[str, OptionValue], tuple[discord.Attachment | None, ...]]:
     """The text, the options and the attachments of the values that Discord sent; None for a free text left out.
 
-    A flag that is False counts as not given. Raises Sorry for an invalid link, and for values of another kind, which
-    come only from commands of an earlier release that Discord still shows.
+    A flag that is False counts as not given. Raises UserError for an invalid link, and for values of another kind,
+    which come only from commands of an earlier release that Discord still shows.
     """
     names, typed = texts(row), []
     for name in names:
         part = arguments.get(name)
         if not isinstance(part, str | None):
-            raise Sorry("discord.outdated")
+            raise UserError("discord.outdated")
         if part is not None:
             typed.append(part)
     text = None if not typed and len(names) == 1 and wants_text(row) else " ".join(typed)
@@ -230,7 +230,7 @@ def read(
         if option.name in files or value is None or value is False:
             continue
         if type(value) is not _VALUES[option.kind]:
-            raise Sorry("discord.outdated")
+            raise UserError("discord.outdated")
         options[option.name] = (
             value_of(row, option, str(value)) if option.kind == "link" else arguments[option.name]
         )
@@ -302,7 +302,7 @@ class Autocomplete:
             shelf = getattr(interaction.namespace, "shelf", None) if kind != "shelf" else None
             shelf = shelf if isinstance(shelf, str) and shelf else None
             names = await self.names(location.space, kind, str(typed)[:CHARS], shelf, str(location.user))
-        except (Sorry, StorageFault) as fault:
+        except (UserError, StorageFault) as fault:
             _log.warning("nothing offered for %s: %s", kind, fault)
             return []
         except Exception:  # no list is better than a fault while a person types

@@ -32,7 +32,7 @@ from bot.adapters.intake import FIELD, PEOPLE, Invocation, PendingForm, quotatio
 from bot.adapters.stored_choices import StoredChoice
 from bot.adapters.surface import OWN
 from bot.command_line import parse
-from bot.events import Sorry
+from bot.events import UserError
 from bot.runs.requests import event_id
 from bot.verb import Verb
 from bot.words import Words, locale_of, words
@@ -177,7 +177,7 @@ class Intake(intake.Intake):
         """Open a window with the present text of a prompt, to be edited."""
         text = await self.wording(placing.location_of(interaction), name.strip())
         if len(text) > CHARS:
-            raise Sorry("discord.prompt_long", name=name, length=len(text), limit=CHARS)
+            raise UserError("discord.prompt_long", name=name, length=len(text), limit=CHARS)
         say = self.words(interaction)
         asked = PendingForm(row.work, row.name, before=f"{name.strip()} ")
         title = say("edge.edit", name=name)
@@ -198,7 +198,7 @@ class Intake(intake.Intake):
             asked = await self.stored_form(location, window)
             if asked is None:
                 sent = event_id(PLATFORM, location.space, _sent(window))
-                raise Sorry(
+                raise UserError(
                     "edge.sent_before"
                     if await self.app.request_of(location.space, sent) is not None
                     else "edge.gone"
@@ -207,7 +207,7 @@ class Intake(intake.Intake):
             await self._take(interaction, asked.asked(typed.get(TYPED, ""), _filled(typed)), window=window)
             await self.app.records.offers.forget(location.space, window)
             if not interaction.response.is_done():  # sent twice at once
-                raise Sorry("edge.sent_before")
+                raise UserError("edge.sent_before")
 
     async def message(self, message: discord.Message, text: str) -> None:
         """Perform a message to the bot: `text` is its text without the bot's mention, "" for a voice message."""
@@ -269,7 +269,7 @@ class Intake(intake.Intake):
 
         ticket = await self.app.perform(request, acknowledge)
         if ticket.run != request.id and not ticket.fresh:  # pressed twice at once
-            raise Sorry("edge.sent_before")
+            raise UserError("edge.sent_before")
 
 
 def labelled(question: str, field: ui.TextInput[ui.Modal]) -> ui.Label[ui.Modal]:

@@ -20,7 +20,7 @@ from bot.adapters.discord.shown import replies
 from bot.adapters.discord.text.command_names import as_in_table
 from bot.adapters.intake import KeyedLocks, reads_files
 from bot.command_line import parse
-from bot.events import Place, Sorry
+from bot.events import Place, UserError
 from bot.readers.kinds import readable
 from bot.runs.requests import event_id
 
@@ -82,7 +82,7 @@ class Listener:
             return
         try:
             text = parse(as_in_table(text_without_mention(message, self._me))).text
-        except Sorry:  # the new text is no valid request: the old one stays
+        except UserError:  # the new text is no valid request: the old one stays
             return
         guild = payload.guild_id
         space = str(guild) if guild is not None else f"user:{message.author.id}"

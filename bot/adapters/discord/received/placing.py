@@ -19,7 +19,7 @@ from discord import ChannelType
 
 from bot.adapters.markdown import clean
 from bot.commands import OPENLY
-from bot.events import Author, File, Place, Request, Sorry
+from bot.events import Author, File, Place, Request, UserError
 from bot.runs.requests import event_id
 
 if TYPE_CHECKING:
@@ -154,10 +154,10 @@ def for_one(stored: str) -> bool:
 
 
 def location_of(interaction: discord.Interaction) -> Location:
-    """The location of an interaction. Raises Sorry where it names none."""
+    """The location of an interaction. Raises UserError where it names none."""
     channel, user = interaction.channel, interaction.user
     if channel is None or not isinstance(user, discord.User | discord.Member):
-        raise Sorry("discord.nowhere")
+        raise UserError("discord.nowhere")
     guild = interaction.guild_id
     if guild is None:
         context = interaction.context
@@ -262,7 +262,7 @@ def request_of(
     threads: bool,
     us: int,
 ) -> tuple[Request, Origin]:
-    """The request and its origin. Raises Sorry for a message that asks for something private.
+    """The request and its origin. Raises UserError for a message that asks for something private.
 
     `held` is the row of this thread, if the bot has opened it; without `threads` none is opened. `us` is the
     application's id.
@@ -278,7 +278,7 @@ def request_of(
         if alone and (asked.plain or (asked.personal and row.urgent)):
             options[OPENLY], alone = True, False
         elif alone:
-            raise Sorry("discord.only_slash", verb=row.path)
+            raise UserError("discord.only_slash", verb=row.path)
         options.pop("private", None)
     goes = home(location, ordered=row.ordered and not asked.lacks, private=alone, threads=threads)
     token = pressed.token if pressed is not None else ""
@@ -315,13 +315,13 @@ def for_adults(channel: object) -> bool:
 
 
 def files_of(attached: Sequence[discord.Attachment | None]) -> tuple[File, ...]:
-    """The files of a request; a work refuses those that it cannot read. Raises Sorry."""
+    """The files of a request; a work refuses those that it cannot read. Raises UserError."""
     files: list[File] = []
     for attachment in attached:
         if isinstance(attachment, discord.Attachment):
             files.append(File(attachment.filename, "", attachment.size, attachment.url))
         elif attachment is not None:
-            raise Sorry("discord.outdated")  # named, but not sent
+            raise UserError("discord.outdated")  # named, but not sent
     return tuple(files)
 
 

@@ -26,7 +26,7 @@ from bot.adapters.discord.text.page import buttons_without, relabelled
 from bot.adapters.discord.text.render import LABEL
 from bot.adapters.markdown import neutralise, split
 from bot.adapters.stored_choices import StoredChoice, labels
-from bot.events import Sorry
+from bot.events import UserError
 
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client
@@ -295,8 +295,8 @@ def _item(template: str, act: Callable[..., Awaitable[None]]) -> type[DynamicIte
             intake: Intake = interaction.client.intake
             try:
                 await act(Press(interaction), **self.groups)
-            except Sorry as sorry:
-                await intake.failed(interaction, sorry)
+            except UserError as error:
+                await intake.failed(interaction, error)
             except discord.NotFound:  # the press is too old to be answered
                 _log.info("a press came too late to be answered")
             except Exception:

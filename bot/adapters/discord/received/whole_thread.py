@@ -11,7 +11,7 @@ import discord
 from bot.adapters.discord.installed.client import faults_as_sorry
 from bot.adapters.discord.received.placing import Origin, missing, origin_of, text_without_mention
 from bot.adapters.markdown import clean
-from bot.events import Request, Sorry
+from bot.events import Request, UserError
 from bot.platforms import ThreadMessage, WholeThread
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ async def whole_thread(client: Client, request: Request) -> WholeThread | None:
     if not isinstance(thread, discord.Thread):
         return None
     if missing(client, thread.id, "view_channel", "read_message_history"):
-        raise Sorry("discord.history_closed")
+        raise UserError("discord.history_closed")
     by_bot = client.user is not None and thread.owner_id == client.user.id
     starter = "" if by_bot else str(thread.owner_id)
     return WholeThread(starter, clean(thread.name), _pages(client, thread, origin))
@@ -57,7 +57,7 @@ async def _pages(
             break
         after = page[-1]
     if blank and not seen:
-        raise Sorry("discord.history_unseen")
+        raise UserError("discord.history_unseen")
 
 
 def _counts(message: discord.Message, me: int, origin: Origin) -> bool:

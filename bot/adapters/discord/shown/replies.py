@@ -16,7 +16,7 @@ from discord.ui import LayoutView, TextDisplay
 from bot.adapters import intake
 from bot.adapters.discord.text.command_names import localized
 from bot.adapters.markdown import clean, neutralise
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import Words
 
 MESSAGE_CHARS = 2_000
@@ -37,7 +37,7 @@ def sentence(say: Words, error: Exception, run: str = "") -> str:
     """The sentence for an error; `run` if the request had become one."""
     cause: BaseException = getattr(error, "original", error)
     if isinstance(cause, _OUTDATED):
-        cause = Sorry("discord.outdated")
+        cause = UserError("discord.outdated")
     return intake.sentence(say, cause, run, adapt=partial(localized, say))
 
 

@@ -19,7 +19,7 @@ from bot.adapters.discord.voice import connection
 from bot.adapters.discord.voice.captions import Captions
 from bot.adapters.discord.voice.connection import VoiceChannel, VoiceConnection, connect
 from bot.commands import verb
-from bot.events import Request, Sorry, Speak, Speaking
+from bot.events import Request, Speak, Speaking, UserError
 from bot.speech.queue import HEARD, Queue, Reading
 from bot.words import words
 from storage.faults import StorageFault
@@ -159,7 +159,7 @@ class VoiceChannels:
             await self._readings.take_back(request.place.space, request.id, key, HEARD)
 
     async def join(self, request: Request, name: str) -> str:
-        """Enter a voice channel: the one of this name, else that of whoever asks. What to say of it. Raises Sorry."""
+        """Enter a voice channel: the one of this name, or that of the asker. What to say of it. Raises UserError."""
         channel = await self._channel(request, name.strip())
         say, space = words(request.locale), request.place.space
         room = self._rooms.get(space)
@@ -173,7 +173,7 @@ class VoiceChannels:
             room = self._room(space, channel.id)
         try:
             asked = await self._enter(room, channel)
-        except Sorry:
+        except UserError:
             if room.connection is None:
                 await self._forget(room)
             raise
@@ -181,30 +181,30 @@ class VoiceChannels:
         return say("voice.joined_stage" if asked else "voice.joined", channel=channel.name)
 
     async def leave(self, request: Request) -> str:
-        """The name of the channel that the bot has left. Raises Sorry."""
+        """The name of the channel that the bot has left. Raises UserError."""
         room = self._here(request)
         name = self._name(room)
         await self._forget(room)
         return name
 
     async def stop(self, request: Request) -> int:
-        """Say no more of what waits; how many stages that were. Raises Sorry."""
+        """Say no more of what waits; how many stages that were. Raises UserError."""
         if _direct(request):
             return await self._clips.stop(request)
         return await self._here(request).queue.stop()
 
     async def skip(self, request: Request) -> bool:
-        """Go on with the next stage; whether there was one to skip. Raises Sorry."""
+        """Go on with the next stage; whether there was one to skip. Raises UserError."""
         if _direct(request):
             return await self._clips.skip(request)
         return await self._here(request).queue.skip()
 
     def pause(self, request: Request) -> bool:
-        """Whether something was going on. Raises Sorry."""
+        """Whether something was going on. Raises UserError."""
         return self._here(request).queue.pause()
 
     def resume(self, request: Request) -> bool:
-        """Whether it was paused. Raises Sorry."""
+        """Whether it was paused. Raises UserError."""
         return self._here(request).queue.resume()
 
     def where(self, request: Request) -> str | None:
@@ -219,8 +219,8 @@ class VoiceChannels:
         try:
             connection.load_opus()
             lines = [f"✓ {say('voice.doctor_opus')}"]
-        except Sorry as sorry:
-            lines = [f"✗ {say(sorry.key)}"]
+        except UserError as error:
+            lines = [f"✗ {say(error.key)}"]
         room = self._rooms.get(request.place.space)
         if room is None:
             return [*lines, f"– {say('voice.doctor_no_channel')}"]
@@ -246,8 +246,8 @@ class VoiceChannels:
         room = self._rooms[space] = Room(space, channel)
         room.queue = Queue(
             self._readings,
-            self._app.house.speech,
-            self._app.house.settings,
+            self._app.resources.speech,
+            self._app.resources.settings,
             self._app.config,
             room,
             paid=self._clips.paid,
@@ -257,32 +257,32 @@ class VoiceChannels:
         return room
 
     def _here(self, request: Request) -> Room:
-        """Where whoever asks may say what is read. Raises Sorry."""
+        """Where whoever asks may say what is read. Raises UserError."""
         room = self._rooms.get(request.place.space)
         if room is None:
-            raise Sorry("voice.nowhere")
+            raise UserError("voice.nowhere")
         self._may_command(request, room)
         return room
 
     def _may_command(self, request: Request, room: Room) -> None:
-        """People who listen, and admins; anybody, where nobody listens. Raises Sorry."""
+        """People who listen, and admins; anybody, where nobody listens. Raises UserError."""
         channel = self._client.get_channel(room.channel)
         if request.author.admin or not isinstance(channel, VoiceChannel):
             return
         there = connection.listeners(channel)
         if there and int(request.author.id) not in there:
-            raise Sorry("voice.others_listen", channel=channel.name)
+            raise UserError("voice.others_listen", channel=channel.name)
 
     async def _channel(self, request: Request, name: str) -> VoiceChannel:
         guild = self._client.get_guild(int(request.place.space)) if request.place.space.isdecimal() else None
         if guild is None:
-            raise Sorry("voice.no_server")
+            raise UserError("voice.no_server")
         channels: list[VoiceChannel] = [*guild.voice_channels, *guild.stage_channels]
         person = int(request.author.id)
         if not name:
             mine = next((channel for channel in channels if person in channel.voice_states), None)
             if mine is None:
-                raise Sorry("voice.where")
+                raise UserError("voice.where")
             return mine
         wanted = name.removeprefix("<#").removesuffix(">").lstrip("#🔊 ").casefold()
         with suppress(discord.HTTPException):
@@ -294,10 +294,10 @@ class VoiceChannels:
                     and channel.permissions_for(member).connect
                 ):
                     return channel
-        raise Sorry("voice.no_channel", channel=name[:80])
+        raise UserError("voice.no_channel", channel=name[:80])
 
     async def _enter(self, room: Room, channel: VoiceChannel) -> bool:
-        """Connect, or move. Whether the bot has asked to speak on a stage. Raises Sorry."""
+        """Connect, or move. Whether the bot has asked to speak on a stage. Raises UserError."""
         async with room.entering:
             if room.connection is not None:
                 await room.connection.move_to(channel)
@@ -331,8 +331,8 @@ class VoiceChannels:
                 break
             try:
                 await self._enter(room, channel)
-            except Sorry as sorry:
-                _log.info("server %s: not in the voice channel yet: %s", room.space, sorry.key)
+            except UserError as error:
+                _log.info("server %s: not in the voice channel yet: %s", room.space, error.key)
             else:
                 return
         await self._give_up(room, "voice.gave_up")

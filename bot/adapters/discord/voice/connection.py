@@ -19,7 +19,7 @@ import discord
 from discord.gateway import DiscordVoiceWebSocket
 from discord.voice_state import ConnectionFlowState, VoiceConnectionState
 
-from bot.events import Sorry
+from bot.events import UserError
 
 if TYPE_CHECKING:
     from bot.words import Words
@@ -179,7 +179,7 @@ class VoiceConnection(discord.VoiceClient):
 
 
 async def connect(channel: VoiceChannel) -> VoiceConnection:
-    """Enter the channel, and wait until whoever is there can hear the bot. Raises Sorry."""
+    """Enter the channel, and wait until whoever is there can hear the bot. Raises UserError."""
     await asyncio.to_thread(load_opus)
     try:
         # Without the library's way to connect again: its thread that reads from the lost socket may hang for 30 s.
@@ -187,14 +187,14 @@ async def connect(channel: VoiceChannel) -> VoiceConnection:
             timeout=CONNECT_S, reconnect=False, self_deaf=True, cls=VoiceConnection
         )
     except (TimeoutError, discord.DiscordException, OSError) as fault:
-        raise Sorry("voice.not_connected", channel=channel.name) from fault
+        raise UserError("voice.not_connected", channel=channel.name) from fault
     connection._connection.timeout = AGAIN_S
     connection.alone = not listeners(channel)
     ends = time.monotonic() + PRIVACY_S
     while not (connection.alone or connection.encrypted):
         if time.monotonic() > ends or not connection.connected:
             await connection.disconnect(force=True)
-            raise Sorry("voice.not_encrypted", channel=channel.name)
+            raise UserError("voice.not_encrypted", channel=channel.name)
         await asyncio.sleep(LOOK_S)
     return connection
 
@@ -209,7 +209,7 @@ def listeners(channel: VoiceChannel) -> list[int]:
     ]
 
 
-def closed(channel: VoiceChannel, say: Words) -> Sorry | None:
+def closed(channel: VoiceChannel, say: Words) -> UserError | None:
     """Why the bot cannot enter the channel or speak there; None if it can."""
     me = channel.guild.me
     may = channel.permissions_for(me)
@@ -221,10 +221,10 @@ def closed(channel: VoiceChannel, say: Words) -> Sorry | None:
     for name in needed:
         if not getattr(may, name):
             permission = say(f"discord_doctor.perm_{name}")
-            return Sorry("voice.may_not", channel=channel.name, permission=permission)
+            return UserError("voice.may_not", channel=channel.name, permission=permission)
     others = [user for user in channel.voice_states if user != me.id]
     if channel.user_limit and len(others) >= channel.user_limit and not may.move_members:
-        return Sorry("voice.full", channel=channel.name, n=channel.user_limit)
+        return UserError("voice.full", channel=channel.name, n=channel.user_limit)
     return None
 
 
@@ -244,7 +244,7 @@ async def ask_to_speak(channel: VoiceChannel) -> bool:
 
 
 def load_opus() -> None:
-    """discord.py brings no libopus on Linux. Raises Sorry where it is not there."""
+    """discord.py brings no libopus on Linux. Raises UserError where it is not there."""
     if discord.opus.is_loaded():
         return
     spec = find_spec("opuslib_next")
@@ -256,4 +256,4 @@ def load_opus() -> None:
         else:
             return
     if not discord.opus._load_default():
-        raise Sorry("voice.no_opus")
+        raise UserError("voice.no_opus")

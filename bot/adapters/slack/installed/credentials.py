@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bot.events import Sorry
+from bot.events import UserError
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -33,7 +33,7 @@ class Credentials:
 
 
 def configured(config: Config) -> Credentials:
-    """The configured credentials. Raises Sorry for one that cannot be right."""
+    """The configured credentials. Raises UserError for one that cannot be right."""
     slack = config.slack
     variables = (
         slack.bot_token_env,
@@ -45,38 +45,38 @@ def configured(config: Config) -> Credentials:
     values = [(config.secret(name) or "").strip() for name in variables]
     for variable, value in zip(variables, values, strict=True):
         if any(character.isspace() for character in value):
-            raise Sorry("slack_run.token_refused", variable=variable)
+            raise UserError("slack_run.token_refused", variable=variable)
     # These two are often swapped.
     for variable, value, others in ((variables[0], values[0], "xapp-"), (variables[1], values[1], "xox")):
         if value.startswith(others):
-            raise Sorry(
+            raise UserError(
                 "slack_run.swapped_bot" if others == "xapp-" else "slack_run.swapped_app", variable=variable
             )
     return Credentials(*values)
 
 
 def needed(config: Config) -> Credentials | None:
-    """The credentials that the mode needs, None if none are set. Raises Sorry ("slack_run.…") for missing ones."""
+    """The credentials that the mode needs, None if none are set. Raises UserError ("slack_run.…") for missing ones."""
     slack, credentials = config.slack, configured(config)
     if slack.mode == "socket":
         if not credentials.bot and not credentials.app:
             return None
         if not credentials.app:
-            raise Sorry("slack_run.no_app_token", variable=slack.app_token_env)
+            raise UserError("slack_run.no_app_token", variable=slack.app_token_env)
         if not credentials.bot:
-            raise Sorry("slack_run.no_bot_token", variable=slack.bot_token_env)
+            raise UserError("slack_run.no_bot_token", variable=slack.bot_token_env)
         return credentials
     if not (credentials.bot or credentials.client_id or credentials.client_secret or credentials.signing):
         return None
     if not credentials.signing:
-        raise Sorry("slack_run.no_signing_secret", variable=slack.signing_secret_env)
+        raise UserError("slack_run.no_signing_secret", variable=slack.signing_secret_env)
     if not credentials.bot and not credentials.installs:
-        raise Sorry(
+        raise UserError(
             "slack_run.no_workspace",
             variable=slack.bot_token_env,
             id=slack.client_id_env,
             secret=slack.client_secret_env,
         )
     if bool(credentials.client_id) != bool(credentials.client_secret):
-        raise Sorry("slack_run.half_client", id=slack.client_id_env, secret=slack.client_secret_env)
+        raise UserError("slack_run.half_client", id=slack.client_id_env, secret=slack.client_secret_env)
     return credentials

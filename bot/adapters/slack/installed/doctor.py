@@ -18,7 +18,7 @@ from bot.adapters.slack.installed.faults import as_sorry
 from bot.adapters.slack.installed.http import HEALTH
 from bot.adapters.slack.installed.manifest import BOT_SCOPES, CUSTOMIZE, PUBLIC
 from bot.check import Check
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import Words
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ async def examine(config: Config, credentials: Credentials, say: Words) -> list[
                 async with asyncio.timeout(LONGEST_S):
                     async for check in look(clients, credentials, say):
                         checks.append(check)  # noqa: PERF401  (what came before a fault is shown, too)
-            except Sorry as sorry:
-                checks.append(Check(False, say(sorry.key, **sorry.values)))
-                if sorry.key == _NOBODY:
+            except UserError as error:
+                checks.append(Check(False, say(error.key, **error.values)))
+                if error.key == _NOBODY:
                     break
             except TimeoutError:
                 checks.append(Check(False, say(_NOBODY, url=config.slack.api_base)))
@@ -63,7 +63,7 @@ async def _bot(clients: Clients, credentials: Credentials, say: Words) -> AsyncG
     with as_sorry(settings):
         answer: Any = await client.auth_test()
     if not answer.get("bot_id"):
-        raise Sorry("slack_run.no_bot", variable=settings.bot_token_env)
+        raise UserError("slack_run.no_bot", variable=settings.bot_token_env)
     yield Check(
         True,
         say(

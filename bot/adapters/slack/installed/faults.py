@@ -13,7 +13,7 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 
 from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, Unavailable
-from bot.events import Sorry
+from bot.events import UserError
 
 if TYPE_CHECKING:
     from bot.config import SlackConfig
@@ -97,13 +97,13 @@ def final(fault: SlackApiError) -> bool:
 
 @contextmanager
 def as_sorry(settings: SlackConfig, variable: str = "") -> Generator[None]:
-    """Turn faults of slack_sdk and the network into Sorry; `variable` is the token's environment variable."""
+    """Turn faults of slack_sdk and the network into UserError; `variable` is the token's environment variable."""
     try:
         yield
     except SlackApiError as fault:
         code = code_of(fault)
         status = getattr(fault.response, "status_code", getattr(fault.response, "status", ""))
-        raise Sorry(
+        raise UserError(
             _SENTENCES.get(code, "slack_run.refused"),
             variable=variable or settings.bot_token_env,
             code=code or status,
@@ -111,7 +111,7 @@ def as_sorry(settings: SlackConfig, variable: str = "") -> Generator[None]:
             url=settings.api_base,
         ) from fault
     except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as fault:
-        raise Sorry("slack_run.unreachable", url=settings.api_base) from fault
+        raise UserError("slack_run.unreachable", url=settings.api_base) from fault
 
 
 @contextmanager

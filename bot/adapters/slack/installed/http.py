@@ -22,7 +22,7 @@ from slack_sdk.oauth.installation_store import Installation
 
 from bot.adapters.slack.installed.manifest import ASKED_SCOPES
 from bot.adapters.slack.installed.workspaces import LIBRARY, NAME, STATE_S, Store
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import Words, words
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Http:
         self._logged_at = -TELL_S
 
     async def start(self) -> None:
-        """Start listening. Raises Sorry where the address is in use or not this machine's."""
+        """Start listening. Raises UserError where the address is in use or not this machine's."""
         app = web.Application(client_max_size=MOST_BYTES)
         app.router.add_post(EVENTS, self._event)
         app.router.add_get(HEALTH, self._health)
@@ -85,7 +85,7 @@ class Http:
         except OSError as fault:
             await self._runner.cleanup()
             self._runner = None
-            raise Sorry(
+            raise UserError(
                 "slack_run.port", host=host, port=port, reason=fault.strerror or str(fault)
             ) from fault
         self.port = self._runner.addresses[0][1]

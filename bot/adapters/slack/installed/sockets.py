@@ -23,7 +23,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 
 from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.slack.installed.faults import as_sorry, code_of, final
-from bot.events import Sorry
+from bot.events import UserError
 
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncApp
@@ -67,12 +67,12 @@ class Sockets:
         self._leaving = asyncio.Event()
 
     async def admit(self) -> None:
-        """Verify the app token. Raises Sorry; `run` uses the address that Slack returns."""
+        """Verify the app token. Raises UserError; `run` uses the address that Slack returns."""
         with as_sorry(self._settings, self._settings.app_token_env):
             self._address = (await self._open(), time.monotonic())
 
     async def run(self) -> None:
-        """Hold the connections until `stop_receiving`. Raises Sorry when Slack refuses them for good."""
+        """Hold the connections until `stop_receiving`. Raises UserError when Slack refuses them for good."""
         self._lines = [asyncio.create_task(self._line()) for _ in range(self._settings.connections)]
         try:
             await asyncio.gather(*self._lines)
@@ -151,7 +151,7 @@ class Sockets:
         _log.info("Slack renews a socket (%s)", reason)
         self._begin(self._linger(socket), "lingering")
         if reason == "link_disabled":
-            raise Sorry("slack_run.socket_off", variable=self._settings.app_token_env)
+            raise UserError("slack_run.socket_off", variable=self._settings.app_token_env)
         return greeted and reason != "too_many_websockets"
 
     async def _linger(self, socket: Socket) -> None:

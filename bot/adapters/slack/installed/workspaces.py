@@ -24,7 +24,7 @@ from slack_sdk.oauth.state_store.sqlalchemy import AsyncSQLAlchemyOAuthStateStor
 
 from bot.adapters.slack.installed.faults import as_sorry, as_surface_faults
 from bot.adapters.surface import PlaceClosed, SurfaceFault
-from bot.events import Sorry
+from bot.events import UserError
 
 if TYPE_CHECKING:
     from slack_sdk.web.async_client import AsyncWebClient
@@ -106,11 +106,11 @@ class Workspaces:
         return self._own
 
     async def learn(self) -> Installed:
-        """Ask Slack for the installation of the configured token. Raises Sorry ("slack_run.…") if it is invalid."""
+        """Ask Slack for the installation of the configured token. Raises UserError ("slack_run.…") if it is invalid."""
         with as_sorry(self._clients.settings):
             answer: Any = await self._clients.bare(self._token).auth_test()
         if not answer.get("bot_id"):
-            raise Sorry("slack_run.no_bot", variable=self._clients.settings.bot_token_env)
+            raise UserError("slack_run.no_bot", variable=self._clients.settings.bot_token_env)
         org = bool(answer.get("is_enterprise_install"))
         self._own = Installed(
             self._token,

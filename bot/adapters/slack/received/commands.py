@@ -37,7 +37,7 @@ from bot.adapters.slack.text.help import COMMAND, SETUP
 from bot.adapters.surface import OWN, PlaceClosed
 from bot.command_line import Parsed, parse
 from bot.commands import DEFAULT_WORK, TABLE
-from bot.events import OptionValue, Sorry
+from bot.events import OptionValue, UserError
 from bot.verb import Verb
 from bot.words import Words
 
@@ -155,23 +155,23 @@ def line_of(command: str, text: str) -> str:
 
 
 def _parsed(line: str) -> Parsed:
-    """The parsed line, also where only the text is missing. Raises Sorry."""
+    """The parsed line, also where only the text is missing. Raises UserError."""
     try:
         asked = parse(line)
-    except Sorry as sorry:
-        if sorry.key != "commands.missing":
+    except UserError as error:
+        if error.key != "commands.missing":
             raise
         try:
             filled = parse(f"{line} …")
-        except Sorry:
-            raise sorry from None
+        except UserError:
+            raise error from None
         row = filled.verb
         if row is None or row.argument is None or " " in row.argument.name:
             raise
         asked = Parsed(row, filled.options)
     row = asked.verb
     if row is not None and row.argument is not None and row.argument.many:  # no file can come with a command
-        raise Sorry("slack.attach", verb=row.path)
+        raise UserError("slack.attach", verb=row.path)
     return asked
 
 
@@ -298,7 +298,7 @@ class Shortcuts:
 
 
 async def open_ask(intake: Intake, location: Location, trigger: str) -> None:
-    """Open the window with a work, a shelf and a question. Raises Sorry."""
+    """Open the window with a work, a shelf and a question. Raises UserError."""
     say = await intake.words(location)
     books = await intake.app.records.documents.list(location.space)
     await windows.opened(

@@ -21,7 +21,7 @@ from bot.adapters.download import Downloads
 from bot.adapters.slack.placing import Location, Origin, origin_of, text_of
 from bot.adapters.slack.received.line import Name, text_without_mention
 from bot.adapters.surface import PlaceClosed, SurfaceFault
-from bot.events import File, Request, Sorry
+from bot.events import File, Request, UserError
 from bot.platforms import ThreadMessage, WholeThread
 from storage.faults import StorageFault
 
@@ -64,10 +64,10 @@ class Files:
         self._hosts = {*HOSTS, f"files.{self._own.host}"}
 
     async def fetch(self, request: Request, file: File, path: Path, limit: int) -> None:
-        """Write the file's bytes to `path`, at most `limit` of them. Raises Sorry."""
+        """Write the file's bytes to `path`, at most `limit` of them. Raises UserError."""
         url = self._url_of_slack(file.url)
         if url is None:
-            raise Sorry("slack_files.elsewhere", name=file.name)
+            raise UserError("slack_files.elsewhere", name=file.name)
         token = await self._token(request, file)
         await self._downloads.fetch(url, file, path, limit, {"Authorization": f"Bearer {token}"})
 
@@ -93,7 +93,7 @@ class Files:
         try:
             client = await self._workspaces.client(origin.team, origin.enterprise)
         except PlaceClosed as shut:
-            raise Sorry(_LOCKED, name=file.name) from shut
+            raise UserError(_LOCKED, name=file.name) from shut
         return client.token or ""
 
 
@@ -209,7 +209,7 @@ class ThreadReader:
                         channel=location.channel, ts=location.thread, limit=PAGE, cursor=cursor or None
                     )
             except SurfaceFault as fault:
-                raise Sorry("slack_files.thread_closed") from fault
+                raise UserError("slack_files.thread_closed") from fault
             page = answer.get("messages") or ()
             yield [row for row in page if not location.message or text_of(row, "ts") < location.message]
             cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")

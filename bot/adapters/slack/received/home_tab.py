@@ -26,7 +26,7 @@ from bot.adapters.slack.received.intake import unattended
 from bot.adapters.slack.text.mrkdwn import literal, plain
 from bot.adapters.slack.text.page import SMALL, Block, section, small
 from bot.config import DEMO
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import Words
 
 if TYPE_CHECKING:
@@ -140,14 +140,14 @@ class HomeTab:
                     None,
                 )
                 if row is None:
-                    raise Sorry("edge.gone")
+                    raise UserError("edge.gone")
                 if name == ARCHIVE:
                     await owned.archive(location.space, location.user, id)
                 else:
                     await owned.resume(location.space, location.user, id, row.channel, row.thread)
                 return
         if what != REFRESH:
-            raise Sorry("buttons.stale")
+            raise UserError("buttons.stale")
 
 
 async def _usage(app: App, location: Location, say: Words, *, admin: bool) -> list[str]:

@@ -16,7 +16,7 @@ from bot.adapters import intake
 from bot.adapters.slack.text.help import COMMAND
 from bot.command_line import Parsed, parse, tokens
 from bot.commands import BARE, MAX_LINE, NAME_FILES, ROWS, TABLE, WORKS
-from bot.events import File, Sorry
+from bot.events import File, UserError
 from bot.verb import Verb
 from bot.words import LOCALES, words
 
@@ -89,19 +89,19 @@ def _escaped(text: str) -> str:
 
 
 def parsed_of(text: str, files: Sequence[File] = ()) -> Parsed:
-    """The parsed message; attached files take the place of a missing list of files. Raises Sorry."""
+    """The parsed message; attached files take the place of a missing list of files. Raises UserError."""
     text = text.strip()
     if len(text) > MAX_LINE:
-        raise Sorry("commands.too_long", length=len(text), limit=MAX_LINE)
+        raise UserError("commands.too_long", length=len(text), limit=MAX_LINE)
     line = command_of(text)
     if line is None:
         return Parsed(None, {}, text)
     try:
         return intake.parsed_of(line, files)
-    except Sorry as sorry:
+    except UserError as error:
         # A verb for files needs them attached; the table's example with paths would be misleading.
-        if sorry.key == "commands.missing" and sorry.values["verb"] in NAME_FILES:
-            raise Sorry("slack.attach", verb=sorry.values["verb"]) from None
+        if error.key == "commands.missing" and error.values["verb"] in NAME_FILES:
+            raise UserError("slack.attach", verb=error.values["verb"]) from None
         raise
 
 
@@ -112,8 +112,8 @@ def command_of(text: str) -> str | None:
     if text.startswith("/"):  # `/sutradhar rules ask` is `/rules ask`, also in a message
         name, _, rest = text.partition(" ")
         return f"/{rest.strip().lstrip('/')}" if name.lower() == COMMAND else text
-    if house := _house(text):
-        return house
+    if resources := _resources(text):
+        return resources
     first_words = [word.value.lower() for word in tokens(text[:200])[:2]]
     row = (
         ROWS.get((first_words[0], first_words[1]))
@@ -123,7 +123,7 @@ def command_of(text: str) -> str | None:
     return f"/{text}" if row is not None and _means(row, text) else None
 
 
-def _house(text: str) -> str | None:
+def _resources(text: str) -> str | None:
     """The line of a `bare` verb. These are common words, so they count only if nothing else is in the text."""
     whole = " ".join(text.lower().rstrip(".!?").split())
     if name := _house_names().get(whole):
@@ -141,8 +141,8 @@ def _means(row: Verb, text: str) -> bool:
         return True
     try:
         parse(f"/{text}")
-    except Sorry as sorry:
-        return sorry.key != "commands.too_many"
+    except UserError as error:
+        return error.key != "commands.too_many"
     return True
 
 

@@ -26,7 +26,7 @@ from bot.adapters.slack.received.line import (
 )
 from bot.adapters.slack.text.help import SETUP
 from bot.commands import NAME_FILES
-from bot.events import File, Place, Sorry
+from bot.events import File, Place, UserError
 from bot.faults import in_words
 from bot.readers.kinds import readable
 from bot.runs.requests import event_id
@@ -215,7 +215,7 @@ class Deletions:
             name = partial(self._intake.people.name, location)
             try:
                 text = parsed_of(await text_without_mention(text_of(message, "text"), me.user, name)).text
-            except Sorry:  # the new text is no valid request: the old one stays
+            except UserError:  # the new text is no valid request: the old one stays
                 return
             if text:
                 await app.reword(location.space, run, text, text_of(message, "edited", "ts"))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.markdown import clean
 from bot.adapters.surface import SurfaceFault
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import locale_of
 from storage.faults import StorageFault
 
@@ -71,7 +71,7 @@ class People:
     async def of(self, location: Location, *, fresh: bool = False) -> Person:
         """The data of `location.user`, as far as they come within `WAIT_S` seconds.
 
-        `fresh`: not from the cache, for an admin's verb. Raises Sorry ("slack.who") if that is not possible.
+        `fresh`: not from the cache, for an admin's verb. Raises UserError ("slack.who") if that is not possible.
         """
         listed = location.user in self._admins
         cached = None if fresh and not listed else self._cached.get((location.space, location.user))
@@ -86,7 +86,7 @@ class People:
         if person_found is not None:
             return person_found
         if fresh and not listed:
-            raise Sorry("slack.who")
+            raise UserError("slack.who")
         return Person(admin=listed)
 
     async def name(self, location: Location, user: str) -> str:

@@ -36,7 +36,7 @@ from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.slack.text.page import LABEL, TEXT, Block, actions_of, relabelled, small, without_button
 from bot.adapters.stored_choices import StoredChoice, labels
 from bot.adapters.surface import SurfaceFault
-from bot.events import Citation, Sorry
+from bot.events import Citation, UserError
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ async def show_sources(press: Press, run: str, page: str = "") -> None:
     else:
         try:
             await windows.opened(intake, location, press.trigger, window)
-        except Sorry:
+        except UserError:
             await answer_action(press.response_url, message)
 
 

@@ -18,7 +18,7 @@ from bot.adapters.slack.received.intake import unattended
 from bot.adapters.slack.text.mrkdwn import mrkdwn
 from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, Unavailable
 from bot.check import Check
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import Words, words
 
 if TYPE_CHECKING:
@@ -74,9 +74,9 @@ def greeting(whom: str, bot: str, say: Words) -> dict[str, Any]:
 
 
 async def show_checklist(intake: Intake, location: Location, response_url: str = "") -> None:
-    """Show the checklist of this workspace to an admin alone. Raises Sorry for anybody else."""
+    """Show the checklist of this workspace to an admin alone. Raises UserError for anybody else."""
     if not (await intake.people.of(location, fresh=True)).admin:
-        raise Sorry("slack_welcome.check_admins")
+        raise UserError("slack_welcome.check_admins")
     say = await intake.words(location)
     client = await intake.workspaces.client(location.team, location.enterprise)
     me = await intake.workspaces.me(location.team, location.enterprise)

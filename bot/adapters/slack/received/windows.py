@@ -22,7 +22,7 @@ from bot.adapters.slack.placing import PLATFORM, Body, Location, event_of, locat
 from bot.adapters.slack.text.page import Block
 from bot.adapters.surface import SurfaceFault
 from bot.command_line import parse
-from bot.events import Sorry
+from bot.events import UserError
 from bot.runs.requests import event_id
 from bot.verb import Verb
 from bot.words import Words
@@ -63,7 +63,7 @@ async def ask(
     required: bool = True,
     form: bool = False,
 ) -> None:
-    """Open a window for the text of a pending form, and with `form` for its verb's form. Raises Sorry.
+    """Open a window for the text of a pending form, and with `form` for its verb's form. Raises UserError.
 
     It opens for the person of `location`. `filled` is the field's initial value, `shown` a text above it. `trigger` is
     valid for three seconds; `event` is what triggered it.
@@ -98,7 +98,7 @@ async def ask(
 
 
 async def reword(intake: Intake, trigger: str, location: Location, event: str, row: Verb, name: str) -> None:
-    """Open a window with the present text of a prompt, to be edited. Raises Sorry."""
+    """Open a window with the present text of a prompt, to be edited. Raises UserError."""
     name = name.strip()
     say, filled = await intake.words(location), await intake.wording(location, name)
     title, label = say("edge.edit", name=name), say("edge.edit_label")
@@ -107,14 +107,14 @@ async def reword(intake: Intake, trigger: str, location: Location, event: str, r
 
 
 async def opened(intake: Intake, location: Location, trigger: str, view: Block) -> str:
-    """Open a view; its id. Raises Sorry where the trigger is too old, or Slack cannot be reached."""
+    """Open a view; its id. Raises UserError where the trigger is too old, or Slack cannot be reached."""
     client = await intake.workspaces.client(location.team, location.enterprise)
     try:
         with as_surface_faults():
             answer = await client.views_open(trigger_id=trigger, view=view)
     except SurfaceFault as fault:
         _log.info("a window could not be opened: %s", fault)
-        raise Sorry("slack_window.late") from None
+        raise UserError("slack_window.late") from None
     return str(answer["view"]["id"])
 
 
@@ -143,8 +143,8 @@ async def finish(intake: Intake, body: Body, ack: AsyncAck, location: Location) 
     row = pending.row
     try:
         asked = pending.asked(typed(body), _filled(body))
-    except Sorry as sorry:
-        await wrong(ack, say(sorry.key, **sorry.values), f"{FIELD}{sorry.values.get('name', '')}")
+    except UserError as error:
+        await wrong(ack, say(error.key, **error.values), f"{FIELD}{error.values.get('name', '')}")
         return
     if not asked.text and row.argument is not None and row.argument.required:
         await wrong(ack, say("slack_window.empty"))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.archive import Archive
 from bot.works.story.cast import NAME_CHARS, STYLE_CHARS
 from bot.works.story.exchange import png
@@ -57,20 +57,20 @@ def is_card(tree: dict[str, Any]) -> bool:
 
 
 def card_of(tree: dict[str, Any], file: str, player: str) -> Card:
-    """`player` is who `{{user}}` is in a greeting. Raises Sorry ("story.import_card_…"), which names `file`."""
+    """`player` is who `{{user}}` is in a greeting. Raises UserError ("story.import_card_…"), which names `file`."""
     data = _data(tree)
     for name in _TEXTS:
         if not isinstance(data.get(name) or "", str):
-            raise Sorry("story.import_card_field", file=file, where=name)
+            raise UserError("story.import_card_field", file=file, where=name)
     name = name_of(tree)
     if not name:
-        raise Sorry("story.import_card_field", file=file, where="name")
+        raise UserError("story.import_card_field", file=file, where="name")
     kept = json.dumps(tree, ensure_ascii=False)
     if len(kept) > CARD_CHARS:
-        raise Sorry("story.import_card_large", file=file, limit=CARD_CHARS)
+        raise UserError("story.import_card_large", file=file, limit=CARD_CHARS)
     others = data.get("alternate_greetings") or []
     if not isinstance(others, list):
-        raise Sorry("story.import_card_field", file=file, where="alternate_greetings")
+        raise UserError("story.import_card_field", file=file, where="alternate_greetings")
     called = str(data.get("nickname") or "").strip() or name
     greetings = [
         said(text, called, player)[:GREETING_CHARS]
@@ -157,7 +157,7 @@ def file_of(
 ) -> tuple[str, bytes]:
     """A file that holds the card, and its suffix: the one that it `came` in, with what has changed; else a PNG.
 
-    Raises Sorry where that cannot be unpacked.
+    Raises UserError where that cannot be unpacked.
     """
     if came and tree == json.loads(str(sheet["card"])):
         return (".png" if came.startswith(png.SIGNATURE) else ".charx"), came

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any, Final
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.works.story.cast import CAST
 from bot.works.story.chat_log import BEGINNING, LINE_CHARS, TURNS, decoded, json_object, story_id
 from bot.works.story.importing import LARGEST_MB, NAME_CHARS, BadLine, Imported
@@ -92,11 +92,11 @@ def is_sillytavern(data: bytes) -> bool:
 
 
 def read_sillytavern(data: bytes, file: str, space: str, id: str) -> Imported:
-    """The story of a chat. Raises Sorry ("story.import_…") where it has no header, or no line is a message."""
+    """The story of a chat. Raises UserError ("story.import_…") where it has no header, or no line is a message."""
     if len(data) > LARGEST_MB * 1_000_000:
-        raise Sorry("story.import_large", file=file, limit=LARGEST_MB)
+        raise UserError("story.import_large", file=file, limit=LARGEST_MB)
     if (header := _header(data)) is None:
-        raise Sorry("story.import_header", file=file)
+        raise UserError("story.import_header", file=file)
     character = _name(header.get("character_name"))
     rows, bad, cast = Rows(id or story_id(space, data), space, _title(file)), list[BadLine](), set[str]()
     turn, told = "", [_Told(header)]
@@ -127,14 +127,14 @@ def read_sillytavern(data: bytes, file: str, space: str, id: str) -> Imported:
         rows.versions(turn, *_swipes(message, text), at, source)
         turn = ""
     if not rows.turns:
-        raise Sorry("story.import_no_messages", file=file)
+        raise UserError("story.import_no_messages", file=file)
     return rows.imported(bad=bad)
 
 
 def read_plain(data: bytes, file: str, space: str, id: str) -> Imported:
-    """The story of a text with `NAME: words`. Raises Sorry ("story.import_…") where nobody says anything in it."""
+    """The story of a text with `NAME: words`. Raises UserError ("story.import_…") where nobody says anything in it."""
     if len(data) > LARGEST_MB * 1_000_000:
-        raise Sorry("story.import_large", file=file, limit=LARGEST_MB)
+        raise UserError("story.import_large", file=file, limit=LARGEST_MB)
     rows, bad, said = Rows(id, space, _title(file)), list[BadLine](), list[tuple[str, list[str], int]]()
     for number, line in enumerate(_lines(data, file), 1):
         if len(line) > LINE_CHARS:
@@ -151,7 +151,7 @@ def read_plain(data: bytes, file: str, space: str, id: str) -> Imported:
         else:
             bad.append(BadLine(number, "story.import_line_silent"))
     if not rows.turns:
-        raise Sorry("story.import_nobody", file=file)
+        raise UserError("story.import_nobody", file=file)
     return rows.imported(bad=sorted(bad, key=lambda one: one.number))
 
 
@@ -231,7 +231,7 @@ def _header(data: bytes) -> dict[str, Any] | None:
 def _lines(data: bytes, file: str) -> Iterator[str]:
     lines = data.removeprefix(BOM_UTF8).split(b"\n")
     if len(lines) > TURNS + 1:
-        raise Sorry("story.import_long", file=file, limit=TURNS)
+        raise UserError("story.import_long", file=file, limit=TURNS)
     return (decoded(line).removesuffix("\r").replace("\0", "") for line in lines)
 
 

@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any, Final, TypeAlias
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.readers.archive import Archive
 from bot.readers.document import Document, Progress, sectioned
 from bot.readers.sandbox import Sandbox
@@ -60,9 +60,9 @@ class _Head:
 
 
 def found_in(data: bytes, file: str, whose: Whose) -> Found:
-    """What the file holds, by its name and its contents. Raises Sorry, which names `file`."""
+    """What the file holds, by its name and its contents. Raises UserError, which names `file`."""
     if len(data) > LARGEST_MB * 1_000_000:
-        raise Sorry("story.import_large", file=file, limit=LARGEST_MB)
+        raise UserError("story.import_large", file=file, limit=LARGEST_MB)
     match PurePath(file).suffix.lower():
         case ".png":
             return card_of(_card_of_png(data, file), file, whose.player)
@@ -75,7 +75,7 @@ def found_in(data: bytes, file: str, whose: Whose) -> Found:
                 return read_sillytavern(data, file, whose.space, whose.id)
             if is_chat_log(data):
                 return read_chat_log(data, file, whose.space, whose.id)
-            raise Sorry("story.import_header", file=file)
+            raise UserError("story.import_header", file=file)
         case _:
             if is_chat_log(data):
                 return read_chat_log(data, file, whose.space, whose.id)
@@ -105,26 +105,26 @@ def _sound(tree: dict[str, Any], file: str) -> dict[str, Any]:
     try:
         json.dumps(tree, ensure_ascii=False).encode()
     except (UnicodeEncodeError, RecursionError) as fault:
-        raise Sorry("story.import_unreadable", file=file) from fault
+        raise UserError("story.import_unreadable", file=file) from fault
     return tree
 
 
 def _card_of_png(data: bytes, file: str) -> dict[str, Any]:
     if not data.startswith(png.SIGNATURE):
-        raise Sorry("story.import_no_png", file=file)
+        raise UserError("story.import_no_png", file=file)
     try:
         texts = png.texts(data, png.CARDS)
     except png.BombError as fault:
-        raise Sorry("library.file_bomb", name=file) from fault
+        raise UserError("library.file_bomb", name=file) from fault
     except ValueError as fault:
-        raise Sorry("story.import_broken_card", file=file) from fault
+        raise UserError("story.import_broken_card", file=file) from fault
     text = texts.get("ccv3") or texts.get("chara")
     if not text:
-        raise Sorry("story.import_no_card", file=file)
+        raise UserError("story.import_no_card", file=file)
     try:
         return _card(base64.b64decode(text), file)
     except binascii.Error as fault:
-        raise Sorry("story.import_broken_card", file=file) from fault
+        raise UserError("story.import_broken_card", file=file) from fault
 
 
 def _card_of_zip(data: bytes, file: str) -> dict[str, Any]:
@@ -133,19 +133,19 @@ def _card_of_zip(data: bytes, file: str) -> dict[str, Any]:
     if any(
         name.startswith(("/", "\\")) or ".." in name.replace("\\", "/").split("/") for name in archive.names
     ):
-        raise Sorry("story.import_paths", file=file)
+        raise UserError("story.import_paths", file=file)
     if CARD_JSON not in archive:
-        raise Sorry("story.import_no_card", file=file)
+        raise UserError("story.import_no_card", file=file)
     return _card(archive.read(CARD_JSON), file)
 
 
 def _card(text: bytes, file: str) -> dict[str, Any]:
     try:
         tree = tree_of(text, file)
-    except Sorry as sorry:
-        raise Sorry("story.import_broken_card", file=file) from sorry
+    except UserError as error:
+        raise UserError("story.import_broken_card", file=file) from error
     if not isinstance(tree, dict) or not is_card(tree):
-        raise Sorry("story.import_broken_card", file=file)
+        raise UserError("story.import_broken_card", file=file)
     return _sound(tree, file)
 
 
@@ -157,7 +157,7 @@ class Strangers:
         self._sandbox = Sandbox(at_once=1, readers=readers, check=lambda name, data: None)
 
     async def found(self, data: bytes, file: str, whose: Whose, progress: Progress) -> Found:
-        """What `found_in` says. Raises Sorry, also as `Sandbox.read` does."""
+        """What `found_in` says. Raises UserError, also as `Sandbox.read` does."""
         head = json.dumps(asdict(whose)).encode()
         document = await self._sandbox.read(file, head + b"\n" + data, progress)
         return await asyncio.to_thread(heard, document.text)
@@ -171,10 +171,10 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
         lines = [
             json.dumps(one, ensure_ascii=False, default=datetime.isoformat) for one in _told(found, progress)
         ]
-    except Sorry as sorry:
+    except UserError as error:
         lines = [
             json.dumps(
-                {"kind": "sorry", "key": sorry.key, "values": {k: str(v) for k, v in sorry.values.items()}}
+                {"kind": "sorry", "key": error.key, "values": {k: str(v) for k, v in error.values.items()}}
             )
         ]
     text = "\n".join(lines)
@@ -208,7 +208,7 @@ def heard(text: str) -> Found:
     said = json.loads(first)
     match said["kind"]:
         case "sorry":
-            raise Sorry(str(said["key"]), **said["values"])
+            raise UserError(str(said["key"]), **said["values"])
         case "card":
             card = TypeAdapter(Card).validate_python(said["found"])
             return replace(card, book=replace(card.book, entries=[json.loads(line) for line in rest]))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.works.story.memory.ranking import Query
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ class MemoryQuery:
 
 
 def read_queries(file: Path) -> list[MemoryQuery]:
-    """Lines of {"query", "gold": [turn ids]}; those without a gold are passed over. Raises Sorry ("eval.…")."""
+    """Lines of {"query", "gold": [turn ids]}; those without a gold are passed over. Raises UserError ("eval.…")."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise Sorry("eval.unreadable", path=file) from error
+        raise UserError("eval.unreadable", path=file) from error
     queries = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -47,11 +47,11 @@ def read_queries(file: Path) -> list[MemoryQuery]:
             given: Any = json.loads(line)
             query, gold = str(given["query"]), tuple(map(str, _listed(given["gold"])))
         except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise Sorry("eval.memory_line", path=file, line=number) from error
+            raise UserError("eval.memory_line", path=file, line=number) from error
         if gold:
             queries.append(MemoryQuery(query, gold))
     if not queries:
-        raise Sorry("eval.unreadable", path=file)
+        raise UserError("eval.unreadable", path=file)
     return queries
 
 

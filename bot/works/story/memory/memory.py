@@ -19,7 +19,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 from weakref import ref
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.retrieval.language import detect, may_vote
 from bot.retrieval.lexical import content_terms, terms
 from bot.waiting import in_own_thread
@@ -229,7 +229,7 @@ class Memory:
                 vector = await self._vector(embedder, query.text)
                 if vector is not None:
                     await self._load(space, id, indexed, embedder.name, lived)
-        except (Sorry, StorageFault) as fault:
+        except (UserError, StorageFault) as fault:
             _log.warning("a story is searched by its words alone: %s", fault)
 
         def ranked() -> list[Recalled]:
@@ -255,7 +255,7 @@ class Memory:
         Of the first `until` turns, if that is given.
 
         None where no model is at hand, or it does not speak the story's language; and where somebody is at it, who
-        then makes those of what has come meanwhile, too. Raises Sorry, StorageFault.
+        then makes those of what has come meanwhile, too. Raises UserError, StorageFault.
         """
         indexed, learnt = await self._index_of(space, id, story), 0
         embedder = await self._embedder(indexed)
@@ -296,7 +296,7 @@ class Memory:
             if (vector := await self._vector(embedder, text[:QUERY_CHARS])) is None:
                 return []
             await self._load_lore(space, id, indexed, embedder.name, list(entries))
-        except (Sorry, StorageFault) as fault:
+        except (UserError, StorageFault) as fault:
             _log.warning("a lorebook is searched by its keywords alone: %s", fault)
             return []
         least = least or likeness(embedder.name)
@@ -304,7 +304,7 @@ class Memory:
         return [entries[node] for node in nearest]
 
     async def learn_lore(self, space: str, id: str, story: Story) -> int:
-        """Make the vectors that the entries of the lorebook lack: of so many. Raises Sorry, StorageFault."""
+        """Make the vectors that the entries of the lorebook lack: of so many. Raises UserError, StorageFault."""
         indexed = await self._index_of(space, id, story)
         embedder = await self._embedder(indexed)
         if embedder is None or indexed.learning.locked():
@@ -402,7 +402,7 @@ class Memory:
         try:
             async with asyncio.timeout(self._waits):
                 vector = await in_own_thread(partial(copy_context().run, embedder.query, text))
-        except (Sorry, TimeoutError) as fault:
+        except (UserError, TimeoutError) as fault:
             _log.warning("stories are searched by their words alone: %s", str(fault) or "its model is late")
             self._paused = loop.time() + PAUSE
             return None

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.words import words
 from bot.works.story.exchange import card, png
 from bot.works.story.exchange.card import Card
@@ -248,7 +248,7 @@ def test_a_lorebook_of_novelais_comes_in_with_its_entries_and_keys(file: str) ->
     again = lorebook_of(world_info(found.entries)).entries
     assert [entry["content"] for entry in again] == ["The lamp burns whale oil.", "It rains."]
     assert [entry.get("constant", False) for entry in again] == [False, True]
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         found_in(b'{"lorebookVersion": 5, "entries": [', file, WHOSE)
     assert refused.value.key == "story.import_unreadable"
 
@@ -327,7 +327,7 @@ BAD: dict[str, tuple[str, bytes, str]] = {
 def test_a_bad_file_is_refused_with_a_sentence_that_names_it(name: str) -> None:
     file, data, key = BAD[name]
     begun = time.process_time()
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         found_in(data, file, WHOSE)
     assert refused.value.key == key
     assert time.process_time() - begun < 2
@@ -373,7 +373,7 @@ def test_the_process_that_reads_a_file_answers_in_lines() -> None:
         assert type(there) is type(found)
         if isinstance(found, Card | Lorebook):
             assert there == found
-    with pytest.raises(Sorry, match="no_card"):
+    with pytest.raises(UserError, match="no_card"):
         heard(read("a.png", head + a_png(), lambda done, total: None).text)
 
 
@@ -383,10 +383,10 @@ async def test_a_file_is_read_in_a_process_of_its_own() -> None:
     data = FORMS["tEXt"](V3)[1]
     found = await strangers.found(data, "mira.png", WHOSE, lambda done, total: None)
     assert found == card_in(data, "mira.png")
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         await strangers.found(a_png(), "mira.png", WHOSE, lambda done, total: None)
     assert refused.value.key == "story.import_no_card"
     bomb = b'{"entries": [' + b"[[[[]]]]," * 1_000_000 + b"[]]}"
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         await strangers.found(bomb * 2, "book.json", WHOSE, lambda done, total: None)
     assert refused.value.key == "story.import_unreadable"

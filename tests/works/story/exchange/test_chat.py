@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.works.story.exchange.chat import sillytavern
 from bot.works.story.exchange.reading import Whose, found_in
 from bot.works.story.importing import Imported
@@ -179,7 +179,7 @@ def test_a_number_that_names_no_swipe_does_not_change_what_is_shown() -> None:
     ],
 )
 def test_a_chat_without_a_header_or_without_a_message_is_refused(rows: list[Any], key: str) -> None:
-    with pytest.raises(Sorry) as refused:
+    with pytest.raises(UserError) as refused:
         story_in(lines(*rows), "a.jsonl")
     assert refused.value.key == f"story.{key}"
 
@@ -209,7 +209,7 @@ def test_a_text_says_who_says_what() -> None:
 
 def test_a_text_in_which_nobody_speaks_is_no_story() -> None:
     for text in (b"Once upon a time.\n", b"\n", b"Ana:\n"):
-        with pytest.raises(Sorry) as refused:
+        with pytest.raises(UserError) as refused:
             story_in(text, "a.txt")
         assert refused.value.key == "story.import_nobody"
 

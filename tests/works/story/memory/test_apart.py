@@ -96,18 +96,18 @@ class Hammered:
 async def test_the_same_names_everywhere_at_once_and_nothing_crosses(tmp_path: Path) -> None:
     db = await Database.open(migrated.database(tmp_path / migrated.STORAGE))
     try:
-        house = Hammered(db)
+        resources = Hammered(db)
         for space in ("one", "two"):
-            await house.begin(space)
+            await resources.begin(space)
         tables = [(space, thread) for space in ("one", "two") for thread in ("main", "aside")]
         async with asyncio.TaskGroup() as group:
             for space, thread in tables:
-                group.create_task(house.hammer(space, thread))
+                group.create_task(resources.hammer(space, thread))
         for space, other in (("one", "two"), ("two", "one")):
-            await house.learn(space, "main")
-            nodes = [turn.act.id for turn in (await house.played(space, "main")).story.told]
-            assert len(await house.vectors.of(space, f"{space} story", ONE, nodes)) == len(nodes)
-            assert await house.vectors.of(other, f"{space} story", ONE, nodes) == {}
-            assert await house.vectors.of(other, f"{other} story", ONE, nodes) == {}
+            await resources.learn(space, "main")
+            nodes = [turn.act.id for turn in (await resources.played(space, "main")).story.told]
+            assert len(await resources.vectors.of(space, f"{space} story", ONE, nodes)) == len(nodes)
+            assert await resources.vectors.of(other, f"{space} story", ONE, nodes) == {}
+            assert await resources.vectors.of(other, f"{other} story", ONE, nodes) == {}
     finally:
         await db.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.models import present
 from bot.retrieval.embedding import embedder
 from bot.works.story.config import StoryConfig
@@ -170,7 +170,7 @@ def test_how_many_entries_come_up_by_a_model(tmp_path: Path, name: str, found: i
         pytest.skip("the model's files are not here")
     try:
         model = embedder(name, models)
-    except Sorry:
+    except UserError:
         pytest.skip("the extra is not installed")
     assert model is not None
     entries = model.passages([entry for entry, _ in ENTRIES])

@@ -10,7 +10,7 @@ import pytest
 
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
-from bot.events import Sorry
+from bot.events import UserError
 from bot.retrieval.embed_openai import OpenAIEmbedder
 from bot.retrieval.embedding import Embedding
 from bot.works.story.log import Story
@@ -84,7 +84,7 @@ async def test_a_story_goes_on_by_words_and_its_vectors_are_made_later(table: Ta
     table.service.faults += [REFUSED] * 3
     for number in range(2, 4):
         table.tale.turn(f"I go down to step {number}.", prose(number, 20))
-        with pytest.raises(Sorry, match="failed"):
+        with pytest.raises(UserError, match="failed"):
             await table.learn()
     found = await table.recall()
     assert found[0].number == 1, "by its words"
@@ -108,7 +108,7 @@ async def test_what_was_embedded_before_an_end_is_not_embedded_again(table: Tabl
     await table.recall()  # the service's first answer is the query's
     asked = table.embedded
     table.service.faults += [Fault(400)]
-    with pytest.raises(Sorry):
+    with pytest.raises(UserError):
         await table.learn()
     assert await table.learn() == 40
     table.tale.turn("I come back.", prose(21, 20))

@@ -53,7 +53,7 @@ async def test_a_scene_is_embedded_once_with_the_place_that_was_found(tmp_path: 
         async with talking(config) as talk:
             await talk.say("/help")
             assert talk.app is not None
-            talk.app.house.embedding.load = lambda _: embedder
+            talk.app.resources.embedding.load = lambda _: embedder
             for n in range(SHORT + 2):
                 service.finds(place="the crypt")
                 await talk.say(START if not n else f"I do thing number {n}.")

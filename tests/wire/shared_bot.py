@@ -1,7 +1,7 @@
 """A fake, a model and the bot's process that several tests share, one after the other: each has a table of its own.
 
 A process takes seconds to start and a table next to nothing. What a table is (guilds, workspaces, people nobody
-has met yet) is known to the platform's driver. A house in which a test has left something undone is closed, and
+has met yet) is known to the platform's driver. A bot with which a test has left something undone is closed, and
 another one opened.
 """
 
@@ -62,7 +62,7 @@ class Seated(Driver, Protocol):
 AnyDriver = TypeVar("AnyDriver", bound=Seated)
 
 
-class House(Generic[AnyDriver]):
+class SharedBot(Generic[AnyDriver]):
     """`drive` sets a table over an open fake. With `council` its models are all that there are, and nobody has books.
 
     `prepare`: more books, by space, for the first table. With `extract` scenes of stories are looked into.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot import fence
+from bot import untrusted
 from bot.retrieval.results import Passage
 
 TOKENS = [
@@ -20,11 +20,11 @@ def passage(text: str, title: str = "Book") -> Passage:
 def test_a_template_of_a_model_is_broken_wherever_it_stands() -> None:
     for token in TOKENS:
         told = [
-            fence.data(f"Roll. {token} Obey."),
-            fence.passages([passage(f"Roll. {token} Obey.", title=f"Book {token}")]),
-            fence.exchanges([(token, token)]),
-            fence.thread(token),
-            fence.lines([token]),
+            untrusted.data(f"Roll. {token} Obey."),
+            untrusted.passages([passage(f"Roll. {token} Obey.", title=f"Book {token}")]),
+            untrusted.exchanges([(token, token)]),
+            untrusted.thread(token),
+            untrusted.lines([token]),
         ]
         assert not any(token in text or token.upper() in text for text in told), token
         assert "Obey" in told[0]
@@ -32,4 +32,4 @@ def test_a_template_of_a_model_is_broken_wherever_it_stands() -> None:
 
 def test_words_in_brackets_and_comparisons_stay() -> None:
     said = "Roll [1d6] if HP < 5 or level <= 3, see [the table], <b>bold</b>, a<b, [MASKS] and <street>."
-    assert fence.data(said) == said
+    assert untrusted.data(said) == said

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.events import Sorry
+from bot.events import UserError
 from bot.incoming import Incoming
 from bot.llm.registry import Models
 from bot.platforms import Reader, ReadWholeThread, VoiceChannels
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class Resources:
     """The parts that live as long as the process."""
 
     config: Config
@@ -83,8 +83,8 @@ class House:
     speech: Speech
 
     @classmethod
-    async def open(cls, config: Config, *, busy_timeout_s: float = 30.0) -> House:
-        """Take the lock, open and migrate the database. Raises Sorry with what a person can do."""
+    async def open(cls, config: Config, *, busy_timeout_s: float = 30.0) -> Resources:
+        """Take the lock, open and migrate the database. Raises UserError with what a person can do."""
         prompts = await asyncio.to_thread(PromptFile)
         lock = await _locked(config)
         try:
@@ -92,7 +92,7 @@ class House:
             database = await Database.open(url, busy_timeout_s=busy_timeout_s)
         except StorageFault as fault:
             lock.release()
-            raise Sorry(f"storage.{fault.kind}") from fault
+            raise UserError(f"storage.{fault.kind}") from fault
         records = Records.of(database)
         documents, passages = records.documents, Passages(database)
         remote = config.storage.chroma_url
@@ -148,14 +148,14 @@ class House:
         )
 
     async def alone(self) -> None:
-        """Take the lock of a database on a server. Raises Sorry where another process has it, perhaps on another
+        """Take the lock of a database on a server. Raises UserError where another process has it, perhaps on another
         machine.
         """
         if self.server_lock is not None:
             try:
                 await self.server_lock.hold()
             except DatabaseBusy as busy:
-                raise Sorry("storage.busy_database", machine=busy.machine or "?") from busy
+                raise UserError("storage.busy_database", machine=busy.machine or "?") from busy
 
     @property
     def engine_url(self) -> str:
@@ -184,9 +184,9 @@ async def _locked(config: Config) -> Lock:
         lock = await asyncio.to_thread(hold, config.data_dir / "lock")
         await asyncio.to_thread(permissions.restrict, config.data_dir)
     except StorageBusy as busy:
-        raise Sorry("storage.busy", folder=config.data_dir, pid=busy.pid or "?") from busy
+        raise UserError("storage.busy", folder=config.data_dir, pid=busy.pid or "?") from busy
     except StorageFault as fault:
-        raise Sorry("storage.folder", folder=config.data_dir, reason=fault.detail) from fault
+        raise UserError("storage.folder", folder=config.data_dir, reason=fault.detail) from fault
     except OSError as error:
-        raise Sorry("storage.folder", folder=config.data_dir, reason=error.strerror) from error
+        raise UserError("storage.folder", folder=config.data_dir, reason=error.strerror) from error
     return lock

@@ -1,4 +1,4 @@
-"""A house whose rules are read from a script: everything else in it is real."""
+"""An application whose work is read from a script: everything else in it is real."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from bot.accounts import Accounts
 from bot.app import App
 from bot.config import Config, load
 from bot.events import Author, Changed, Event, Place, Request, Run, Speak, View, Work
-from bot.house import House
 from bot.kind import Runs
 from bot.platforms import Platform
+from bot.resources import Resources
 from bot.settings import Settings
-from bot.works.house.work import Desk
+from bot.works.house.work import ConversationWork
 from bot.works.privacy.work import Privacy
 from bot.works.sessions.work import SessionsWork
 from bot.works.settings.work import SettingsWork
@@ -88,24 +88,28 @@ async def open_scripted(
     data: Path, scripts: Mapping[str, Script], recorder: Recorder, settings: Config | None = None
 ) -> App:
     """An app over real storage and the real engine, not yet started."""
-    house = await House.open(settings or config(data))
+    resources = await Resources.open(settings or config(data))
 
-    def works(house: House, runs: Runs) -> dict[str, Work]:
+    def works(resources: Resources, runs: Runs) -> dict[str, Work]:
         scripted = Scripted(scripts)
-        accounts = Accounts(house.ledger, house.records.feedback, house.config.budget)
+        accounts = Accounts(resources.ledger, resources.records.feedback, resources.config.budget)
         return {
             "rules": scripted,
             "library": scripted,
             "sessions": SessionsWork(
-                house.records.sessions, house.records.owned, runs.forget, runs.reword, house.settings.zone
+                resources.records.sessions,
+                resources.records.owned,
+                runs.forget,
+                runs.reword,
+                resources.settings.zone,
             ),
-            "settings": SettingsWork(house),
-            "privacy": Privacy(house.people, house.settings, runs),
-            "voice": VoiceWork(house, runs),
-            "house": Desk(house.records.sessions, runs.stop, accounts),
+            "settings": SettingsWork(resources),
+            "privacy": Privacy(resources.people, resources.settings, runs),
+            "voice": VoiceWork(resources, runs),
+            "house": ConversationWork(resources.records.sessions, runs.stop, accounts),
         }
 
-    app = App(house, house.engine_url, works=works)
+    app = App(resources, resources.engine_url, works=works)
     app.attach(
         Platform(
             "terminal", recorder.view, origin=lambda place: f"nobody in {place.thread}", speak=recorder.speak

@@ -1,7 +1,7 @@
-"""How the house stands, in figures: what one cited answer passes through, how much code there is, circles of imports.
+"""The code in figures: what one cited answer passes through, how much code there is, circles of imports.
 
-    .venv/bin/python -m scripts.house
-    .venv/bin/python -m scripts.house Slack     # which files and functions the answer on Slack passes (or Discord)
+    .venv/bin/python -m scripts.code_figures
+    .venv/bin/python -m scripts.code_figures Slack  # which files and functions the answer on Slack passes (or Discord)
 
 Traces the bot as a user starts it, at a Discord and a Slack on loopback: the second answer after a start, from the
 question to its last words. Takes half a minute. What the figures should be is in docs/architecture.md.
@@ -55,10 +55,10 @@ async def answered(platform: str) -> set[tuple[str, str]]:
     """(file, function) of our own code that one cited answer calls; lambdas and comprehensions are functions, too."""
     from tests.fakes.discord import FakeDiscord
     from tests.fakes.slack import FakeSlack
-    from tests.wire.house import House
     from tests.wire.on_discord import OnDiscord
     from tests.wire.on_slack import OnSlack
     from tests.wire.process import UnforkedProcess
+    from tests.wire.shared_bot import SharedBot
     from tests.wire.stories import STORIES
 
     story = STORIES["a cited answer"]
@@ -66,7 +66,7 @@ async def answered(platform: str) -> set[tuple[str, str]]:
         calls = Path(folder) / "calls.json"
 
         class Traced(UnforkedProcess):
-            module = ("scripts.house", str(calls))
+            module = ("scripts.code_figures", str(calls))
 
         kinds: dict[str, tuple[Any, Any]] = {
             "Discord": (FakeDiscord, OnDiscord),
@@ -74,17 +74,17 @@ async def answered(platform: str) -> set[tuple[str, str]]:
         }
         fake, on = kinds[platform]
         drive = type("Drive", (on,), {"process_of": Traced})
-        house: House[Any] = House(Path(folder), fake, drive, tables=2)
+        shared: SharedBot[Any] = SharedBot(Path(folder), fake, drive, tables=2)
         try:
-            await story(await house.table())
-            table = await house.table()
+            await story(await shared.table())
+            table = await shared.table()
             os.kill(table.process.pid, signal.SIGUSR1)
             await story(table)
             os.kill(table.process.pid, signal.SIGUSR2)
             while not calls.exists():  # noqa: ASYNC110 - another process writes it
                 await asyncio.sleep(0.02)
         finally:
-            await house.close()
+            await shared.close()
         return {(file, name) for file, name in json.loads(calls.read_text(encoding="utf-8"))}
 
 
