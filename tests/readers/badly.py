@@ -99,7 +99,7 @@ def stumble(rest: str, progress: Progress) -> str:
     raise IndexError(f"the words of the file: {rest}")
 
 
-def error(rest: str, progress: Progress) -> str:
+def refuse(rest: str, progress: Progress) -> str:
     raise UserError("library.file_pages", name="another" * 2_000, pages=10_001, limit=10_000)
 
 
@@ -178,7 +178,7 @@ def _frames() -> int:
 DEEDS: dict[str, Callable[[str, Progress], str]] = {
     one.__name__: one
     for one in (
-        say, hang, hold, spin, eat, gulp, reserve, crash, abort, killed, slow, leave, stumble, error, chatter, nothing,
+        say, hang, hold, spin, eat, gulp, reserve, crash, abort, killed, slow, leave, stumble, refuse, chatter, nothing,
         empty, linger, count, write, forge, flood,
     )
 }  # fmt: skip

@@ -94,7 +94,7 @@ async def test_nor_is_one_that_says_something_for_ever(deed: str) -> None:
 
 
 async def test_a_readers_own_refusal_comes_with_its_figures_and_the_name_it_was_asked_by() -> None:
-    error = await refusal("sorry")
+    error = await refusal("refuse")
     assert (error.key, error.values) == (
         "library.file_pages",
         {"name": "book.pdf", "pages": 10_001, "limit": 10_000},
@@ -209,7 +209,7 @@ async def test_a_hundred_thousand_characters_of_name_with_newlines() -> None:
     assert len(document.title) == TITLE_CHARS
     document.text.encode()
     with pytest.raises(UserError, match="file_pages") as raised:
-        await guarded().read(name, b"%PDF-sorry")
+        await guarded().read(name, b"%PDF-refuse")
     assert raised.value.values["name"] == name
 
 

@@ -88,7 +88,7 @@ async def test_a_story_is_told_and_heard(name: str, shared: SharedBot[Any]) -> N
     d.check()
 
 
-@pytest.mark.parametrize("house", ["discord"], indirect=True)
+@pytest.mark.parametrize("shared", ["discord"], indirect=True)
 async def test_the_first_sentence_is_heard_while_the_rest_is_not_written_yet(shared: SharedBot[Any]) -> None:
     d = await shared.table()
     listener = d.voice()
