@@ -14,7 +14,7 @@ from benchmarks.figures import table
 
 PARTS = (
     "startup", "answering", "demo", "discord", "slack", "council", "story", "memory", "course", "script", "voice",
-    "schedules", "retrieval", "formats", "seeds", "indexing",
+    "voice_channels", "schedules", "retrieval", "formats", "seeds", "indexing",
 )  # fmt: skip
 
 

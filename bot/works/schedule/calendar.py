@@ -26,9 +26,12 @@ if TYPE_CHECKING:
 
 ROUND_S: Final = 5.0
 """Seconds between two looks for schedules that are due."""
-AT_ONCE: Final = 25
-PATIENCE_S: Final = 1.0
-"""How long the next AT_ONCE wait for the runs of these: many are due at seven in the evening, when people ask, too."""
+DUE: Final = 100
+"""Schedules that one look into the table brings."""
+AT_ONCE: Final = 16
+"""Runs that go on at the same time: many are due at seven in the evening, when people ask, too."""
+RUN_S: Final = 1.0
+"""How long a run keeps the next one waiting."""
 LATE: Final = timedelta(minutes=15)
 """A schedule that begins later than this was missed: the bot or its platform was not there."""
 
@@ -100,13 +103,20 @@ class Calendar:
     async def round(self) -> None:
         """Begin all that is due now. Raises StorageFault."""
         now = self._now()
-        while due := await self._schedules.due(now, self._runs.platforms, AT_ONCE):
-            begun = await asyncio.gather(*(self._fire(row, now) for row in due))
-            if None in begun or len(due) < AT_ONCE:
+        slots = asyncio.Semaphore(AT_ONCE)
+
+        async def fired(row: ScheduleRow) -> bool:
+            async with slots:
+                run = await self._fire(row, now)
+                if run:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(RUN_S):
+                            await self._runs.ended(run)
+                return run is not None
+
+        while due := await self._schedules.due(now, self._runs.platforms, DUE):
+            if not all(await asyncio.gather(*map(fired, due))) or len(due) < DUE:
                 return  # what has failed the next round tries again
-            with suppress(TimeoutError):
-                async with asyncio.timeout(PATIENCE_S):
-                    await asyncio.gather(*(self._runs.ended(run) for run in begun if run))
 
     async def _fire(self, row: ScheduleRow, now: datetime) -> str | None:
         """Begin its run and move it on: the run's id, "" for none, None where the storage is in trouble."""
