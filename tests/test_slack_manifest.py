@@ -172,8 +172,8 @@ def test_each_work_has_its_command_and_each_verb_is_hinted_at() -> None:
     for work in WORKS:
         hinted = [part.split()[0] for part in hints[work].split(" | ")]
         assert hinted == [verb.name for verb in TABLE if verb.work == work]
-    resources = {verb.name for verb in TABLE if verb.bare}
-    assert resources <= {part.split()[0] for part in hints["sutradhar"].split(" | ")}
+    bare = {verb.name for verb in TABLE if verb.bare}
+    assert bare <= {part.split()[0] for part in hints["sutradhar"].split(" | ")}
     assert not any(one["should_escape"] for one in at("features.slash_commands")), (
         "texts come as they were typed"
     )

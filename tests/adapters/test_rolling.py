@@ -100,7 +100,7 @@ class Whispers:
         return f"whispered-{len(self.told)}"
 
 
-class ConversationWork:
+class Desk:
     def __init__(self, database: Database) -> None:
         self.paper = Paper[Sheeted](lambda page, style: page.text)
         self.home = PaperHome[Sheeted](self.paper)
@@ -117,9 +117,9 @@ class ConversationWork:
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncGenerator[ConversationWork, None]:
+async def desk(tmp_path: Path) -> AsyncGenerator[Desk, None]:
     database = await Database.open(migrated.database(tmp_path / "test.db"))
-    yield ConversationWork(database)
+    yield Desk(database)
     await database.close()
 
 
@@ -128,11 +128,11 @@ async def show(view: Composer[Sheeted], *events: Shown) -> None:
         await view.show(event)
 
 
-async def there(desk: ConversationWork, texts: Sequence[str]) -> None:
+async def there(desk: Desk, texts: Sequence[str]) -> None:
     await desk.paper.until(lambda: desk.paper.texts == list(texts))
 
 
-async def test_a_young_message_takes_it_all(desk: ConversationWork) -> None:
+async def test_a_young_message_takes_it_all(desk: Desk) -> None:
     view = desk.view(roll=60.0)
     await show(view, Stage("answer", ""), Text("One.\n"))
     await there(desk, ["One.\n"])
@@ -141,7 +141,7 @@ async def test_a_young_message_takes_it_all(desk: ConversationWork) -> None:
     assert desk.paper.texts == ["One.\nTwo.\nThree."]
 
 
-async def test_an_old_one_is_left_at_the_end_of_a_line(desk: ConversationWork) -> None:
+async def test_an_old_one_is_left_at_the_end_of_a_line(desk: Desk) -> None:
     view = desk.view(roll=0.0)
     await show(view, Stage("answer", ""), Text("One"))
     await there(desk, ["One"])
@@ -153,7 +153,7 @@ async def test_an_old_one_is_left_at_the_end_of_a_line(desk: ConversationWork) -
     assert desk.paper.texts[0] == "One and two.\n"
 
 
-async def test_and_long_overdue_between_two_words(desk: ConversationWork) -> None:
+async def test_and_long_overdue_between_two_words(desk: Desk) -> None:
     view = desk.view(roll=-OVERDUE_S)
     await show(view, Stage("answer", ""), Text("One"))
     await there(desk, ["One"])
@@ -162,7 +162,7 @@ async def test_and_long_overdue_between_two_words(desk: ConversationWork) -> Non
     assert desk.paper.texts == ["One and", " two"] or desk.paper.texts == ["One ", "and two"]
 
 
-async def test_one_cut_is_one_message(desk: ConversationWork) -> None:
+async def test_one_cut_is_one_message(desk: Desk) -> None:
     view = desk.view(roll=0.0)
     await show(view, Stage("answer", ""), Text("One.\n"))
     await there(desk, ["One.\n"])
@@ -171,7 +171,7 @@ async def test_one_cut_is_one_message(desk: ConversationWork) -> None:
     assert desk.paper.texts == ["One.\nTwo.\n", "\nThree.\nFour.\n"]
 
 
-async def test_how_long_a_run_has_waited_for_its_turn_does_not_count(desk: ConversationWork) -> None:
+async def test_how_long_a_run_has_waited_for_its_turn_does_not_count(desk: Desk) -> None:
     view = desk.view(roll=0.0)
     await show(view, Status("Waiting"))
     await there(desk, ["Waiting"])
@@ -181,7 +181,7 @@ async def test_how_long_a_run_has_waited_for_its_turn_does_not_count(desk: Conve
     assert desk.paper.texts == ["One.\nTwo.\n"]
 
 
-async def test_after_a_crash_a_text_that_had_rolled_is_there_once(desk: ConversationWork) -> None:
+async def test_after_a_crash_a_text_that_had_rolled_is_there_once(desk: Desk) -> None:
     view = desk.view(roll=0.0)
     await show(view, Stage("answer", ""), Text("One.\n"))
     await there(desk, ["One.\n"])
@@ -198,7 +198,7 @@ async def test_after_a_crash_a_text_that_had_rolled_is_there_once(desk: Conversa
 TWO = (Stage("one", ""), Text("One."), Stage("two", ""), Text("Two."))
 
 
-async def test_alone_the_asker_is_told_all_of_it_at_the_end(desk: ConversationWork) -> None:
+async def test_alone_the_asker_is_told_all_of_it_at_the_end(desk: Desk) -> None:
     whispers = Whispers()
     view = desk.view(whispers, alone=True)
     await show(view, *TWO)
@@ -208,7 +208,7 @@ async def test_alone_the_asker_is_told_all_of_it_at_the_end(desk: ConversationWo
     assert desk.paper.messages == []
 
 
-async def test_alone_and_after_a_crash_nothing_is_told_twice(desk: ConversationWork) -> None:
+async def test_alone_and_after_a_crash_nothing_is_told_twice(desk: Desk) -> None:
     first = desk.view(Whispers(most=1), alone=True)
     await show(first, *TWO[:2])
     await first.flush("done")
@@ -219,7 +219,7 @@ async def test_alone_and_after_a_crash_nothing_is_told_twice(desk: ConversationW
     assert whispers.told == ["Two."]
 
 
-async def test_what_cannot_all_be_told_alone_goes_whole_where_the_home_says(desk: ConversationWork) -> None:
+async def test_what_cannot_all_be_told_alone_goes_whole_where_the_home_says(desk: Desk) -> None:
     whispers = Whispers(most=1)
     view = desk.view(whispers, alone=True)
     await show(view, *TWO)
@@ -228,7 +228,7 @@ async def test_what_cannot_all_be_told_alone_goes_whole_where_the_home_says(desk
     assert desk.paper.texts == ["One.", "Two."]
 
 
-async def test_nor_are_files_told_where_none_can_be(desk: ConversationWork) -> None:
+async def test_nor_are_files_told_where_none_can_be(desk: Desk) -> None:
     whispers = Whispers()
     view = desk.view(whispers, alone=True)
     await show(view, *TWO, Attachment("notes.md", "text/markdown", b""))
@@ -237,7 +237,7 @@ async def test_nor_are_files_told_where_none_can_be(desk: ConversationWork) -> N
     assert desk.paper.texts == ["One.", "Two."]
 
 
-async def test_with_files_where_they_can(desk: ConversationWork) -> None:
+async def test_with_files_where_they_can(desk: Desk) -> None:
     whispers = Whispers(files=True)
     view = desk.view(whispers, alone=True)
     await show(view, *TWO, Attachment("notes.md", "text/markdown", b""))
@@ -245,7 +245,7 @@ async def test_with_files_where_they_can(desk: ConversationWork) -> None:
     assert whispers.told == ["One.", "Two."]
 
 
-async def test_why_it_failed_is_told_to_the_asker_alone_and_nothing_else(desk: ConversationWork) -> None:
+async def test_why_it_failed_is_told_to_the_asker_alone_and_nothing_else(desk: Desk) -> None:
     whispers = Whispers()
     view = desk.view(whispers)
     await show(view, Failed("No model."))

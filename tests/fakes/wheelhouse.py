@@ -48,7 +48,7 @@ class Wheelhouse:
     """Serves `folder`. `served` lists the wheels asked for; `halfway` is set when one stands still."""
 
     def __init__(self, folder: Path, *, stall: bool = False) -> None:
-        resources = self
+        wheelhouse = self
         self.served: list[str] = []
         self.halfway = threading.Event()
         self.go_on = threading.Event()
@@ -59,7 +59,7 @@ class Wheelhouse:
             def do_GET(self) -> None:
                 name = self.path.lstrip("/")
                 if name:
-                    resources.served.append(name)
+                    wheelhouse.served.append(name)
                     data = (folder / name).read_bytes()
                 else:
                     links = (f'<a href="/{one.name}">{one.name}</a>' for one in folder.glob("*.whl"))
@@ -72,8 +72,8 @@ class Wheelhouse:
                 self.wfile.write(data[:half])
                 self.wfile.flush()
                 if name:
-                    resources.halfway.set()
-                    resources.go_on.wait(60)
+                    wheelhouse.halfway.set()
+                    wheelhouse.go_on.wait(60)
                 self.wfile.write(data[half:])
 
             def log_message(self, format: str, *args: object) -> None:

@@ -61,7 +61,7 @@ def provider(
     return provider_of(settings, config, timeouts=timeouts, sleep=sleep)
 
 
-class ConversationWork:
+class Desk:
     """`waits` are the pauses that the provider would have made."""
 
     def __init__(
@@ -130,13 +130,13 @@ class Open:
     def __init__(self, wire: Wire, ledger: Ledger) -> None:
         self.wire = wire
         self._ledger = ledger
-        self._desks: list[ConversationWork] = []
+        self._desks: list[Desk] = []
 
     async def __call__(
         self, *replies: Reply, key: str | None = None, timeouts: Timeouts = PATIENT, **service: Any
-    ) -> ConversationWork:
+    ) -> Desk:
         fake = await self.wire.service(list(replies), key=key, **service).__aenter__()
-        self._desks.append(ConversationWork(self.wire, fake, self._ledger, key, timeouts))
+        self._desks.append(Desk(self.wire, fake, self._ledger, key, timeouts))
         return self._desks[-1]
 
     async def close(self) -> None:

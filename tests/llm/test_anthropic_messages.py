@@ -19,7 +19,7 @@ from tests.fakes.anthropic_messages import MessagesService
 from tests.fakes.model_service import Turn
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES, Wire
-from tests.llm.desk import KEY, PROMPT, QUICK, SEARCH, WITH_TOOLS, ConversationWork, Open
+from tests.llm.desk import KEY, PROMPT, QUICK, SEARCH, WITH_TOOLS, Desk, Open
 
 SCHEMA = {
     "type": "object",
@@ -463,7 +463,7 @@ class _Slow(MessagesService):
 async def test_pings_show_that_a_silent_model_is_alive(desk: Open, wire: Wire) -> None:
     opened = await desk()
     async with _Slow([Reply("one")]) as service:
-        at = ConversationWork(wire, service, opened.ledger, None, QUICK)
+        at = Desk(wire, service, opened.ledger, None, QUICK)
         assert (await at.ask())[1].text == "one "
         assert service.calls == 1
         await at.provider.close()
@@ -472,7 +472,7 @@ async def test_pings_show_that_a_silent_model_is_alive(desk: Open, wire: Wire) -
 async def test_the_last_event_is_the_end(desk: Open, wire: Wire) -> None:
     opened = await desk()
     async with _Slow([Reply("one")]) as service:
-        at = ConversationWork(wire, service, opened.ledger, None, Timeouts())
+        at = Desk(wire, service, opened.ledger, None, Timeouts())
         async with asyncio.timeout(2.5):  # less than what is granted to a usage that lags behind
             await at.ask()
         await asyncio.wait_for(service.closed.wait(), 5)

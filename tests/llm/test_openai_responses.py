@@ -14,7 +14,7 @@ from bot.llm.base import Message, Prompt, Tool, ToolCall, ToolResult
 from bot.llm.openai_responses import ADDRESS, Responses
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES, Wire
-from tests.llm.desk import KEY, PROMPT, SEARCH, WITH_TOOLS, ConversationWork, Open
+from tests.llm.desk import KEY, PROMPT, SEARCH, WITH_TOOLS, Desk, Open
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -392,9 +392,7 @@ BOOK = "The fireball burns. " * 500
 """1,500 words: more than the least that is cached."""
 
 
-async def talk(
-    at: ConversationWork, *turns: Message, system: str = "", cache: bool = False, step: str
-) -> Usage:
+async def talk(at: Desk, *turns: Message, system: str = "", cache: bool = False, step: str) -> Usage:
     prompt = Prompt(system, turns, cache=cache)
     return (await at.ask(prompt, step=step))[1].usage
 

@@ -30,7 +30,7 @@ from tests.llm.desk import (
     PROMPT,
     QUICK,
     WITH_TOOLS,
-    ConversationWork,
+    Desk,
     Open,
     both,
     provider,
@@ -194,7 +194,7 @@ async def test_a_socket_that_nobody_accepts(desk: Open) -> None:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen()
         service = desk.wire.service(port=deaf.getsockname()[1])
-        at = ConversationWork(desk.wire, service, (await desk()).ledger, None, BRIEF)
+        at = Desk(desk.wire, service, (await desk()).ledger, None, BRIEF)
         assert (await at.fail()).fault == "timeout"
         await at.provider.close()
 
@@ -358,7 +358,7 @@ async def test_the_key_goes_to_the_service_and_nowhere_else(
 @pytest.mark.parametrize("key", ["sk-wrong", "sk-with a space", "chavé"])
 async def test_a_key_that_is_not_the_right_one(desk: Open, key: str) -> None:
     opened = await desk(Reply("one"), key=KEY)
-    at = ConversationWork(desk.wire, opened.service, opened.ledger, key, PATIENT)
+    at = Desk(desk.wire, opened.service, opened.ledger, key, PATIENT)
     error = await at.fail()
     assert error.fault == "auth"
     assert key not in f"{error!r} {error.values}"

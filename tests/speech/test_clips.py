@@ -29,7 +29,7 @@ from tests.fakes.speech_service import SpeechService
 SCENE = "The door opens, and a cold wind comes in. Mira waits."
 
 
-class ConversationWork:
+class Desk:
     """Clips that are posted to a list; a run's text stands as soon as `texts` is set."""
 
     def __init__(
@@ -94,13 +94,13 @@ async def db(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-async def desk(db: Database) -> AsyncIterator[ConversationWork]:
-    made = ConversationWork(db, config(), {"fake": FakeEngine()})
+async def desk(db: Database) -> AsyncIterator[Desk]:
+    made = Desk(db, config(), {"fake": FakeEngine()})
     yield made
     await made.clips.close()
 
 
-async def test_a_clip_is_posted_once_its_text_stands(desk: ConversationWork) -> None:
+async def test_a_clip_is_posted_once_its_text_stands(desk: Desk) -> None:
     await desk.clips.speak(asked("run", "x"), Speak(SCENE, "scene-1", "narrator"))
     for _ in range(50):
         await asyncio.sleep(0)
@@ -120,7 +120,7 @@ async def test_a_clip_is_posted_once_its_text_stands(desk: ConversationWork) -> 
 
 
 @pytest.mark.slow
-async def test_clips_of_one_place_keep_their_order_and_none_is_lost(desk: ConversationWork) -> None:
+async def test_clips_of_one_place_keep_their_order_and_none_is_lost(desk: Desk) -> None:
     for n in range(WAITING):
         await desk.clips.speak(asked(f"run-{n}", "x"), Speak(f"Stage {n}, and no more of it.", f"s{n}"))
     await desk.clips.speak(asked("too many", "x"), Speak("One more.", "s"))
@@ -130,7 +130,7 @@ async def test_clips_of_one_place_keep_their_order_and_none_is_lost(desk: Conver
 
 
 @pytest.mark.parametrize("how", ["stopped", "withdrawn"])
-async def test_a_run_that_was_stopped_or_withdrawn_has_no_clip(desk: ConversationWork, how: str) -> None:
+async def test_a_run_that_was_stopped_or_withdrawn_has_no_clip(desk: Desk, how: str) -> None:
     desk.end, desk.withdrawn = ("stopped", False) if how == "stopped" else ("done", True)
     desk.texts.set()
     await desk.clips.speak(asked("run", "x"), Speak(SCENE, "scene-1"))
@@ -139,7 +139,7 @@ async def test_a_run_that_was_stopped_or_withdrawn_has_no_clip(desk: Conversatio
 
 
 @pytest.mark.parametrize("text", ["", "🎉", "---", "[1]"])
-async def test_nothing_to_say_is_no_clip(desk: ConversationWork, text: str) -> None:
+async def test_nothing_to_say_is_no_clip(desk: Desk, text: str) -> None:
     desk.texts.set()
     await desk.clips.speak(asked("run", "x"), Speak(text, "scene-1"))
     await desk.clips.settled()
@@ -148,7 +148,7 @@ async def test_nothing_to_say_is_no_clip(desk: ConversationWork, text: str) -> N
 
 async def test_what_could_not_be_said_is_told_in_a_sentence(db: Database) -> None:
     broken = FakeEngine(answers={"Mira waits.": Unspoken("crashed", "fake")})
-    desk = ConversationWork(db, config(), {"fake": broken})
+    desk = Desk(db, config(), {"fake": broken})
     clip = await desk.clip(SCENE)
     assert clip.data
     assert clip.note == "🔇 1 sentence could not be read aloud: the voice fake broke off."
@@ -169,9 +169,7 @@ async def test_a_text_without_an_end_is_cut(db: Database) -> None:
             await super().say(text, voice, speed, language)
             return a_tone(60.0, 8_000)
 
-    desk = ConversationWork(
-        db, config(speech=SpeechConfig(voices=("fake",), cache_mb=16)), {"fake": Long()}, "wav"
-    )
+    desk = Desk(db, config(speech=SpeechConfig(voices=("fake",), cache_mb=16)), {"fake": Long()}, "wav")
     clip = await desk.clip("The wolf runs on through the wood. " * 1_500)
     assert LONGEST_S <= clip.seconds < LONGEST_S + 61
     assert clip.note == "🔇 After 10 minutes the rest is for reading."
@@ -181,7 +179,7 @@ async def test_a_service_is_paid_for_and_minds_the_cap(db: Database) -> None:
     async with SpeechService() as service:
         own = ProviderConfig("openai", "openai", service.base_url, None)
         speaks = config(providers={"openai": own}, speech=SpeechConfig(voices=("openai",)))
-        desk = ConversationWork(db, speaks, None)
+        desk = Desk(db, speaks, None)
         clip = await desk.clip(SCENE)
         assert clip.data
         rows = await desk.ledger.entries("local", "run")
@@ -189,7 +187,7 @@ async def test_a_service_is_paid_for_and_minds_the_cap(db: Database) -> None:
             ("openai:gpt-4o-mini-tts", "settled", "speech")
         }
         assert all(row.cost_usd and row.output_tokens for row in rows)
-        poor = ConversationWork(db, replace(speaks, budget=BudgetConfig(run_usd=0.0001)), None)
+        poor = Desk(db, replace(speaks, budget=BudgetConfig(run_usd=0.0001)), None)
         asked_before = len(service.requests)
         clip = await poor.clip("Another scene, which nobody has heard so far.")
         assert clip.data == b""
@@ -199,7 +197,7 @@ async def test_a_service_is_paid_for_and_minds_the_cap(db: Database) -> None:
         await poor.speech.close()
 
 
-async def test_what_is_narrated_is_what_was_set(desk: ConversationWork) -> None:
+async def test_what_is_narrated_is_what_was_set(desk: Desk) -> None:
     request = asked("run", "x")
     assert not await desk.clips.wanted(request)
     await desk.settings.set(request.place, "a", NARRATE, ON, "thread")
@@ -214,7 +212,7 @@ async def test_what_a_crash_cut_off_is_made_after_the_next_start_and_what_was_po
     async def request_of(space: str, run: str) -> Request | None:
         return asked(run, "x") if run != "withdrawn" else None
 
-    first = ConversationWork(db, config(), {"fake": FakeEngine()}, kept=True)
+    first = Desk(db, config(), {"fake": FakeEngine()}, kept=True)
     first.texts.set()
     await first.clips.speak(asked("heard", "x"), Speak("It was heard.", "scene"))
     await first.clips.settled()
@@ -223,14 +221,14 @@ async def test_what_a_crash_cut_off_is_made_after_the_next_start_and_what_was_po
         await first.clips.speak(asked(run, "x"), Speak(SCENE, "scene", "narrator"))
     await first.clips.hush(asked("hushed", "x"), "")
     await first.clips.close()
-    second = ConversationWork(db, config(), {"fake": FakeEngine()}, kept=True)
+    second = Desk(db, config(), {"fake": FakeEngine()}, kept=True)
     second.texts.set()
     await second.clips.take_up("terminal", request_of)
     for run in ("heard", "cut"):  # a run that goes on brings its words again
         await second.clips.speak(asked(run, "x"), Speak(SCENE, "scene", "narrator"))
     await second.clips.settled()
     assert [(run, key) for run, key, _ in second.posted] == [("cut", "scene")]
-    third = ConversationWork(db, config(), {"fake": FakeEngine()}, kept=True)
+    third = Desk(db, config(), {"fake": FakeEngine()}, kept=True)
     await third.clips.take_up("terminal", request_of)
     assert third.clips.waiting == 0
 
@@ -238,7 +236,7 @@ async def test_what_a_crash_cut_off_is_made_after_the_next_start_and_what_was_po
 async def test_a_clip_that_is_being_posted_is_there_before_it_is_taken_back(db: Database) -> None:
     begun, go, done = asyncio.Event(), asyncio.Event(), list[str]()
 
-    class Slow(ConversationWork):
+    class Slow(Desk):
         async def _post(self, request: Request, clip: Clip, key: str) -> None:
             begun.set()
             await go.wait()

@@ -181,7 +181,7 @@ class Held(Intake):
         return taken
 
 
-class ConversationWork:
+class Desk:
     """People who ask for library jobs, each in a place of their own, and see what is said."""
 
     def __init__(self, app: App, recorder: Recorder, folder: Path) -> None:
@@ -229,7 +229,7 @@ class ConversationWork:
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[ConversationWork]:
+async def opened(folder: Path) -> AsyncIterator[Desk]:
     file = folder / "config.toml"
     file.write_text('[embedding]\nmodel = "none"\n', encoding="utf-8")
     resources = await Resources.open(load(file, migrated.folder(folder / "data"), environ={}))
@@ -246,12 +246,12 @@ async def opened(folder: Path) -> AsyncIterator[ConversationWork]:
     app.attach(Platform("terminal", recorder.view))
     try:
         await app.start()
-        yield ConversationWork(app, recorder, folder)
+        yield Desk(app, recorder, folder)
     finally:
         await app.close()
 
 
-async def sources(desk: ConversationWork) -> list[str]:
+async def sources(desk: Desk) -> list[str]:
     return sorted(book.source for book in await desk.app.resources.library.books("local"))
 
 

@@ -59,7 +59,7 @@ def request(run: str, text: str, author: Author, **where: str) -> Request:
     return replace(asked(run, text, **where), author=author)
 
 
-class Resources:
+class Conversations:
     """Ana and Bia in one thread of Ana's, each in one of her own, and Ana in another space, too."""
 
     def __init__(self, app: App, recorder: Recorder) -> None:
@@ -83,32 +83,32 @@ class Resources:
         return tree
 
 
-async def opened(folder: Path, begun: asyncio.Event) -> Resources:
+async def opened(folder: Path, begun: asyncio.Event) -> Conversations:
     apps: list[App] = []
     recorder = Recorder()
     app = await open_scripted(folder, scripts(apps, begun), recorder)
     apps.append(app)
     await app.start()
-    resources = Resources(app, recorder)
-    await resources.ask("one", "the quokka", ANA)
-    await resources.ask("two", "the lantern", BIA)
-    await resources.ask("three", "the wombat", ANA, thread="u")
-    await resources.ask("four", "the lantern", BIA, thread="v")
-    await resources.ask("five", "the lantern", replace(ANA, name="A"), space="other")
-    await resources.ask("set", "language pt-BR", ANA, work="settings", verb="set")
-    await resources.ask("hers", "language pt-BR", BIA, work="settings", verb="set")
+    conversations = Conversations(app, recorder)
+    await conversations.ask("one", "the quokka", ANA)
+    await conversations.ask("two", "the lantern", BIA)
+    await conversations.ask("three", "the wombat", ANA, thread="u")
+    await conversations.ask("four", "the lantern", BIA, thread="v")
+    await conversations.ask("five", "the lantern", replace(ANA, name="A"), space="other")
+    await conversations.ask("set", "language pt-BR", ANA, work="settings", verb="set")
+    await conversations.ask("hers", "language pt-BR", BIA, work="settings", verb="set")
     await app.resources.records.feedback.give("local", "two", "ana", "up")
     for run, person in (("one", "ana"), ("two", "bia")):
         entry = await app.resources.ledger.reserve("local", run, "answer", person, "p:m", 9, None)
         await app.resources.ledger.settle("local", entry, input_tokens=7, output_tokens=1, cost_usd=None)
     await app.resources.records.feedback.give("local", "one", "bia", "down")
-    return resources
+    return conversations
 
 
 async def test_the_file_holds_all_of_the_askers_and_no_other_persons_words(tmp_path: Path) -> None:
-    resources = await opened(tmp_path, asyncio.Event())
+    conversations = await opened(tmp_path, asyncio.Event())
     try:
-        tree = await resources.export("export")
+        tree = await conversations.export("export")
         assert (tree["about"]["person"], tree["about"]["space"]) == ("ana", "local")
         assert [row["payload"]["text"] for row in tree["inbox"]] == [
             "the quokka",
@@ -123,44 +123,44 @@ async def test_the_file_holds_all_of_the_askers_and_no_other_persons_words(tmp_p
         assert [row["run_id"] for row in tree["feedback"]] == ["two"]
         told = json.dumps(tree)
         assert not [word for word in (*OTHERS, "origin") if word in told]
-        theirs = json.dumps(await resources.export("other export", BIA))
+        theirs = json.dumps(await conversations.export("other export", BIA))
         assert not [word for word in HERS if word in theirs]
         assert "the lantern" in theirs
     finally:
-        await resources.app.close()
+        await conversations.app.close()
 
 
 async def test_it_asks_before_it_deletes(tmp_path: Path) -> None:
-    resources = await opened(tmp_path, asyncio.Event())
+    conversations = await opened(tmp_path, asyncio.Event())
     try:
-        events = await resources.privacy("delete", "delete")
+        events = await conversations.privacy("delete", "delete")
         said = "".join(event.text for event in events if isinstance(event, Text))
         (choices,) = [event for event in events if isinstance(event, Choices)]
         assert [choice.command for choice in choices.choices] == ["/privacy delete --yes", ""]
         assert "2 conversas suas" in said, "Ana has set Portuguese"
         assert "as palavras de 3 pedidos" in said
-        assert [row["payload"]["text"] for row in (await resources.export("export"))["inbox"]][:1] == [
+        assert [row["payload"]["text"] for row in (await conversations.export("export"))["inbox"]][:1] == [
             "the quokka"
         ]
-        new = await resources.privacy("nobody", "delete", Author("caio", "Caio"))
+        new = await conversations.privacy("nobody", "delete", Author("caio", "Caio"))
         assert [one for one in new if isinstance(one, Choices)] == []
     finally:
-        await resources.app.close()
+        await conversations.app.close()
 
 
 async def test_no_file_holds_a_word_of_somebody_who_was_deleted(tmp_path: Path) -> None:
     begun = asyncio.Event()
-    resources = await opened(tmp_path, begun)
-    app = resources.app
+    conversations = await opened(tmp_path, begun)
+    app = conversations.app
     try:
         under_way = await app.perform(request("six", "the dingo", ANA, thread="w"))
         await begun.wait()
-        await resources.export("export")
+        await conversations.export("export")
         assert words_in(tmp_path, (*HERS, *OTHERS)) == {*HERS, *OTHERS}
-        theirs = await resources.export("before", BIA)
+        theirs = await conversations.export("before", BIA)
 
         me = replace(ANA, name="A")  # the request to delete stays, with who asked for it
-        events = await resources.privacy("seven", "delete", me, yes=True)
+        events = await conversations.privacy("seven", "delete", me, yes=True)
         said = "".join(event.text for event in events if isinstance(event, Text))
         assert "3 conversas suas" in said
         assert "as palavras de 5 pedidos" in said
@@ -171,7 +171,7 @@ async def test_no_file_holds_a_word_of_somebody_who_was_deleted(tmp_path: Path) 
         assert await under_way.wait() == "stopped"
         assert words_in(tmp_path, OTHERS) == set(OTHERS)
 
-        after = await resources.export("after", BIA)
+        after = await conversations.export("after", BIA)
         for tree in (theirs, after):
             del tree["about"]
             tree["inbox"] = [row for row in tree["inbox"] if row["work"] != "privacy"]
@@ -179,7 +179,7 @@ async def test_no_file_holds_a_word_of_somebody_who_was_deleted(tmp_path: Path) 
         there = await app.resources.people.rows_about("other", "ana", "seven")
         assert [row["question"] for row in there["exchanges"]] == ["the lantern"]
         assert [row["title"] for row in there["sessions"]] == ["the lantern"]
-        usage = await resources.ask("usage", "", BIA, work="house", verb="usage", thread="x")
+        usage = await conversations.ask("usage", "", BIA, work="house", verb="usage", thread="x")
         told = "".join(event.text for event in usage if isinstance(event, Text))
         assert [line.split("|")[1:4] for line in told.splitlines() if "sem nome" in line] == [
             [" sem nome ", " 1 ", " 7 "]
@@ -187,7 +187,7 @@ async def test_no_file_holds_a_word_of_somebody_who_was_deleted(tmp_path: Path) 
         again = await app.perform(request("one", "the quokka", me))
         assert (again.fresh, words_in(tmp_path, HERS)) == (False, set())
         assert await app.resources.settings.locale(request("later", "", ANA)) == "en"
-        left = await resources.export("last", me)
+        left = await conversations.export("last", me)
         assert [row["payload"]["verb"] for row in left["inbox"]] == ["delete"]
         assert {*left} == {"about", "inbox"}
     finally:

@@ -29,7 +29,7 @@ def config(folder: Path, budget: str = "") -> Config:
     return load(folder / "config.toml", migrated.folder(folder / "data"), environ={})
 
 
-class ConversationWork:
+class Desk:
     """Spends, then asks what was spent."""
 
     def __init__(self, app: App, recorder: Recorder) -> None:
@@ -83,12 +83,12 @@ def budget() -> str:
 
 
 @pytest.fixture
-async def desk(tmp_path: Path, budget: str) -> AsyncIterator[ConversationWork]:
+async def desk(tmp_path: Path, budget: str) -> AsyncIterator[Desk]:
     recorder = Recorder()
     app = await App.open(config(tmp_path, budget))
     app.attach(Platform("terminal", recorder.view))
     await app.start()
-    yield ConversationWork(app, recorder)
+    yield Desk(app, recorder)
     await app.close()
 
 
@@ -96,7 +96,7 @@ def rows(told: str) -> list[str]:
     return [line for line in told.splitlines() if line.startswith("| ") and "Calls" not in line]
 
 
-async def test_whoever_asks_sees_their_own_part_and_no_other(desk: ConversationWork) -> None:
+async def test_whoever_asks_sees_their_own_part_and_no_other(desk: Desk) -> None:
     await desk.spent(ANA)
     await desk.spent(ANA, "0.5", work="council")
     await desk.spent(BIA, "70")
@@ -111,7 +111,7 @@ async def test_whoever_asks_sees_their_own_part_and_no_other(desk: ConversationW
     assert "70" not in told
 
 
-async def test_an_admin_sees_everybodys_by_their_names(desk: ConversationWork) -> None:
+async def test_an_admin_sees_everybodys_by_their_names(desk: Desk) -> None:
     await desk.spent(BIA)
     await desk.spent(replace(BIA, name="Bia  the\nElder"), "0.75")
     await desk.spent(Author("4711", "unknown"), "0.5", known=False)
@@ -127,7 +127,7 @@ async def test_an_admin_sees_everybodys_by_their_names(desk: ConversationWork) -
     assert "your own part" not in told
 
 
-async def test_a_conversation_has_its_own_line_with_what_came_out_of_a_cache(desk: ConversationWork) -> None:
+async def test_a_conversation_has_its_own_line_with_what_came_out_of_a_cache(desk: Desk) -> None:
     sessions = desk.app.resources.records.sessions
     mine = await sessions.open("here", "terminal", "c", "t", "rules", author_id="ana", title="The mill")
     other = await sessions.open("here", "terminal", "c", "elsewhere", "rules", author_id="ana", title="No")
@@ -141,12 +141,12 @@ async def test_a_conversation_has_its_own_line_with_what_came_out_of_a_cache(des
     assert "Esta conversa, “The mill”: 1 chamada, 1.000 tokens lidos" in await desk.usage(ANA, locale="pt-BR")
 
 
-async def test_a_name_does_not_break_the_table(desk: ConversationWork) -> None:
+async def test_a_name_does_not_break_the_table(desk: Desk) -> None:
     await desk.spent(BIA)
     assert rows(await desk.usage(BOSS))[0].startswith(r"| Bia \| the *Bold* | 1 |")
 
 
-async def test_two_spaces_with_the_same_people_never_mix(desk: ConversationWork) -> None:
+async def test_two_spaces_with_the_same_people_never_mix(desk: Desk) -> None:
     await desk.spent(ANA)
     await desk.spent(ANA, "9", place=THERE, work="council")
     run = await desk.spent(BIA, "8", place=THERE)
@@ -165,7 +165,7 @@ async def test_two_spaces_with_the_same_people_never_mix(desk: ConversationWork)
     assert "| You | 1 | 1,000 | 30 | $9.00 |" in await desk.usage(ANA, THERE)
 
 
-async def test_thumbs_are_counted_whoever_asks(desk: ConversationWork) -> None:
+async def test_thumbs_are_counted_whoever_asks(desk: Desk) -> None:
     run = await desk.spent(BIA)
     for person, verdict in (("ana", "up"), ("bia", "up"), ("eve", "down"), ("eve", "up"), ("boss", "down")):
         await desk.app.resources.records.feedback.give("here", run, person, verdict)  # type: ignore[arg-type]
@@ -173,7 +173,7 @@ async def test_thumbs_are_counted_whoever_asks(desk: ConversationWork) -> None:
         assert "3 helped, 1 did not" in await desk.usage(author)
 
 
-async def test_what_has_no_price_is_said_and_left_out(desk: ConversationWork) -> None:
+async def test_what_has_no_price_is_said_and_left_out(desk: Desk) -> None:
     await desk.spent(ANA, None)
     told = await desk.usage()
     assert rows(told)[0] == "| You | 1 | 1,000 | 30 | ? |"
@@ -191,7 +191,7 @@ async def test_what_has_no_price_is_said_and_left_out(desk: ConversationWork) ->
 
 
 @pytest.mark.parametrize("budget", ["run_usd = 2.5\nspace_usd = 3\nspace_days = 7"])
-async def test_the_caps_are_told_and_what_is_left_of_them(desk: ConversationWork) -> None:
+async def test_the_caps_are_told_and_what_is_left_of_them(desk: Desk) -> None:
     await desk.spent(ANA, "1.25")
     await desk.spent(BIA, "0.5", settled=False)
     told = await desk.usage(ANA)
@@ -205,7 +205,7 @@ async def test_the_caps_are_told_and_what_is_left_of_them(desk: ConversationWork
 
 
 async def test_without_a_cap_it_says_so_and_where_nothing_was_spent_there_is_no_table(
-    desk: ConversationWork,
+    desk: Desk,
 ) -> None:
     told = await desk.usage()
     assert "nothing was spent" in told
@@ -214,13 +214,13 @@ async def test_without_a_cap_it_says_so_and_where_nothing_was_spent_there_is_no_
     assert "|" not in told
 
 
-async def test_only_the_days_that_were_asked_for_count(desk: ConversationWork) -> None:
+async def test_only_the_days_that_were_asked_for_count(desk: Desk) -> None:
     assert "In the last 30 days:" in await desk.usage()
     assert "In the last 1 day:" in await desk.usage(days=1)
     assert "In the last 366 days:" in await desk.usage(days=99_999_999)
 
 
-async def test_many_people_share_a_line(desk: ConversationWork) -> None:
+async def test_many_people_share_a_line(desk: Desk) -> None:
     for n in range(NAMED + 3):
         await desk.spent(Author(f"p{n}", f"Person {n}"), f"{n + 1}")
     told = rows(await desk.usage(BOSS))
@@ -232,7 +232,7 @@ async def test_many_people_share_a_line(desk: ConversationWork) -> None:
 
 
 @pytest.mark.parametrize("budget", ["space_usd = 3"])
-async def test_it_speaks_portuguese(desk: ConversationWork) -> None:
+async def test_it_speaks_portuguese(desk: Desk) -> None:
     run = await desk.spent(ANA)
     await desk.spent(ANA, None)
     await desk.app.resources.records.feedback.give("here", run, "ana", "up")

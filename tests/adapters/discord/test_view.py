@@ -79,7 +79,7 @@ def custom_ids(message: Written[Page]) -> list[str]:
 Home = PaperHome[Page]
 
 
-class ConversationWork:
+class Desk:
     """Views of one run, one after another as after crashes, on the same paper."""
 
     def __init__(self, database: Database) -> None:
@@ -121,11 +121,11 @@ async def show(view: Composer[Page], *events: Shown) -> None:
 
 
 @pytest.fixture
-def desk(database: Database) -> ConversationWork:
-    return ConversationWork(database)
+def desk(database: Database) -> Desk:
+    return Desk(database)
 
 
-async def test_each_stage_is_a_message_and_the_last_loses_its_stop_button(desk: ConversationWork) -> None:
+async def test_each_stage_is_a_message_and_the_last_loses_its_stop_button(desk: Desk) -> None:
     view = desk.view()
     await show(view, *SEARCH, Stage("answer", "Answer"), Text("It is "))
     await desk.paper.until(lambda: len(desk.paper.messages) == 2 and "It is" in desk.paper.texts[1])
@@ -139,19 +139,19 @@ async def test_each_stage_is_a_message_and_the_last_loses_its_stop_button(desk: 
     assert len(desk.paper.messages) == 2
 
 
-async def test_commands_in_its_sentences_have_the_names_that_the_reader_sees(desk: ConversationWork) -> None:
+async def test_commands_in_its_sentences_have_the_names_that_the_reader_sees(desk: Desk) -> None:
     view = desk.view(asked=replace(ASKED, locale="pt-BR"))
     await desk.run(Stage("a", ""), Text("Veja `/rules books`."), Notice("Use `/library add`."), view=view)
     assert "`/regras livros`" in desk.paper.texts[0]
     assert "`/biblioteca adicionar`" in desk.paper.texts[0]
 
 
-async def test_a_quick_stage_is_posted_once(desk: ConversationWork) -> None:
+async def test_a_quick_stage_is_posted_once(desk: Desk) -> None:
     await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."), view=desk.view(clock=Still()))
     assert [len(one.edits) for one in desk.paper.messages] == [0, 0]
 
 
-async def test_a_long_stage_goes_on_in_more_messages_before_the_next_stage(desk: ConversationWork) -> None:
+async def test_a_long_stage_goes_on_in_more_messages_before_the_next_stage(desk: Desk) -> None:
     long = "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(12))
     await desk.run(Stage("a", "One"), Text(long), Stage("b", "Two"), Text("End."))
     assert len(desk.paper.messages) > 3
@@ -163,7 +163,7 @@ async def test_a_long_stage_goes_on_in_more_messages_before_the_next_stage(desk:
 
 
 async def test_a_run_that_waits_for_its_turn_says_so_in_the_message_of_its_first_stage(
-    desk: ConversationWork,
+    desk: Desk,
 ) -> None:
     view = desk.view()
     await show(view, Status("2nd in line"))
@@ -173,14 +173,14 @@ async def test_a_run_that_waits_for_its_turn_says_so_in_the_message_of_its_first
     assert desk.paper.texts == ["### Searching\nFound 3 passages."]
 
 
-async def test_after_a_crash_the_same_messages_are_edited(desk: ConversationWork) -> None:
+async def test_after_a_crash_the_same_messages_are_edited(desk: Desk) -> None:
     await show(desk.view(), *SEARCH, Stage("answer", "Answer"), Text("It i"))
     await desk.paper.until(lambda: len(desk.paper.messages) == 2 and "It i" in desk.paper.texts[1])
     await desk.run(*SEARCH, Stage("answer", "Answer"), Text("It is Bia."))
     assert desk.paper.texts == ["### Searching\nFound 3 passages.", "### Answer\nIt is Bia."]
 
 
-async def test_after_a_crash_what_was_shown_for_good_is_left_alone(desk: ConversationWork) -> None:
+async def test_after_a_crash_what_was_shown_for_good_is_left_alone(desk: Desk) -> None:
     events = (*SEARCH, Stage("answer", "Answer"), Text("It is Ana."))
     await desk.run(*events, view=desk.view(clock=Still()))
     states = [list(one.states) for one in desk.paper.messages]
@@ -188,7 +188,7 @@ async def test_after_a_crash_what_was_shown_for_good_is_left_alone(desk: Convers
     assert [one.states for one in desk.paper.messages] == states
 
 
-async def test_after_a_crash_edits_keep_apart_too(desk: ConversationWork) -> None:
+async def test_after_a_crash_edits_keep_apart_too(desk: Desk) -> None:
     await show(desk.view(), *(Stage(key, key) for key in "abcd"))
     await desk.paper.until(lambda: len(desk.paper.messages) == 4)
     before = len(desk.paper.edits)
@@ -198,7 +198,7 @@ async def test_after_a_crash_edits_keep_apart_too(desk: ConversationWork) -> Non
     assert all(b - a >= 0.019 for a, b in pairwise(edits))
 
 
-async def test_an_answer_made_anew_says_so_while_it_grows(desk: ConversationWork) -> None:
+async def test_an_answer_made_anew_says_so_while_it_grows(desk: Desk) -> None:
     await show(desk.view(), Stage("answer", "Answer"), Text("It i"))
     await desk.paper.until(lambda: bool(desk.paper.messages))
     again = desk.view()
@@ -208,7 +208,7 @@ async def test_an_answer_made_anew_says_so_while_it_grows(desk: ConversationWork
     assert desk.paper.texts == ["### Answer\nIt is"]
 
 
-async def test_a_message_that_was_sent_and_not_noted_is_found_again(desk: ConversationWork) -> None:
+async def test_a_message_that_was_sent_and_not_noted_is_found_again(desk: Desk) -> None:
     """The process dies between Discord's taking the message and our writing down its id."""
     desk.paper.after.append(asyncio.CancelledError())
     await show(desk.view(), *SEARCH, Stage("answer", "Answer"))
@@ -217,7 +217,7 @@ async def test_a_message_that_was_sent_and_not_noted_is_found_again(desk: Conver
     assert desk.paper.texts == ["### Searching\nFound 3 passages."]
 
 
-async def test_a_regenerated_answer_that_is_shorter_leaves_no_messages_over(desk: ConversationWork) -> None:
+async def test_a_regenerated_answer_that_is_shorter_leaves_no_messages_over(desk: Desk) -> None:
     long = "\n\n".join("word " * 60 for _ in range(20))
     await show(desk.view(), Stage("answer", "Answer"), Text(long))
     await desk.paper.until(lambda: len(desk.paper.messages) >= 4)
@@ -225,7 +225,7 @@ async def test_a_regenerated_answer_that_is_shorter_leaves_no_messages_over(desk
     assert desk.paper.texts == ["### Answer\nShort."]
 
 
-async def test_a_message_taken_over_from_the_waiting_is_found_again(desk: ConversationWork) -> None:
+async def test_a_message_taken_over_from_the_waiting_is_found_again(desk: Desk) -> None:
     view = desk.view()
     await show(view, Status("2nd in line"))
     await desk.paper.until(lambda: bool(desk.paper.messages))
@@ -234,7 +234,7 @@ async def test_a_message_taken_over_from_the_waiting_is_found_again(desk: Conver
     assert desk.paper.texts == ["### Searching\nFound 3 passages."]
 
 
-async def test_what_buttons_offer_is_kept_before_they_are_there(desk: ConversationWork) -> None:
+async def test_what_buttons_offer_is_kept_before_they_are_there(desk: Desk) -> None:
     cited = Citation(1, "Book", "Heading", "words")
     first = Choices("More?", (Choice("A", "/rules see 1"), Choice("B", "/rules see 2")))
     second = Choices("Else?", (Choice("C", "/help"),))
@@ -245,13 +245,13 @@ async def test_what_buttons_offer_is_kept_before_they_are_there(desk: Conversati
     assert [json.loads(one)["heading"] for one in await desk.offers.all("1", RUN, "source")] == ["Heading"]
 
 
-async def test_what_asks_whether_to_begin_at_all_is_not_rated(desk: ConversationWork) -> None:
+async def test_what_asks_whether_to_begin_at_all_is_not_rated(desk: Desk) -> None:
     go_on = Choice("Go on", "/council ask --yes -- Who?")
     await desk.run(Stage("estimate", "Cost"), Choices("Go on?", (go_on, Choice("Leave it", ""))))
     assert custom_ids(desk.paper.messages[0]) == [f"choice:{RUN}:0", f"choice:{RUN}:1"]
 
 
-async def test_a_failure_names_the_run_beside_what_was_shown(desk: ConversationWork) -> None:
+async def test_a_failure_names_the_run_beside_what_was_shown(desk: Desk) -> None:
     await desk.run(Stage("answer", "Answer"), Text("It i"), Failed("The model broke off."), status="failed")
     assert "It i" in desk.paper.texts[0]
     assert "The model broke off." in desk.paper.texts[0]
@@ -259,18 +259,18 @@ async def test_a_failure_names_the_run_beside_what_was_shown(desk: ConversationW
     assert f"retry:{RUN}" in custom_ids(desk.paper.messages[0])
 
 
-async def test_a_file_is_uploaded_once(desk: ConversationWork) -> None:
+async def test_a_file_is_uploaded_once(desk: Desk) -> None:
     await desk.run(Stage("a", "A"), Attachment("a.txt", "text/plain", b"x"), Stage("b", "B"), Text("y"))
     assert [one.files for one in desk.paper.messages] == [["a.txt"], []]
 
 
-async def test_where_layouts_are_refused_the_rest_of_the_run_is_plain(desk: ConversationWork) -> None:
+async def test_where_layouts_are_refused_the_rest_of_the_run_is_plain(desk: Desk) -> None:
     desk.paper.refuses = lambda style: Refused("50035") if style is MessageStyle.LAYOUT else None
     await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."))
     assert [one.style for one in desk.paper.messages] == [MessageStyle.PLAIN, MessageStyle.PLAIN]
 
 
-async def test_a_layout_that_is_refused_later_is_replaced_by_a_plain_message(desk: ConversationWork) -> None:
+async def test_a_layout_that_is_refused_later_is_replaced_by_a_plain_message(desk: Desk) -> None:
     view = desk.view()
     await show(view, Stage("answer", "Answer"), Text("It i"))
     await desk.paper.until(lambda: bool(desk.paper.messages))
@@ -280,7 +280,7 @@ async def test_a_layout_that_is_refused_later_is_replaced_by_a_plain_message(des
     assert (old.deleted, new.style, "It is Ana." in new.text) == (True, MessageStyle.PLAIN, True)
 
 
-async def test_a_message_that_somebody_deleted_is_not_posted_again(desk: ConversationWork) -> None:
+async def test_a_message_that_somebody_deleted_is_not_posted_again(desk: Desk) -> None:
     view = desk.view()
     await show(view, Stage("answer", "Answer"), Text("It i"))
     await desk.paper.until(lambda: bool(desk.paper.messages))
@@ -289,7 +289,7 @@ async def test_a_message_that_somebody_deleted_is_not_posted_again(desk: Convers
     assert desk.paper.texts == ["### More\nAnd more."]
 
 
-async def test_a_message_that_takes_no_more_edits_goes_on_in_a_new_one(desk: ConversationWork) -> None:
+async def test_a_message_that_takes_no_more_edits_goes_on_in_a_new_one(desk: Desk) -> None:
     view = desk.view()
     await show(view, Stage("answer", "Answer"), Text("It i"))
     await desk.paper.until(lambda: bool(desk.paper.messages))
@@ -298,7 +298,7 @@ async def test_a_message_that_takes_no_more_edits_goes_on_in_a_new_one(desk: Con
     assert desk.paper.texts == ["### Answer\nIt is Ana."]
 
 
-async def test_a_place_that_closes_is_left_for_the_next_with_a_sentence(desk: ConversationWork) -> None:
+async def test_a_place_that_closes_is_left_for_the_next_with_a_sentence(desk: Desk) -> None:
     other = Paper(read, "other")
     view = desk.view(Home(desk.paper, other, why="The thread is locked."))
     await show(view, Stage("answer", "Answer"), Text("It i"))
@@ -309,19 +309,19 @@ async def test_a_place_that_closes_is_left_for_the_next_with_a_sentence(desk: Co
     assert "The thread is locked." in other.texts[0]
 
 
-async def test_a_run_outlives_a_place_that_takes_nothing(desk: ConversationWork) -> None:
+async def test_a_run_outlives_a_place_that_takes_nothing(desk: Desk) -> None:
     desk.paper.faults += [PlaceClosed(50013) for _ in range(9)]
     await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."))
     assert desk.paper.messages == []
 
 
-async def test_a_post_whose_outcome_is_unknown_is_not_repeated(desk: ConversationWork) -> None:
+async def test_a_post_whose_outcome_is_unknown_is_not_repeated(desk: Desk) -> None:
     desk.paper.after.append(Unavailable("cut off"))
     await desk.run(*SEARCH)
     assert desk.paper.texts == ["### Searching\nFound 3 passages."]
 
 
-async def test_show_waits_for_no_place_to_be_opened(desk: ConversationWork) -> None:
+async def test_show_waits_for_no_place_to_be_opened(desk: Desk) -> None:
     view = desk.view()
     desk.home.opened.clear()
     await show(view, *SEARCH, Stage("answer", "Answer"), Text("Ana."))
@@ -332,7 +332,7 @@ async def test_show_waits_for_no_place_to_be_opened(desk: ConversationWork) -> N
 
 
 async def test_where_opening_a_place_goes_wrong_the_one_that_it_has_must_do(
-    desk: ConversationWork, caplog: pytest.LogCaptureFixture
+    desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
     secret = "a-token"
 
@@ -348,7 +348,7 @@ async def test_where_opening_a_place_goes_wrong_the_one_that_it_has_must_do(
 
 
 async def test_an_answer_whose_end_was_not_waited_for_is_still_brought_to_the_screen(
-    desk: ConversationWork,
+    desk: Desk,
 ) -> None:
     view = desk.view()
     desk.home.opened.clear()
@@ -359,7 +359,7 @@ async def test_an_answer_whose_end_was_not_waited_for_is_still_brought_to_the_sc
     await desk.paper.until(lambda: desk.paper.texts == ["### Searching\nFound 3 passages."])
 
 
-async def test_a_second_stage_of_the_same_name_has_a_message_of_its_own(desk: ConversationWork) -> None:
+async def test_a_second_stage_of_the_same_name_has_a_message_of_its_own(desk: Desk) -> None:
     events = (Stage("roll", "One"), Text("1"), *SEARCH, Stage("roll", "Two"), Text("2"))
     await desk.run(*events)
     assert desk.paper.texts == ["### One\n1", "### Searching\nFound 3 passages.", "### Two\n2"]
@@ -370,7 +370,7 @@ async def test_a_second_stage_of_the_same_name_has_a_message_of_its_own(desk: Co
 WRITES, SYNTHESIS = Stage("synthesis", "The chair writes"), Stage("synthesis", "Synthesis")
 
 
-async def test_a_stage_that_is_given_another_title_stays_one_message(desk: ConversationWork) -> None:
+async def test_a_stage_that_is_given_another_title_stays_one_message(desk: Desk) -> None:
     view = desk.view()
     await show(view, WRITES, Text("Both."))
     await desk.paper.until(lambda: "### The chair writes\nBoth." in "".join(desk.paper.texts))
@@ -380,7 +380,7 @@ async def test_a_stage_that_is_given_another_title_stays_one_message(desk: Conve
     assert desk.paper.texts == ["### Synthesis\nBoth.\n-# ⓘ 3 of 3"]
 
 
-async def test_another_title_is_put_over_a_long_text_while_that_still_grows(desk: ConversationWork) -> None:
+async def test_another_title_is_put_over_a_long_text_while_that_still_grows(desk: Desk) -> None:
     long = "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(20))
     view = desk.view()
     await show(view, WRITES, Text(long))
@@ -391,7 +391,7 @@ async def test_another_title_is_put_over_a_long_text_while_that_still_grows(desk
     assert "The chair writes" not in "".join(desk.paper.texts)
 
 
-async def test_a_stage_with_another_title_is_not_doubled_by_a_crash(desk: ConversationWork) -> None:
+async def test_a_stage_with_another_title_is_not_doubled_by_a_crash(desk: Desk) -> None:
     await show(desk.view(), *SEARCH, WRITES, Text("Bo"))
     await desk.paper.until(lambda: "The chair writes\nBo" in "".join(desk.paper.texts))
     events = (*SEARCH, WRITES, Text("Both."), SYNTHESIS)
@@ -402,23 +402,21 @@ async def test_a_stage_with_another_title_is_not_doubled_by_a_crash(desk: Conver
 
 
 async def test_a_run_that_ends_before_its_stage_was_whole_keeps_the_first_title(
-    desk: ConversationWork,
+    desk: Desk,
 ) -> None:
     await desk.run(WRITES, Text("Bo"), status="stopped")
     assert desk.paper.texts[0].startswith("### The chair writes\nBo")
 
 
 @pytest.mark.parametrize("key", ["asked", "thread"])
-async def test_a_stage_may_be_called_like_something_of_the_adapters_own(
-    desk: ConversationWork, key: str
-) -> None:
+async def test_a_stage_may_be_called_like_something_of_the_adapters_own(desk: Desk, key: str) -> None:
     await desk.outbox.claim("1", RUN, key)
     await desk.outbox.sent("1", RUN, key, "77")
     await desk.run(Stage("search", "Searching"), Text("x"), Stage(key, "Other"), Text("y"))
     assert desk.paper.texts == ["### Searching\nx", "### Other\ny"]
 
 
-async def test_an_older_form_goes_away_also_where_the_new_one_took_two_tries(desk: ConversationWork) -> None:
+async def test_an_older_form_goes_away_also_where_the_new_one_took_two_tries(desk: Desk) -> None:
     view = desk.view()
     await show(view, Stage("answer", "Answer"), Text("It i"))
     await desk.paper.until(lambda: bool(desk.paper.messages))
@@ -428,7 +426,7 @@ async def test_an_older_form_goes_away_also_where_the_new_one_took_two_tries(des
 
 
 async def test_a_message_that_is_refused_in_every_form_leaves_the_others_theirs(
-    desk: ConversationWork,
+    desk: Desk,
 ) -> None:
     desk.paper.faults += [Refused("50035")] * 3
     await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."))
@@ -438,7 +436,7 @@ async def test_a_message_that_is_refused_in_every_form_leaves_the_others_theirs(
 
 
 async def test_a_layout_from_before_a_crash_that_is_refused_is_replaced_by_a_plain_message(
-    desk: ConversationWork,
+    desk: Desk,
 ) -> None:
     await show(desk.view(), Stage("answer", "Answer"), Text("It i"))
     await desk.paper.until(lambda: bool(desk.paper.messages))
@@ -448,7 +446,7 @@ async def test_a_layout_from_before_a_crash_that_is_refused_is_replaced_by_a_pla
     assert (old.deleted, new.style, "It is Ana." in new.text) == (True, MessageStyle.PLAIN, True)
 
 
-async def test_a_guest_stages_in_one_message(desk: ConversationWork) -> None:
+async def test_a_guest_stages_in_one_message(desk: Desk) -> None:
     guest = Origin("response", 2, 9, member=False)
     view = desk.view(origin=guest)
     await desk.run(*SEARCH, Stage("answer", "Answer"), Text("It is Ana."), view=view)
@@ -457,7 +455,7 @@ async def test_a_guest_stages_in_one_message(desk: ConversationWork) -> None:
     assert "It is Ana." in desk.paper.texts[0]
 
 
-async def test_a_guest_sees_another_title_in_the_same_message(desk: ConversationWork) -> None:
+async def test_a_guest_sees_another_title_in_the_same_message(desk: Desk) -> None:
     view = desk.view(origin=Origin("response", 2, 9, member=False))
     await desk.run(*SEARCH, WRITES, Text("Both."), SYNTHESIS, Stage("export", "Export"), view=view)
     (text,) = desk.paper.texts
@@ -465,7 +463,7 @@ async def test_a_guest_sees_another_title_in_the_same_message(desk: Conversation
     assert "The chair writes" not in text
 
 
-async def test_a_guests_long_answer_ends_in_a_file(desk: ConversationWork) -> None:
+async def test_a_guests_long_answer_ends_in_a_file(desk: Desk) -> None:
     view = desk.view(origin=Origin("response", 2, 9, member=False))
     long = "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(20))
     await desk.run(*SEARCH, Stage("answer", "Answer"), Text(long), view=view)
@@ -475,7 +473,7 @@ async def test_a_guests_long_answer_ends_in_a_file(desk: ConversationWork) -> No
     assert "in the file" in desk.paper.texts[0]
 
 
-async def test_a_guests_many_files_leave_room_for_the_answers(desk: ConversationWork) -> None:
+async def test_a_guests_many_files_leave_room_for_the_answers(desk: Desk) -> None:
     view = desk.view(origin=Origin("response", 2, 9, member=False))
     files = [Attachment(f"{n}.txt", "text/plain", b"x") for n in range(14)]
     await desk.run(Stage("answer", "Answer"), Text("word " * 1000), *files, view=view)
@@ -484,19 +482,19 @@ async def test_a_guests_many_files_leave_room_for_the_answers(desk: Conversation
     assert "+ 5 more" in message.text
 
 
-async def test_a_hint_on_how_to_go_on_stands_under_the_last_stage(desk: ConversationWork) -> None:
+async def test_a_hint_on_how_to_go_on_stands_under_the_last_stage(desk: Desk) -> None:
     view = desk.view(Home(desk.paper, hint="Reply to me."))
     await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."), view=view)
     assert ["Reply to me." in text for text in desk.paper.texts] == [False, True]
 
 
-async def test_a_stopped_run_keeps_its_text_and_says_that_it_was_stopped(desk: ConversationWork) -> None:
+async def test_a_stopped_run_keeps_its_text_and_says_that_it_was_stopped(desk: Desk) -> None:
     await desk.run(Stage("answer", "Answer"), Text("It i"), status="stopped")
     assert "It i" in desk.paper.texts[0]
     assert "⏹" in desk.paper.texts[0]
 
 
-async def test_nothing_is_shown_after_the_end(desk: ConversationWork) -> None:
+async def test_nothing_is_shown_after_the_end(desk: Desk) -> None:
     view = desk.view()
     await desk.run(*SEARCH, view=view)
     states = list(desk.paper.messages[0].states)
@@ -517,7 +515,7 @@ def changed(*contents: Text | Choices | Citation, stage: str = "answer") -> Chan
 
 
 async def test_an_earlier_stage_is_changed_in_its_own_message_and_the_others_stay(
-    desk: ConversationWork,
+    desk: Desk,
 ) -> None:
     await desk.run(*WHOLE)
     assert desk.paper.texts == [SEARCHED, ANSWERED]
@@ -531,7 +529,7 @@ async def test_an_earlier_stage_is_changed_in_its_own_message_and_the_others_sta
     assert custom_ids(desk.paper.messages[0]) == []
 
 
-async def test_a_stage_that_gets_shorter_needs_fewer_messages(desk: ConversationWork) -> None:
+async def test_a_stage_that_gets_shorter_needs_fewer_messages(desk: Desk) -> None:
     long = "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(20))
     await desk.run(Stage("answer", "Answer"), Text(long))
     assert len(desk.paper.texts) > 1
@@ -539,7 +537,7 @@ async def test_a_stage_that_gets_shorter_needs_fewer_messages(desk: Conversation
     assert desk.paper.texts == ["### Answer\nShort."]
 
 
-async def test_a_stage_that_is_taken_back_says_so_and_offers_nothing(desk: ConversationWork) -> None:
+async def test_a_stage_that_is_taken_back_says_so_and_offers_nothing(desk: Desk) -> None:
     await desk.run(*WHOLE, Choices("And now?", (Choice("Go", "/rules ask go"),)))
     assert f"choice:{RUN}:0" in custom_ids(desk.paper.messages[1])
     await desk.view().change(changed())
@@ -548,7 +546,7 @@ async def test_a_stage_that_is_taken_back_says_so_and_offers_nothing(desk: Conve
     assert f"choice:{RUN}:0" not in custom_ids(desk.paper.messages[1])
 
 
-async def test_what_was_never_shown_is_not_shown_by_a_change(desk: ConversationWork) -> None:
+async def test_what_was_never_shown_is_not_shown_by_a_change(desk: Desk) -> None:
     await desk.view().change(changed(Text("It is Bia.")))
     await desk.run(*SEARCH)
     await desk.view().change(changed(Text("It is Bia.")))
@@ -556,7 +554,7 @@ async def test_what_was_never_shown_is_not_shown_by_a_change(desk: ConversationW
 
 
 async def test_new_choices_have_numbers_of_their_own_and_old_ones_still_mean_the_same(
-    desk: ConversationWork,
+    desk: Desk,
 ) -> None:
     def choices(*labels: str) -> Choices:
         return Choices("And now?", tuple(Choice(label, f"/rules ask {label}") for label in labels))
@@ -569,7 +567,7 @@ async def test_new_choices_have_numbers_of_their_own_and_old_ones_still_mean_the
     assert ["go" in offered[0], "stay" in offered[1], "run" in offered[2], len(offered)] == [True] * 3 + [3]
 
 
-async def test_what_has_been_taken_stands_there_and_can_be_pressed_no_more(desk: ConversationWork) -> None:
+async def test_what_has_been_taken_stands_there_and_can_be_pressed_no_more(desk: Desk) -> None:
     choices = Choices("And now?", (Choice("Go", "/rules ask go"), Choice("Stay", "")))
     await desk.run(*WHOLE, choices)
     for _ in range(2):
@@ -583,9 +581,7 @@ async def test_what_has_been_taken_stands_there_and_can_be_pressed_no_more(desk:
 
 
 @pytest.mark.parametrize("fault", [NotEditable(), PlaceClosed(50013)])
-async def test_what_can_no_longer_be_edited_comes_anew_and_says_so(
-    desk: ConversationWork, fault: Exception
-) -> None:
+async def test_what_can_no_longer_be_edited_comes_anew_and_says_so(desk: Desk, fault: Exception) -> None:
     await desk.run(*WHOLE)
     elsewhere = Paper(read, "elsewhere")
     desk.paper.faults.append(fault)
@@ -595,9 +591,7 @@ async def test_what_can_no_longer_be_edited_comes_anew_and_says_so(
 
 
 @pytest.mark.parametrize("fault", [NotEditable(), PlaceClosed(50013)])
-async def test_what_matters_only_in_its_place_does_not_come_anew(
-    desk: ConversationWork, fault: Exception
-) -> None:
+async def test_what_matters_only_in_its_place_does_not_come_anew(desk: Desk, fault: Exception) -> None:
     await desk.run(*WHOLE)
     elsewhere = Paper(read, "elsewhere")
     desk.paper.faults.append(fault)
@@ -609,14 +603,14 @@ async def test_what_matters_only_in_its_place_does_not_come_anew(
     assert desk.paper.texts == [SEARCHED, "### Answer\nIt is Bia."]
 
 
-async def test_what_somebody_has_deleted_stays_so(desk: ConversationWork) -> None:
+async def test_what_somebody_has_deleted_stays_so(desk: Desk) -> None:
     await desk.run(*WHOLE)
     desk.paper.messages[1].deleted = True
     await desk.view().change(changed(Text("It is Bia.")))
     assert desk.paper.texts == [SEARCHED]
 
 
-async def test_of_an_answer_that_was_shared_the_last_stage_is_still_the_last(desk: ConversationWork) -> None:
+async def test_of_an_answer_that_was_shared_the_last_stage_is_still_the_last(desk: Desk) -> None:
     await desk.run(*WHOLE)
     await desk.outbox.claim(PLACE.space, RUN, "share:1")
     await desk.outbox.sent(PLACE.space, RUN, "share:1", "1718.9", "shared")
@@ -624,7 +618,7 @@ async def test_of_an_answer_that_was_shared_the_last_stage_is_still_the_last(des
     assert f"feedback:{RUN}:up" in custom_ids(desk.paper.messages[1])
 
 
-async def test_a_place_may_have_something_to_say_before_there_is_a_stage(desk: ConversationWork) -> None:
+async def test_a_place_may_have_something_to_say_before_there_is_a_stage(desk: Desk) -> None:
     """As where a run was stopped before a crash, and its thread could not be opened."""
     desk.view()
     desk.home.tell("I may not open a thread here.")

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 import pytest
 import pytest_asyncio
 
-from tests.adapters.slack.desk import ConversationWork, Ground, desk, ground
+from tests.adapters.slack.desk import Desk, Ground, desk, ground
 from tests.adapters.slack.table import Table, table
 
 
@@ -30,7 +30,7 @@ async def under(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Grou
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def bench(under: Ground) -> AsyncGenerator[ConversationWork]:
+async def bench(under: Ground) -> AsyncGenerator[Desk]:
     """A workspace of the test's own."""
     async with desk(under) as made:
         yield made

@@ -46,7 +46,7 @@ class Known(Workspaces):
         return Me(there.bot.id, there.bot_id, team, there.bot.name)
 
 
-class ConversationWork:
+class Desk:
     """A workspace with a channel, and Ana in it."""
 
     def __init__(self, fake: FakeSlack, database: Database) -> None:
@@ -155,13 +155,13 @@ async def ground(data: Path) -> AsyncIterator[Ground]:
 
 
 @asynccontextmanager
-async def desk(under: Ground) -> AsyncIterator[ConversationWork]:
+async def desk(under: Ground) -> AsyncIterator[Desk]:
     """A desk with a workspace of its own; Slack remembers nothing of others."""
     fake = under.fake
     for kept in (fake.calls, fake.refused, fake.limited, fake.faults.waiting):
         kept.clear()
     fake.limits.on = False
-    made = ConversationWork(fake, under.database)
+    made = Desk(fake, under.database)
     try:
         yield made
     finally:

@@ -13,7 +13,7 @@ from bot.adapters.slack.shown.ephemeral import EPHEMERAL
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.writer import Pace, Writers
 from bot.events import Attachment, Failed, Notice, Stage, Text
-from tests.adapters.slack.desk import ConversationWork
+from tests.adapters.slack.desk import Desk
 from tests.fakes.slack import Message
 from tests.fakes.slack.limits import POST_BURST, POSTS_A_SECOND
 
@@ -25,21 +25,21 @@ FILE = Attachment("notes.md", "text/markdown", b"# Notes")
 MINE = ("sessions", "list")
 
 
-def called(bench: ConversationWork, method: str) -> int:
+def called(bench: Desk, method: str) -> int:
     return sum(call.method == method for call in bench.fake.calls)
 
 
-def below(bench: ConversationWork) -> list[Message]:
+def below(bench: Desk) -> list[Message]:
     return [reply for root in bench.channel.messages for reply in root.thread]
 
 
-def answers(bench: ConversationWork) -> list[Message]:
+def answers(bench: Desk) -> list[Message]:
     """Wherever they stand."""
     everything = [one for channel in bench.team.channels.values() for one in channel.everything]
     return [one for one in everything if "It is Ana." in one.shown]
 
 
-async def test_a_command_makes_a_thread_of_its_own(bench: ConversationWork) -> None:
+async def test_a_command_makes_a_thread_of_its_own(bench: Desk) -> None:
     request = bench.request(bench.channel)
     await bench.run(request, *ANSWER)
     (root,) = bench.channel.messages
@@ -58,7 +58,7 @@ async def test_a_command_makes_a_thread_of_its_own(bench: ConversationWork) -> N
 @pytest.mark.parametrize("at", ["chat.postMessage", "agents.sessions.setStatus", "conversations.replies"])
 @pytest.mark.parametrize("fault", [{"status": 0}, {"lost": True}, {"error": "internal_error"}])
 async def test_after_a_crash_or_a_lost_answer_there_is_one_root(
-    bench: ConversationWork, at: str, fault: dict[str, object]
+    bench: Desk, at: str, fault: dict[str, object]
 ) -> None:
     request = bench.request(bench.channel)
     view = bench.view(request)
@@ -72,7 +72,7 @@ async def test_after_a_crash_or_a_lost_answer_there_is_one_root(
     assert len(answers(bench)) == 1
 
 
-async def test_a_root_that_was_posted_and_not_heard_of_is_found(bench: ConversationWork) -> None:
+async def test_a_root_that_was_posted_and_not_heard_of_is_found(bench: Desk) -> None:
     request = bench.request(bench.channel)
     home = bench.home(request)
     bench.fake.fail("chat.postMessage", lost=True)
@@ -82,14 +82,14 @@ async def test_a_root_that_was_posted_and_not_heard_of_is_found(bench: Conversat
     assert bound == real(bench.channel.id, root.ts)
 
 
-async def test_what_is_quickly_done_stands_in_the_channel(bench: ConversationWork) -> None:
+async def test_what_is_quickly_done_stands_in_the_channel(bench: Desk) -> None:
     await bench.run(bench.request(bench.channel, ordered=False, verb=("rules", "roll")), *ANSWER)
     (message,) = bench.channel.messages
     assert "It is Ana." in message.shown
     assert called(bench, "agents.sessions.setStatus") == 0
 
 
-async def test_a_private_answer_stands_in_the_direct_conversation(bench: ConversationWork) -> None:
+async def test_a_private_answer_stands_in_the_direct_conversation(bench: Desk) -> None:
     request = bench.request(bench.channel, private=True)
     await bench.run(request, *ANSWER)
     (root,) = bench.dm.messages
@@ -108,7 +108,7 @@ async def test_a_private_answer_stands_in_the_direct_conversation(bench: Convers
     assert bench.channel.messages == [pointer]
 
 
-async def test_where_nobody_can_be_written_to_directly_the_asker_hears_why(bench: ConversationWork) -> None:
+async def test_where_nobody_can_be_written_to_directly_the_asker_hears_why(bench: Desk) -> None:
     bench.fake.fail("conversations.open", error="messages_tab_disabled", times=9)
     bench.fake.fail("chat.postMessage", error="messages_tab_disabled", times=9)
     await bench.run(bench.request(bench.channel, private=True), *ANSWER)
@@ -119,7 +119,7 @@ async def test_where_nobody_can_be_written_to_directly_the_asker_hears_why(bench
     assert answers(bench) == []
 
 
-async def test_what_is_private_never_falls_back_to_the_channel(bench: ConversationWork) -> None:
+async def test_what_is_private_never_falls_back_to_the_channel(bench: Desk) -> None:
     bench.fake.fail("conversations.open", error="missing_scope", times=9)
     for verb, ordered in ((("rules", "ask"), True), (MINE, False)):
         bench.fake.fail("chat.postEphemeral", error="user_not_in_channel")
@@ -127,7 +127,7 @@ async def test_what_is_private_never_falls_back_to_the_channel(bench: Conversati
     assert [one.channel for one in answers(bench)] == [bench.dm] * 2
 
 
-async def test_what_is_private_and_quickly_done_is_whispered_at_once(bench: ConversationWork) -> None:
+async def test_what_is_private_and_quickly_done_is_whispered_at_once(bench: Desk) -> None:
     sent = await bench.fake.command(bench.ana, bench.channel, "/sessions", "list")
     url, until = sent.payload["response_url"], time.time() + 900
     request = bench.request(
@@ -148,7 +148,7 @@ async def test_what_is_private_and_quickly_done_is_whispered_at_once(bench: Conv
     ("url", "until"), [("http://127.0.0.1:9/gone", 900.0), ("http://127.0.0.1:9/gone", 4.0)]
 )
 async def test_without_a_response_url_that_lives_it_is_whispered_all_the_same(
-    bench: ConversationWork, url: str, until: float
+    bench: Desk, url: str, until: float
 ) -> None:
     request = bench.request(
         bench.channel, ordered=False, private=True, verb=MINE, response_url=url, until=time.time() + until
@@ -158,7 +158,7 @@ async def test_without_a_response_url_that_lives_it_is_whispered_all_the_same(
     assert told.ephemeral_to is bench.ana
 
 
-async def test_in_a_thread_that_is_alive_it_is_whispered_there(bench: ConversationWork) -> None:
+async def test_in_a_thread_that_is_alive_it_is_whispered_there(bench: Desk) -> None:
     root = await bench.root()
     reply = await bench.fake.say(bench.ana, bench.channel, "Mine?", thread=root, wait=False)
     request = bench.request(
@@ -170,7 +170,7 @@ async def test_in_a_thread_that_is_alive_it_is_whispered_there(bench: Conversati
 
 
 @pytest.mark.parametrize("error", ["user_not_in_channel", "channel_not_found", "invalid_blocks"])
-async def test_what_cannot_be_whispered_is_said_directly(bench: ConversationWork, error: str) -> None:
+async def test_what_cannot_be_whispered_is_said_directly(bench: Desk, error: str) -> None:
     bench.fake.fail("chat.postEphemeral", error=error, times=9)
     await bench.run(bench.request(bench.channel, ordered=False, private=True, verb=MINE), *LIST)
     (told,) = bench.dm.messages
@@ -178,7 +178,7 @@ async def test_what_cannot_be_whispered_is_said_directly(bench: ConversationWork
     assert bench.channel.messages == []
 
 
-async def test_refused_blocks_are_whispered_as_plain_text(bench: ConversationWork) -> None:
+async def test_refused_blocks_are_whispered_as_plain_text(bench: Desk) -> None:
     bench.fake.fail("chat.postEphemeral", error="invalid_blocks")
     await bench.run(bench.request(bench.channel, ordered=False, private=True, verb=MINE), *LIST)
     (told,) = bench.channel.messages
@@ -186,7 +186,7 @@ async def test_refused_blocks_are_whispered_as_plain_text(bench: ConversationWor
     assert "Who is it?" in told.shown
 
 
-async def test_a_file_for_one_person_is_said_directly_with_its_words(bench: ConversationWork) -> None:
+async def test_a_file_for_one_person_is_said_directly_with_its_words(bench: Desk) -> None:
     request = bench.request(bench.channel, ordered=False, private=True, verb=MINE)
     await bench.run(request, *LIST, FILE)
     words, file = bench.dm.messages
@@ -197,7 +197,7 @@ async def test_a_file_for_one_person_is_said_directly_with_its_words(bench: Conv
     assert pointer.shown == "The answer is in our direct conversation."
 
 
-async def test_a_channel_without_the_bot_hears_by_the_response_url(bench: ConversationWork) -> None:
+async def test_a_channel_without_the_bot_hears_by_the_response_url(bench: Desk) -> None:
     away = bench.team.channel("elsewhere", bot=False)
     sent = await bench.fake.command(bench.ana, away, "/rules", "roll 1d6")
     request = bench.request(
@@ -218,7 +218,7 @@ async def test_a_channel_without_the_bot_hears_by_the_response_url(bench: Conver
     assert "Stop" not in "".join(message.buttons)
 
 
-async def test_without_one_the_asker_is_answered_directly_and_told_why(bench: ConversationWork) -> None:
+async def test_without_one_the_asker_is_answered_directly_and_told_why(bench: Desk) -> None:
     away = bench.team.channel("elsewhere", bot=False)
     await bench.run(bench.request(away, ordered=False, verb=("rules", "roll")), *ANSWER)
     (message,) = bench.dm.messages
@@ -227,7 +227,7 @@ async def test_without_one_the_asker_is_answered_directly_and_told_why(bench: Co
 
 
 async def test_an_ordered_answer_to_a_channel_without_the_bot_has_its_thread_in_the_dm(
-    bench: ConversationWork,
+    bench: Desk,
 ) -> None:
     away = bench.team.channel("elsewhere", private=True, bot=False)
     request = bench.request(away)
@@ -240,7 +240,7 @@ async def test_an_ordered_answer_to_a_channel_without_the_bot_has_its_thread_in_
     assert bound == real(bench.dm.id, root.ts)
 
 
-async def test_a_channel_that_is_archived_is_not_called_one_without_the_bot(bench: ConversationWork) -> None:
+async def test_a_channel_that_is_archived_is_not_called_one_without_the_bot(bench: Desk) -> None:
     bench.channel.archived = True
     await bench.run(bench.request(bench.channel), *ANSWER)
     (root,) = bench.dm.messages
@@ -248,7 +248,7 @@ async def test_a_channel_that_is_archived_is_not_called_one_without_the_bot(benc
     assert "/invite" not in root.thread[0].shown
 
 
-async def test_a_root_whose_blocks_are_refused_is_plain(bench: ConversationWork) -> None:
+async def test_a_root_whose_blocks_are_refused_is_plain(bench: Desk) -> None:
     bench.fake.fail("chat.postMessage", error="invalid_blocks")
     await bench.run(bench.request(bench.channel), *ANSWER)
     (root,) = bench.channel.messages
@@ -258,7 +258,7 @@ async def test_a_root_whose_blocks_are_refused_is_plain(bench: ConversationWork)
 
 
 async def test_a_channel_that_shuts_in_the_middle_and_the_answer_goes_on_in_the_dm(
-    bench: ConversationWork,
+    bench: Desk,
 ) -> None:
     root = await bench.root()
     view = bench.view(bench.request(root))
@@ -272,21 +272,21 @@ async def test_a_channel_that_shuts_in_the_middle_and_the_answer_goes_on_in_the_
     assert "I can't write where this belongs any more" in answer.shown
 
 
-async def test_a_deleted_root_is_not_answered_somewhere_else(bench: ConversationWork) -> None:
+async def test_a_deleted_root_is_not_answered_somewhere_else(bench: Desk) -> None:
     root = await bench.root()
     await bench.fake.delete(root)
     await bench.run(bench.request(root), *ANSWER)
     assert answers(bench) == []
 
 
-async def test_a_workspace_that_threw_the_app_out_gets_nothing(bench: ConversationWork) -> None:
+async def test_a_workspace_that_threw_the_app_out_gets_nothing(bench: Desk) -> None:
     bench.fake.fail("chat.*", error="account_inactive", times=99)
     await bench.run(bench.request(bench.channel), *ANSWER)
     assert answers(bench) == []
     assert called(bench, "conversations.open") == 0
 
 
-async def test_what_stands_beside_the_answer_may_all_fail(bench: ConversationWork) -> None:
+async def test_what_stands_beside_the_answer_may_all_fail(bench: Desk) -> None:
     for method in ("agents.*", "assistant.*", "chat.getPermalink", "chat.postEphemeral"):
         bench.fake.fail(method, error="missing_scope", times=99)
     for private in (False, True):
@@ -294,7 +294,7 @@ async def test_what_stands_beside_the_answer_may_all_fail(bench: ConversationWor
     assert len(answers(bench)) == 2
 
 
-async def test_the_last_word_on_a_session_is_the_last(bench: ConversationWork) -> None:
+async def test_the_last_word_on_a_session_is_the_last(bench: Desk) -> None:
     root = await bench.root()
     bench.fake.fail("agents.sessions.setStatus", delay=0.2)
     await bench.run(bench.request(root), *ANSWER)
@@ -304,7 +304,7 @@ async def test_the_last_word_on_a_session_is_the_last(bench: ConversationWork) -
     assert session.past == ["processing", "active"]
 
 
-async def test_how_to_go_on_is_said_where_a_conversation_begins(bench: ConversationWork) -> None:
+async def test_how_to_go_on_is_said_where_a_conversation_begins(bench: Desk) -> None:
     root = await bench.root()
     await bench.run(bench.request(root), *ANSWER)
     reply = await bench.fake.say(bench.ana, bench.channel, "And?", thread=root, wait=False)
@@ -313,7 +313,7 @@ async def test_how_to_go_on_is_said_where_a_conversation_begins(bench: Conversat
 
 
 async def test_a_sentence_of_a_failure_holds_no_response_url(
-    bench: ConversationWork, caplog: pytest.LogCaptureFixture
+    bench: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
     url = "http://127.0.0.1:9/actions/secret"
     request = bench.request(
@@ -325,7 +325,7 @@ async def test_a_sentence_of_a_failure_holds_no_response_url(
     assert bench.fake.bot_token not in caplog.text
 
 
-async def test_the_roots_of_many_who_ask_at_once_keep_the_channels_pace(bench: ConversationWork) -> None:
+async def test_the_roots_of_many_who_ask_at_once_keep_the_channels_pace(bench: Desk) -> None:
     bench.writers = Writers(Pace(edit_every_s=0.01, posts=3, posts_in_s=0.3))
     limits = bench.fake.limits
     limits.on, limits.posts_a_second, limits.post_burst = True, 10.0, 3
@@ -338,7 +338,7 @@ async def test_the_roots_of_many_who_ask_at_once_keep_the_channels_pace(bench: C
 
 
 async def test_what_is_whispered_by_a_response_url_stands_in_the_thread_where_it_was_asked(
-    bench: ConversationWork,
+    bench: Desk,
 ) -> None:
     sent = await bench.fake.command(bench.ana, bench.channel, "/sessions", "list")
     root = await bench.root()
@@ -357,7 +357,7 @@ async def test_what_is_whispered_by_a_response_url_stands_in_the_thread_where_it
     assert root.thread[-1].ephemeral_to is bench.ana
 
 
-async def test_a_file_goes_where_the_words_went(bench: ConversationWork) -> None:
+async def test_a_file_goes_where_the_words_went(bench: Desk) -> None:
     """Only a message can be sent to a person: a file needs the conversation's own id."""
     bench.fake.fail("conversations.open", error="missing_scope", times=9)
     bench.fake.fail("chat.postEphemeral", error="user_not_in_channel", times=9)
@@ -365,7 +365,7 @@ async def test_a_file_goes_where_the_words_went(bench: ConversationWork) -> None
     assert [file.name for one in bench.dm.messages for file in one.files] == ["notes.md"]
 
 
-async def test_a_root_that_stands_in_the_dm_is_found_there_after_a_crash(bench: ConversationWork) -> None:
+async def test_a_root_that_stands_in_the_dm_is_found_there_after_a_crash(bench: Desk) -> None:
     """It was posted and noted, and its thread not yet bound."""
     away = bench.team.channel("elsewhere", bot=False)
     request = bench.request(away)

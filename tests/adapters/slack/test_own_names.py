@@ -8,7 +8,7 @@ import pytest
 
 from bot.adapters.surface import OWN
 from bot.events import Changed, Speaker, Stage, Text
-from tests.adapters.slack.desk import ConversationWork
+from tests.adapters.slack.desk import Desk
 from tests.fakes.slack import Message
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -25,7 +25,7 @@ def told(root: Message, text: str) -> list[Message]:
     return [one for one in root.thread if not one.deleted and text in one.shown]
 
 
-async def test_a_stage_is_posted_and_later_changed_under_its_speakers_name(bench: ConversationWork) -> None:
+async def test_a_stage_is_posted_and_later_changed_under_its_speakers_name(bench: Desk) -> None:
     bench.team.scopes.add(SCOPE)
     root = await bench.root()
     request = bench.request(root)
@@ -45,7 +45,7 @@ async def test_a_stage_is_posted_and_later_changed_under_its_speakers_name(bench
     assert "**Mira" not in spoken.shown
 
 
-async def test_a_message_that_nobody_has_noted_is_found_by_its_other_name(bench: ConversationWork) -> None:
+async def test_a_message_that_nobody_has_noted_is_found_by_its_other_name(bench: Desk) -> None:
     bench.team.scopes.add(SCOPE)
     root = await bench.root()
     bench.fake.fail("chat.postMessage", lost=True)
@@ -55,7 +55,7 @@ async def test_a_message_that_nobody_has_noted_is_found_by_its_other_name(bench:
     assert spoken.username.startswith("Mira")
 
 
-async def test_without_the_scope_it_stands_in_bold_and_is_said_once(bench: ConversationWork) -> None:
+async def test_without_the_scope_it_stands_in_bold_and_is_said_once(bench: Desk) -> None:
     root = await bench.root()
     await bench.run(bench.request(root), *reply("“Put it down.”"))
     await bench.run(bench.request(root), *reply("“And now?”"))

@@ -12,7 +12,7 @@ from bot.adapters.slack.shown.thread import EVENT
 from bot.adapters.slack.text.page import Page
 from bot.adapters.surface import MessageRef, MessageStyle
 from bot.events import Ended, Shown, Stage, Text
-from tests.adapters.slack.desk import ConversationWork
+from tests.adapters.slack.desk import Desk
 from tests.fakes.slack import Message
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -32,7 +32,7 @@ def statuses(message: Message) -> list[tuple[str, str]]:
     return [(task["title"], task["status"]) for task in plan["tasks"]]
 
 
-async def test_the_plan_stands_in_the_message_that_says_who_asked(bench: ConversationWork) -> None:
+async def test_the_plan_stands_in_the_message_that_says_who_asked(bench: Desk) -> None:
     view = bench.view(bench.request(bench.channel, verb=COUNCIL))
     for event in (*ANSWERS, *BALLOTS):
         await view.show(event)
@@ -50,7 +50,7 @@ async def test_the_plan_stands_in_the_message_that_says_who_asked(bench: Convers
     assert bench.fake.refused == []
 
 
-async def test_under_a_question_of_somebodys_own_it_is_a_message_of_its_own(bench: ConversationWork) -> None:
+async def test_under_a_question_of_somebodys_own_it_is_a_message_of_its_own(bench: Desk) -> None:
     root = await bench.root()
     request = bench.request(root, verb=COUNCIL)
     for _ in range(2):  # the second as after a crash
@@ -59,34 +59,32 @@ async def test_under_a_question_of_somebodys_own_it_is_a_message_of_its_own(benc
     assert len(root.thread) == 4
 
 
-async def test_of_a_single_stage_no_plan_is_made(bench: ConversationWork) -> None:
+async def test_of_a_single_stage_no_plan_is_made(bench: Desk) -> None:
     await bench.run(bench.request(bench.channel, verb=COUNCIL), Stage("estimate", "Cost"), Text("$ 1"))
     assert plans(bench.channel.everything) == []
 
 
-async def test_other_works_have_none(bench: ConversationWork) -> None:
+async def test_other_works_have_none(bench: Desk) -> None:
     await bench.run(bench.request(bench.channel), *ANSWERS, *BALLOTS)
     assert plans(bench.channel.everything) == []
 
 
 @pytest.mark.parametrize(("ended", "title"), [("failed", "did not finish"), ("stopped", "was stopped")])
-async def test_a_council_that_came_to_no_end_says_so(
-    bench: ConversationWork, ended: Ended, title: str
-) -> None:
+async def test_a_council_that_came_to_no_end_says_so(bench: Desk, ended: Ended, title: str) -> None:
     await bench.run(bench.request(bench.channel, verb=COUNCIL), *ANSWERS, *BALLOTS, status=ended)
     (root,) = bench.channel.messages
     assert [status for _, status in statuses(root)] == ["complete", "error"]
     assert title in root.shown
 
 
-async def test_another_title_for_the_open_stage(bench: ConversationWork) -> None:
+async def test_another_title_for_the_open_stage(bench: Desk) -> None:
     again = Stage("ballots", "Compared")
     await bench.run(bench.request(bench.channel, verb=COUNCIL), *ANSWERS, *BALLOTS, again)
     (root,) = bench.channel.messages
     assert [name for name, _ in statuses(root)] == ["Answers", "Compared"]
 
 
-async def test_after_a_crash_the_plan_goes_on(bench: ConversationWork) -> None:
+async def test_after_a_crash_the_plan_goes_on(bench: Desk) -> None:
     request = bench.request(bench.channel, verb=COUNCIL)
     view = bench.view(request)
     for event in (*ANSWERS, *BALLOTS):
@@ -100,7 +98,7 @@ async def test_after_a_crash_the_plan_goes_on(bench: ConversationWork) -> None:
 
 
 @pytest.mark.parametrize("error", ["invalid_blocks", "internal_error", "cant_update_message"])
-async def test_what_goes_wrong_with_the_plan_costs_no_answer(bench: ConversationWork, error: str) -> None:
+async def test_what_goes_wrong_with_the_plan_costs_no_answer(bench: Desk, error: str) -> None:
     """Slack may refuse the plan alone; the answers are no plainer for it."""
     bench.fake.fail("chat.update", error=error, times=1)
     await bench.run(bench.request(bench.channel, verb=COUNCIL), *ANSWERS, *BALLOTS, *SYNTHESIS)
@@ -113,7 +111,7 @@ async def test_what_goes_wrong_with_the_plan_costs_no_answer(bench: Conversation
 
 
 @pytest.mark.parametrize("fault", [{"lost": True}, {"status": 0}])
-async def test_a_plan_of_its_own_is_posted_once(bench: ConversationWork, fault: dict[str, object]) -> None:
+async def test_a_plan_of_its_own_is_posted_once(bench: Desk, fault: dict[str, object]) -> None:
     root = await bench.root()
     view = bench.view(bench.request(root, verb=COUNCIL))
     await view.show(ANSWERS[0])
@@ -125,7 +123,7 @@ async def test_a_plan_of_its_own_is_posted_once(bench: ConversationWork, fault: 
     assert len(plans(root.thread)) == 1
 
 
-async def test_titles_of_stages_call_nobody(bench: ConversationWork) -> None:
+async def test_titles_of_stages_call_nobody(bench: Desk) -> None:
     loud = (Stage("answers", "<!channel>"), Stage("ballots", "<@U0BIA>"))
     root = await bench.root()
     for at in (bench.channel, root):
@@ -133,7 +131,7 @@ async def test_titles_of_stages_call_nobody(bench: ConversationWork) -> None:
     assert [one.mentions for one in bench.channel.everything if one.mentions] == []
 
 
-async def test_a_stream_is_not_taken_for_the_plan(bench: ConversationWork) -> None:
+async def test_a_stream_is_not_taken_for_the_plan(bench: Desk) -> None:
     """A stage's stream that nobody has noted yet has no mark: the stage finds it, and nothing else does."""
     root = await bench.root()
     home = bench.home(request := bench.request(root, verb=COUNCIL))
@@ -148,7 +146,7 @@ async def test_a_stream_is_not_taken_for_the_plan(bench: ConversationWork) -> No
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("events", [(), ANSWERS])
 async def test_a_plan_from_before_a_crash_does_not_go_on_for_ever(
-    bench: ConversationWork, own: bool, events: tuple[Shown, ...]
+    bench: Desk, own: bool, events: tuple[Shown, ...]
 ) -> None:
     """The run fails before there is much to plan again."""
     root = await bench.root() if own else None
@@ -166,7 +164,7 @@ async def test_a_plan_from_before_a_crash_does_not_go_on_for_ever(
     assert ("did not finish" in there.shown) == (own or bool(events))
 
 
-async def test_a_plan_of_what_was_stopped_before_a_crash_goes_on_no_more(bench: ConversationWork) -> None:
+async def test_a_plan_of_what_was_stopped_before_a_crash_goes_on_no_more(bench: Desk) -> None:
     request = bench.request(bench.channel, verb=COUNCIL)
     view = bench.view(request)
     for event in (*ANSWERS, *BALLOTS):

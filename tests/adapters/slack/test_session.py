@@ -10,7 +10,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.adapters.slack.text.page import Page
 from bot.adapters.surface import MessageRef, MessageStyle
 from bot.adapters.writer import Rank, urgency
-from tests.adapters.slack.desk import ConversationWork, Known
+from tests.adapters.slack.desk import Desk, Known
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -18,7 +18,7 @@ STATUS = "agents.sessions.setStatus"
 GROWING = Page("It is", growing=True, plain="It is")
 
 
-async def test_a_stream_that_ends_late_does_not_begin_the_session_anew(bench: ConversationWork) -> None:
+async def test_a_stream_that_ends_late_does_not_begin_the_session_anew(bench: Desk) -> None:
     """The workspace may have no room for it until long after the run."""
     root = await bench.root()
     request = bench.request(root)
@@ -35,7 +35,7 @@ async def test_a_stream_that_ends_late_does_not_begin_the_session_anew(bench: Co
     assert session.status == "active"
 
 
-async def test_who_has_ended_before_there_was_room_is_not_said_to_work(bench: ConversationWork) -> None:
+async def test_who_has_ended_before_there_was_room_is_not_said_to_work(bench: Desk) -> None:
     bench.fake.fail(STATUS, status=429)
     root = await bench.root()
     home = bench.home(bench.request(root))
@@ -48,7 +48,7 @@ async def test_who_has_ended_before_there_was_room_is_not_said_to_work(bench: Co
     assert (session.past, session.title) == (["active"], "Who?")
 
 
-async def test_that_it_is_over_is_said_however_full_the_workspace_is(bench: ConversationWork) -> None:
+async def test_that_it_is_over_is_said_however_full_the_workspace_is(bench: Desk) -> None:
     """What only goes on is given up where there is no room: then Slack would show a stop button for ever."""
     asked: list[int] = []
     passing: list[int] = []

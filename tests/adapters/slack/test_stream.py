@@ -18,7 +18,7 @@ from bot.adapters.slack.text.page import Page
 from bot.adapters.surface import MessageRef, NotSent, Unavailable
 from bot.config import SlackConfig
 from tests.adapters.paper import PaperHome
-from tests.adapters.slack.desk import ConversationWork, Known
+from tests.adapters.slack.desk import Desk, Known
 from tests.fakes.slack import Message
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -37,7 +37,7 @@ PAGES = (*GROWING, LAST)
 class One:
     """One message of a run in a thread of its own, written by hand; nothing waits between two tries."""
 
-    def __init__(self, bench: ConversationWork, root: Message, n: int = 0) -> None:
+    def __init__(self, bench: Desk, root: Message, n: int = 0) -> None:
         self.bench, self.root = bench, root
         self.page = PAGES[0]
         self._n = n
@@ -84,7 +84,7 @@ class One:
         return sum(call.method == method for call in self.bench.fake.calls)
 
 
-async def test_a_growing_page_is_begun_appended_to_and_closed(bench: ConversationWork) -> None:
+async def test_a_growing_page_is_begun_appended_to_and_closed(bench: Desk) -> None:
     one = One(bench, await bench.root())
     for page in PAGES:
         await one.show(page)
@@ -101,7 +101,7 @@ async def test_a_growing_page_is_begun_appended_to_and_closed(bench: Conversatio
     assert bench.fake.refused == []
 
 
-async def test_what_passes_is_the_threads_status_line(bench: ConversationWork) -> None:
+async def test_what_passes_is_the_threads_status_line(bench: Desk) -> None:
     one = One(bench, await bench.root())
     await one.show(GROWING[0])
     await one.show(replace(GROWING[0], passing="*Reading* 2 of 3…"))
@@ -112,7 +112,7 @@ async def test_what_passes_is_the_threads_status_line(bench: ConversationWork) -
     assert one.body() == LAST.body
 
 
-async def test_what_goes_without_saying_is_not_said(bench: ConversationWork) -> None:
+async def test_what_goes_without_saying_is_not_said(bench: Desk) -> None:
     one = One(bench, await bench.root())
     one.streams.idle = GROWING[0].passing
     for page in PAGES:
@@ -120,7 +120,7 @@ async def test_what_goes_without_saying_is_not_said(bench: ConversationWork) -> 
     assert one.called("assistant.threads.setStatus") == 0
 
 
-async def test_a_page_that_is_no_continuation_is_rewritten(bench: ConversationWork) -> None:
+async def test_a_page_that_is_no_continuation_is_rewritten(bench: Desk) -> None:
     one = One(bench, await bench.root())
     await one.show(GROWING[1])
     other = replace(GROWING[2], body="### Another\nBia")
@@ -133,7 +133,7 @@ async def test_a_page_that_is_no_continuation_is_rewritten(bench: ConversationWo
     assert message.buttons == []
 
 
-async def test_a_stream_that_has_grown_old_is_ended_and_goes_on_by_edits(bench: ConversationWork) -> None:
+async def test_a_stream_that_has_grown_old_is_ended_and_goes_on_by_edits(bench: Desk) -> None:
     one = One(bench, await bench.root())
     await one.show(GROWING[0])
     (stream,) = one.streams._live.values()
@@ -148,7 +148,7 @@ async def test_a_stream_that_has_grown_old_is_ended_and_goes_on_by_edits(bench: 
     assert [one.called("chat.stopStream"), one.called("chat.update")] == [1, 1]
 
 
-async def test_without_room_for_another_stream_a_page_is_posted(bench: ConversationWork) -> None:
+async def test_without_room_for_another_stream_a_page_is_posted(bench: Desk) -> None:
     bench.fake.fail("chat.startStream", error="ratelimited", status=429)
     one = One(bench, await bench.root())
     for page in PAGES:
@@ -157,7 +157,7 @@ async def test_without_room_for_another_stream_a_page_is_posted(bench: Conversat
     assert [one.called("chat.postMessage"), one.called("chat.update")] == [1, 4]
 
 
-async def test_where_streams_are_refused_no_other_is_tried(bench: ConversationWork) -> None:
+async def test_where_streams_are_refused_no_other_is_tried(bench: Desk) -> None:
     bench.fake.fail("chat.startStream", error="missing_recipient_team_id", times=9)
     root = await bench.root()
     one = One(bench, root)
@@ -166,7 +166,7 @@ async def test_where_streams_are_refused_no_other_is_tried(bench: ConversationWo
     assert one.called("chat.startStream") == 1
 
 
-async def test_after_the_stop_button_the_message_ends_as_its_page_does(bench: ConversationWork) -> None:
+async def test_after_the_stop_button_the_message_ends_as_its_page_does(bench: Desk) -> None:
     one = One(bench, await bench.root())
     await one.show(GROWING[0])
     client = await bench.workspaces.client(bench.team.id)
@@ -180,7 +180,7 @@ async def test_after_the_stop_button_the_message_ends_as_its_page_does(bench: Co
     assert one.body() == LAST.body
 
 
-async def test_ending_a_stream_does_not_end_the_session(bench: ConversationWork) -> None:
+async def test_ending_a_stream_does_not_end_the_session(bench: Desk) -> None:
     one = One(bench, await bench.root())
     client = await bench.workspaces.client(bench.team.id)
     await client.agents_sessions_setStatus(
@@ -193,7 +193,7 @@ async def test_ending_a_stream_does_not_end_the_session(bench: ConversationWork)
     assert session.status == "processing"
 
 
-async def test_an_expired_stream_is_rewritten(bench: ConversationWork) -> None:
+async def test_an_expired_stream_is_rewritten(bench: Desk) -> None:
     for n, at in enumerate(range(1, len(PAGES))):
         one = One(bench, await bench.root(), n)
         for number, page in enumerate(PAGES):
@@ -232,7 +232,7 @@ FAULTS: tuple[dict[str, Any], ...] = (
 
 
 @pytest.mark.parametrize("method", POINTS)
-async def test_whatever_fails_once_the_text_stands_there_once(bench: ConversationWork, method: str) -> None:
+async def test_whatever_fails_once_the_text_stands_there_once(bench: Desk, method: str) -> None:
     """Each error, at each point, also where there are no streams."""
     n = 0
     for fault in FAULTS:
@@ -255,7 +255,7 @@ async def test_whatever_fails_once_the_text_stands_there_once(bench: Conversatio
 @pytest.mark.parametrize("mends", [{"status": 0}, {"lost": True}])
 @pytest.mark.parametrize("fails", [{"error": "internal_error"}, {"lost": True}])
 async def test_what_fails_twice_over_does_not_double_a_word(
-    bench: ConversationWork, fails: dict[str, Any], mends: dict[str, Any]
+    bench: Desk, fails: dict[str, Any], mends: dict[str, Any]
 ) -> None:
     """The call itself, done or not, and what would mend it."""
     n = 0
@@ -272,7 +272,7 @@ async def test_what_fails_twice_over_does_not_double_a_word(
                 bench.fake.faults.waiting.clear()
 
 
-async def test_a_crash_anywhere_leaves_one_message_with_the_whole_text(bench: ConversationWork) -> None:
+async def test_a_crash_anywhere_leaves_one_message_with_the_whole_text(bench: Desk) -> None:
     """The stream that was begun has no mark of ours yet."""
     for at in range(len(PAGES)):
         for heard in (True, False):
@@ -294,7 +294,7 @@ async def test_a_crash_anywhere_leaves_one_message_with_the_whole_text(bench: Co
     assert one.called("chat.delete") == 0  # whatever was begun is what stands there now
 
 
-async def test_a_shut_place_is_left_for_the_next_one(bench: ConversationWork) -> None:
+async def test_a_shut_place_is_left_for_the_next_one(bench: Desk) -> None:
     for n, error in enumerate(("not_in_channel", "channel_not_found", "is_archived", "restricted_action")):
         for at, method in enumerate(("chat.postMessage", "chat.appendStream", "chat.stopStream")):
             one = One(bench, await bench.root(), n * 10 + at)
@@ -307,7 +307,7 @@ async def test_a_shut_place_is_left_for_the_next_one(bench: ConversationWork) ->
             assert bench.dm.messages.count(last) == 1
 
 
-async def test_somebody_who_deletes_the_message_does_not_see_it_again(bench: ConversationWork) -> None:
+async def test_somebody_who_deletes_the_message_does_not_see_it_again(bench: Desk) -> None:
     one = One(bench, await bench.root())
     await one.show(GROWING[0])
     await bench.fake.delete(one.there[0])
@@ -317,7 +317,7 @@ async def test_somebody_who_deletes_the_message_does_not_see_it_again(bench: Con
     assert one.message.gone
 
 
-async def test_the_budget_of_the_workspace_decides_whether_it_is_a_stream(bench: ConversationWork) -> None:
+async def test_the_budget_of_the_workspace_decides_whether_it_is_a_stream(bench: Desk) -> None:
     """A stream more than it allows is posted, and nobody hears of too many calls."""
     clients = Clients(SlackConfig(api_base=bench.fake.api))
     clients.limits = Limits({"chat.startStream": 1})
@@ -343,14 +343,14 @@ async def test_the_budget_of_the_workspace_decides_whether_it_is_a_stream(bench:
     assert [one.called("chat.startStream"), one.called("chat.postMessage")] == [1, 1]
 
 
-async def test_a_status_line_calls_nobody(bench: ConversationWork) -> None:
+async def test_a_status_line_calls_nobody(bench: Desk) -> None:
     one = One(bench, await bench.root())
     await one.show(GROWING[0])
     await one.show(replace(GROWING[0], passing="@*everyone* reads"))
     assert bench.fake.status(one.root) == "@\u200beveryone reads"
 
 
-async def test_a_stream_that_is_broken_off_leaves_no_status_line(bench: ConversationWork) -> None:
+async def test_a_stream_that_is_broken_off_leaves_no_status_line(bench: Desk) -> None:
     one = One(bench, await bench.root())
     await one.show(replace(GROWING[0], passing="Reading 2 of 3…"))
     await one.show(replace(GROWING[0], passing="Reading 3 of 3…"))
@@ -359,7 +359,7 @@ async def test_a_stream_that_is_broken_off_leaves_no_status_line(bench: Conversa
     assert bench.fake.status(one.root) == ""
 
 
-async def test_where_edits_have_no_room_a_message_waits_for_its_first_words(bench: ConversationWork) -> None:
+async def test_where_edits_have_no_room_a_message_waits_for_its_first_words(bench: Desk) -> None:
     """They would wait for an edit, and a post need not. Nobody looks for a message that was never sent."""
     clients = Clients(SlackConfig(api_base=bench.fake.api), Limits({"chat.update": 2}))
 

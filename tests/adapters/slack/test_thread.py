@@ -13,7 +13,7 @@ from bot.adapters.slack.shown.stream import Streams
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.text.page import Page
 from bot.adapters.surface import Gone, MessageRef, MessageStyle, NotEditable, Refused, Unavailable
-from tests.adapters.slack.desk import ConversationWork
+from tests.adapters.slack.desk import Desk
 from tests.fakes.slack import Message
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -38,19 +38,17 @@ FILE = Page("", plain="notes.md", file=("notes.md", b"# Notes"))
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def root(bench: ConversationWork) -> Message:
+async def root(bench: Desk) -> Message:
     return await bench.root()
 
 
 @pytest.fixture
-def thread(bench: ConversationWork, root: Message) -> Thread:
+def thread(bench: Desk, root: Message) -> Thread:
     streams = Streams(bench.workspace, bench.channel.id, root.ts, (bench.team.id, bench.ana.id))
     return Thread(bench.workspace, bench.channel.id, root.ts, streams=streams)
 
 
-async def test_a_page_is_posted_edited_and_deleted(
-    bench: ConversationWork, root: Message, thread: Thread
-) -> None:
+async def test_a_page_is_posted_edited_and_deleted(bench: Desk, root: Message, thread: Thread) -> None:
     id = await thread.post(PAGE, MARK, MessageStyle.LAYOUT)
     (message,) = root.thread
     assert message.ts == id
@@ -74,7 +72,7 @@ async def test_a_plain_text_that_an_edit_cannot_hold_is_posted_anew(thread: Thre
         await thread.edit(id, long, MARK, MessageStyle.PLAIN, files=False, reset=False)
 
 
-async def test_a_message_is_found_by_its_metadata(bench: ConversationWork, thread: Thread) -> None:
+async def test_a_message_is_found_by_its_metadata(bench: Desk, thread: Thread) -> None:
     id = await thread.post(PAGE, MARK, MessageStyle.LAYOUT)
     other = await thread.post(PAGE, MessageRef(RUN, "answer", 1), MessageStyle.LAYOUT)
     assert await thread.find(MARK, NOW, ()) == id
@@ -84,7 +82,7 @@ async def test_a_message_is_found_by_its_metadata(bench: ConversationWork, threa
     assert await thread.find(MARK, datetime.now(UTC) + timedelta(minutes=2), ()) is None
 
 
-async def test_in_a_channel_too(bench: ConversationWork) -> None:
+async def test_in_a_channel_too(bench: Desk) -> None:
     channel = Thread(bench.workspace, bench.channel.id)
     id = await channel.post(PAGE, MARK, MessageStyle.LAYOUT)
     assert await channel.find(MARK, NOW, ()) == id
@@ -93,9 +91,7 @@ async def test_in_a_channel_too(bench: ConversationWork) -> None:
     assert await channel.find(MARK, NOW, ()) is None
 
 
-async def test_a_stream_without_a_mark_is_taken_for_ours(
-    bench: ConversationWork, root: Message, thread: Thread
-) -> None:
+async def test_a_stream_without_a_mark_is_taken_for_ours(bench: Desk, root: Message, thread: Thread) -> None:
     await bench.fake.say(bench.ana, bench.channel, "And I say", thread=root, wait=False)
     id = await thread.post(replace(PAGE, growing=True), MARK, MessageStyle.LAYOUT)
     assert root.thread[-1].streaming
@@ -103,13 +99,13 @@ async def test_a_stream_without_a_mark_is_taken_for_ours(
     assert await thread.find(MARK, NOW, [id]) is None
 
 
-async def test_what_may_not_be_read_is_posted_perhaps_twice(bench: ConversationWork, thread: Thread) -> None:
+async def test_what_may_not_be_read_is_posted_perhaps_twice(bench: Desk, thread: Thread) -> None:
     bench.team.scopes.discard("channels:history")
     assert await thread.find(MARK, NOW, ()) is None
 
 
 async def test_a_live_stream_is_ended_before_it_is_deleted(
-    bench: ConversationWork, root: Message, thread: Thread
+    bench: Desk, root: Message, thread: Thread
 ) -> None:
     id = await thread.post(replace(PAGE, growing=True), MARK, MessageStyle.LAYOUT)
     await thread.delete(id)
@@ -117,14 +113,14 @@ async def test_a_live_stream_is_ended_before_it_is_deleted(
     assert [one.method for one in bench.fake.calls][-2:] == ["chat.stopStream", "chat.delete"]
 
 
-async def test_a_message_that_cannot_be_deleted_stays(bench: ConversationWork, thread: Thread) -> None:
+async def test_a_message_that_cannot_be_deleted_stays(bench: Desk, thread: Thread) -> None:
     id = await thread.post(PAGE, MARK, MessageStyle.LAYOUT)
     bench.fake.fail("chat.delete", error="cant_update_message")
     with pytest.raises(Refused):
         await thread.delete(id)
 
 
-async def test_a_file_is_a_message_of_its_own(bench: ConversationWork, root: Message, thread: Thread) -> None:
+async def test_a_file_is_a_message_of_its_own(bench: Desk, root: Message, thread: Thread) -> None:
     said = replace(FILE, body="All of it.", plain="All of it.")
     id = await thread.post(said, MARK, MessageStyle.LAYOUT)
     (message,) = root.thread
@@ -144,7 +140,7 @@ async def test_a_file_is_a_message_of_its_own(bench: ConversationWork, root: Mes
     "fault", [{"status": 0}, {"lost": True}, {"status": 500}, {"error": "internal_error"}]
 )
 async def test_a_file_is_never_sent_twice(
-    bench: ConversationWork, root: Message, thread: Thread, method: str, fault: dict[str, object]
+    bench: Desk, root: Message, thread: Thread, method: str, fault: dict[str, object]
 ) -> None:
     bench.fake.fail(method, **fault)  # type: ignore[arg-type]
     with pytest.raises(Unavailable):
@@ -155,9 +151,7 @@ async def test_a_file_is_never_sent_twice(
     assert [file.name for one in root.thread for file in one.files] == ["notes.md"]
 
 
-async def test_two_files_of_one_name_are_told_apart(
-    bench: ConversationWork, root: Message, thread: Thread
-) -> None:
+async def test_two_files_of_one_name_are_told_apart(bench: Desk, root: Message, thread: Thread) -> None:
     first = await thread.post(FILE, MARK, MessageStyle.LAYOUT)
     assert await thread.find(MessageRef(RUN, "answer#2"), NOW, [first]) is None
     second = await thread.post(FILE, MessageRef(RUN, "answer#2"), MessageStyle.LAYOUT)
@@ -167,16 +161,14 @@ async def test_two_files_of_one_name_are_told_apart(
 
 @pytest.mark.parametrize("error", ["missing_scope", "file_uploads_disabled"])
 async def test_a_file_that_is_refused_is_named_at_least(
-    bench: ConversationWork, root: Message, thread: Thread, error: str
+    bench: Desk, root: Message, thread: Thread, error: str
 ) -> None:
     bench.fake.fail("files.getUploadURLExternal", error=error)
     await thread.post(FILE, MARK, MessageStyle.LAYOUT)
     assert [one.shown for one in root.thread] == ["notes.md"]
 
 
-async def test_a_message_that_a_crash_cut_off_is_put_out(
-    bench: ConversationWork, root: Message, thread: Thread
-) -> None:
+async def test_a_message_that_a_crash_cut_off_is_put_out(bench: Desk, root: Message, thread: Thread) -> None:
     posted = await thread.post(PAGE, MARK, MessageStyle.LAYOUT)
     streamed = await thread.post(replace(PAGE, growing=True), MessageRef(RUN, "more"), MessageStyle.LAYOUT)
     again = Thread(bench.workspace, bench.channel.id, root.ts)
@@ -190,7 +182,7 @@ async def test_a_message_that_a_crash_cut_off_is_put_out(
         await again.end_message("1.1", RUN, "⏹ Stopped.")
 
 
-async def test_a_fault_of_the_network_shows_no_address(bench: ConversationWork, thread: Thread) -> None:
+async def test_a_fault_of_the_network_shows_no_address(bench: Desk, thread: Thread) -> None:
     bench.fake.fail("chat.postMessage", status=0)
     with pytest.raises(Unavailable) as raised:
         await thread.post(PAGE, MARK, MessageStyle.LAYOUT)

@@ -40,7 +40,7 @@ from bot.events import (
 )
 from bot.words import words
 from tests.adapters.paper import Clock, Paper, PaperHome
-from tests.adapters.slack.desk import ConversationWork, Known
+from tests.adapters.slack.desk import Desk, Known
 from tests.fakes.slack import Message
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -59,11 +59,11 @@ def body(message: Message) -> str:
     return "".join(one["text"] for one in message.blocks if one["type"] == "markdown")
 
 
-def called(bench: ConversationWork, method: str) -> int:
+def called(bench: Desk, method: str) -> int:
     return sum(call.method == method for call in bench.fake.calls)
 
 
-def appended(bench: ConversationWork, times: int) -> bool:
+def appended(bench: Desk, times: int) -> bool:
     return called(bench, "chat.appendStream") == times
 
 
@@ -71,7 +71,7 @@ def more_than(calls: Sequence[object], before: int) -> bool:
     return len(calls) > before
 
 
-async def test_each_stage_is_a_message_in_the_thread(bench: ConversationWork) -> None:
+async def test_each_stage_is_a_message_in_the_thread(bench: Desk) -> None:
     root = await bench.root()
     await bench.run(bench.request(root), *SEARCH, *ANSWER)
     search, answer = root.thread
@@ -81,7 +81,7 @@ async def test_each_stage_is_a_message_in_the_thread(bench: ConversationWork) ->
     assert bench.fake.refused == []
 
 
-async def test_an_answer_is_streamed_while_it_is_written(bench: ConversationWork) -> None:
+async def test_an_answer_is_streamed_while_it_is_written(bench: Desk) -> None:
     root = await bench.root()
     view = bench.view(bench.request(root))
     await show(view, *ANSWER[:2])
@@ -116,7 +116,7 @@ class ClockedHome(PaperHome[Page]):
         return page.body
 
 
-async def test_first_words_come_within_three_tokens_of_the_model(bench: ConversationWork) -> None:
+async def test_first_words_come_within_three_tokens_of_the_model(bench: Desk) -> None:
     """At 50 ms a token, by the channel's clock: 150 ms. The search before it was slow, and is edited as it ends."""
     for tokens in (["It", " is", " Ana", " who"], ["It ", "is ", "Ana ", "who "]):
         for model_s in (0.0, 0.4, 0.97, 3.0):
@@ -142,9 +142,7 @@ async def test_first_words_come_within_three_tokens_of_the_model(bench: Conversa
 
 
 @pytest.mark.parametrize("refused", [False, True])
-async def test_a_button_stands_above_the_words_while_they_are_streamed(
-    bench: ConversationWork, refused: bool
-) -> None:
+async def test_a_button_stands_above_the_words_while_they_are_streamed(bench: Desk, refused: bool) -> None:
     root = await bench.root()
     request = bench.request(root)
     view = bench.view(request)
@@ -162,7 +160,7 @@ async def test_a_button_stands_above_the_words_while_they_are_streamed(
 
 
 async def test_a_table_whose_header_began_like_a_sentence_takes_the_place_of_its_words(
-    bench: ConversationWork,
+    bench: Desk,
 ) -> None:
     root = await bench.root()
     view = bench.view(bench.request(root))
@@ -177,7 +175,7 @@ async def test_a_table_whose_header_began_like_a_sentence_takes_the_place_of_its
     assert not answer.streaming
 
 
-async def test_where_there_are_no_agents_an_answer_asks_for_them_once(bench: ConversationWork) -> None:
+async def test_where_there_are_no_agents_an_answer_asks_for_them_once(bench: Desk) -> None:
     clients = Clients(SlackConfig(api_base=bench.fake.api))
 
     class Limited(Known):
@@ -208,7 +206,7 @@ async def test_where_there_are_no_agents_an_answer_asks_for_them_once(bench: Con
 
 
 async def test_what_passes_before_there_are_words_is_posted_or_the_status_line(
-    bench: ConversationWork,
+    bench: Desk,
 ) -> None:
     root = await bench.root()
     view = bench.view(bench.request(root))
@@ -219,7 +217,7 @@ async def test_what_passes_before_there_are_words_is_posted_or_the_status_line(
     assert bench.fake.status(root) == ""
 
 
-async def test_an_unordered_run_is_posted_and_edited(bench: ConversationWork) -> None:
+async def test_an_unordered_run_is_posted_and_edited(bench: Desk) -> None:
     request = bench.request(bench.channel, ordered=False, verb=("library", "add"))
     view = bench.view(request)
     await show(view, Stage("job", "Adding"), Status("Reading", 1, 2))
@@ -232,7 +230,7 @@ async def test_an_unordered_run_is_posted_and_edited(bench: ConversationWork) ->
     assert called(bench, "chat.startStream") == 0
 
 
-async def test_a_text_goes_on_in_another_message_when_its_own_has_grown_old(bench: ConversationWork) -> None:
+async def test_a_text_goes_on_in_another_message_when_its_own_has_grown_old(bench: Desk) -> None:
     root = await bench.root()
     request = bench.request(root)
     view = bench.view(request, roll_after_s=0.0)
@@ -257,7 +255,7 @@ async def test_a_text_goes_on_in_another_message_when_its_own_has_grown_old(benc
     ],
 )
 async def test_an_answer_of_six_minutes_goes_on_in_another_stream(
-    bench: ConversationWork, begun: str, before: str, after: str
+    bench: Desk, begun: str, before: str, after: str
 ) -> None:
     """By a clock of the test's. Slack ends a stream after some five minutes; then only updates would be left."""
     clock = Clock()
@@ -305,7 +303,7 @@ FAULTS: tuple[dict[str, Any], ...] = (
 
 @pytest.mark.parametrize("seed", range(4))
 async def test_a_long_answer_stands_there_to_the_letter_whatever_its_streams_go_through(
-    bench: ConversationWork, seed: int
+    bench: Desk, seed: int
 ) -> None:
     chance = random.Random(seed)
     text = "".join(chance.choice(SENTENCES) for _ in range(120))
@@ -333,7 +331,7 @@ async def test_a_long_answer_stands_there_to_the_letter_whatever_its_streams_go_
     assert called(bench, "chat.startStream") > 1
 
 
-async def test_a_crash_in_the_middle_and_the_same_messages_end(bench: ConversationWork) -> None:
+async def test_a_crash_in_the_middle_and_the_same_messages_end(bench: Desk) -> None:
     root = await bench.root()
     request = bench.request(root)
     await show(bench.view(request), *SEARCH, *ANSWER[:2])
@@ -347,7 +345,7 @@ async def test_a_crash_in_the_middle_and_the_same_messages_end(bench: Conversati
     assert not any(one.streaming for one in root.thread)
 
 
-async def test_what_a_crash_cut_off_is_put_out_if_it_was_stopped(bench: ConversationWork) -> None:
+async def test_what_a_crash_cut_off_is_put_out_if_it_was_stopped(bench: Desk) -> None:
     root = await bench.root()
     request = bench.request(root)
     view = bench.view(request)
@@ -362,7 +360,7 @@ async def test_what_a_crash_cut_off_is_put_out_if_it_was_stopped(bench: Conversa
     await bench.fake.until(lambda: (found := bench.fake.session(root)) and found.status == "active")
 
 
-async def test_why_it_failed_is_told_to_the_asker_alone(bench: ConversationWork) -> None:
+async def test_why_it_failed_is_told_to_the_asker_alone(bench: Desk) -> None:
     root = await bench.root()
     await bench.run(bench.request(root), Failed("There is no model."), status="failed")
     (told,) = [one for one in bench.channel.everything if one is not root]
@@ -372,14 +370,14 @@ async def test_why_it_failed_is_told_to_the_asker_alone(bench: ConversationWork)
     assert told.buttons == ["🔁 Try again"]
 
 
-async def test_in_a_direct_conversation_it_is_said_there(bench: ConversationWork) -> None:
+async def test_in_a_direct_conversation_it_is_said_there(bench: Desk) -> None:
     root = await bench.root(channel=bench.dm)
     await bench.run(bench.request(root), Failed("There is no model."), status="failed")
     (told,) = root.thread
     assert told.ephemeral_to is None
 
 
-async def test_a_file_follows_its_stage(bench: ConversationWork) -> None:
+async def test_a_file_follows_its_stage(bench: Desk) -> None:
     root = await bench.root()
     export = Attachment("notes.md", "text/markdown", b"# Notes")
     await bench.run(bench.request(root), *ANSWER, export)
@@ -389,7 +387,7 @@ async def test_a_file_follows_its_stage(bench: ConversationWork) -> None:
     assert bench.fake.refused == []
 
 
-async def test_a_file_that_is_not_taken_is_named_and_said_to_be_missing(bench: ConversationWork) -> None:
+async def test_a_file_that_is_not_taken_is_named_and_said_to_be_missing(bench: Desk) -> None:
     bench.team.scopes.discard("files:write")
     root = await bench.root()
     await bench.run(bench.request(root), *ANSWER, Attachment("notes.md", "text/markdown", b"# Notes"))
@@ -398,7 +396,7 @@ async def test_a_file_that_is_not_taken_is_named_and_said_to_be_missing(bench: C
     assert shown.count("It is Ana.") == 1
 
 
-async def test_another_conversation_is_linked_and_named(bench: ConversationWork) -> None:
+async def test_another_conversation_is_linked_and_named(bench: Desk) -> None:
     root, other = await bench.root(), await bench.root("Before")
     client = await bench.workspaces.client(bench.team.id)
     await client.agents_sessions_setStatus(channel_id=bench.channel.id, thread_ts=other.ts, status="active")
@@ -419,7 +417,7 @@ async def test_another_conversation_is_linked_and_named(bench: ConversationWork)
     assert called(bench, "agents.sessions.rename") == 1
 
 
-async def test_a_plain_form_after_refused_blocks_says_the_same(bench: ConversationWork) -> None:
+async def test_a_plain_form_after_refused_blocks_says_the_same(bench: Desk) -> None:
     root = await bench.root()
     bench.fake.fail("chat.postMessage", error="invalid_blocks")
     await bench.run(bench.request(root), *ANSWER)
@@ -428,7 +426,7 @@ async def test_a_plain_form_after_refused_blocks_says_the_same(bench: Conversati
     assert [one["type"] for one in message.blocks if one["type"] == "markdown"] == []
 
 
-async def test_nobody_is_called_by_what_was_asked(bench: ConversationWork) -> None:
+async def test_nobody_is_called_by_what_was_asked(bench: Desk) -> None:
     request = bench.request(bench.channel, text=f"<!channel> <@{bench.ana.id}> what?")
     request = Request(
         request.id,
@@ -444,7 +442,7 @@ async def test_nobody_is_called_by_what_was_asked(bench: ConversationWork) -> No
         assert message.mentions == []
 
 
-async def test_an_earlier_stage_is_changed_in_its_own_message_or_taken_back(bench: ConversationWork) -> None:
+async def test_an_earlier_stage_is_changed_in_its_own_message_or_taken_back(bench: Desk) -> None:
     root = await bench.root()
     request = bench.request(root)
     await bench.run(request, *SEARCH, *ANSWER, Choices("Now?", (Choice("Go", "/rules ask go"),)))

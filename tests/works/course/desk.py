@@ -19,7 +19,7 @@ from tests.works.course.files import COURSES
 BOSS = Author("boss", "Boss", admin=True)
 
 
-class ConversationWork:
+class Desk:
     def __init__(self, app: App, recorder: Recorder, folder: Path) -> None:
         self.app = app
         self.recorder = recorder
@@ -76,7 +76,7 @@ def cited(events: list[Event]) -> list[Citation]:
 
 
 @asynccontextmanager
-async def opened(folder: Path, settings: str = "") -> AsyncIterator[ConversationWork]:
+async def opened(folder: Path, settings: str = "") -> AsyncIterator[Desk]:
     """Without vectors, unless the settings say so."""
     file = folder / "config.toml"
     usual = "" if "[embedding]" in settings else '[embedding]\nmodel = "none"\n'
@@ -89,7 +89,7 @@ async def opened(folder: Path, settings: str = "") -> AsyncIterator[Conversation
     try:
         for request in await app.start():
             await app.ended(request.id)
-        yield ConversationWork(app, recorder, folder)
+        yield Desk(app, recorder, folder)
     finally:
         await app.close()
 

@@ -12,7 +12,7 @@ from bot.commands import FOLLOW_UP
 from bot.events import Choices, Notice, Status
 from tests.fakes.chat_completions import ChatService
 from tests.fakes.reply import Reply
-from tests.works.course.desk import ConversationWork, cited, course, opened, words_of
+from tests.works.course.desk import Desk, cited, course, opened, words_of
 from tests.works.course.files import TITLES
 
 SWARM = "https://example.org/courses/keeping-bees-a-first-year-with-one-colony-in-a-small-garden/"
@@ -22,9 +22,7 @@ FOLLOWS: dict[str, Any] = {FOLLOW_UP: True}
 
 
 @asynccontextmanager
-async def asked(
-    folder: Path, script: list[Reply], more: str = ""
-) -> AsyncIterator[tuple[ConversationWork, ChatService]]:
+async def asked(folder: Path, script: list[Reply], more: str = "") -> AsyncIterator[tuple[Desk, ChatService]]:
     """A desk with the four courses, and a model that follows the script."""
     async with ChatService(script) as service:
         settings = (

@@ -23,7 +23,7 @@ from storage.quizzes import Quizzes
 from tests.fakes.chat_completions import ChatService
 from tests.fakes.reply import Reply
 from tests.llm.test_tool_kills import Killed, Mortal
-from tests.works.course.desk import BOSS, ConversationWork, cited, course, opened, words_of
+from tests.works.course.desk import BOSS, Desk, cited, course, opened, words_of
 from tests.works.course.files import text_of
 
 ANA, BIA = Author("ana", "Ana"), Author("bia", "Bia")
@@ -45,7 +45,7 @@ PASSAGE = KNOTS.splitlines()[2]
 class Learners:
     """People at one desk."""
 
-    def __init__(self, desk: ConversationWork) -> None:
+    def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self.quiz = ""
         self._runs = 0

@@ -24,7 +24,7 @@ from bot.works.script.length import pages
 from bot.works.script.model import Script, script
 from bot.works.script.page import page
 from storage.scripts import Reader, ScriptRow, Visibility
-from tests.works.course.desk import ConversationWork, opened, words_of
+from tests.works.course.desk import Desk, opened, words_of
 
 SCRIPTS = Path(__file__).parents[2] / "data" / "scripts"
 PIER = """Title: The Pier
@@ -54,7 +54,7 @@ ADA, BO = Author("ada", "Ada"), Author("bo", "Bo")
 class Room:
     """A desk at which several people ask, in several threads."""
 
-    def __init__(self, desk: ConversationWork, runs: int = 0) -> None:
+    def __init__(self, desk: Desk, runs: int = 0) -> None:
         self.desk = desk
         self.runs = runs
 
