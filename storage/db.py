@@ -190,7 +190,7 @@ class Database:
             async with self._turn, self._engine.connect() as connection:
                 raw = (await connection.get_raw_connection()).driver_connection
                 assert raw is not None, "it is open"
-                ((patience,),) = await raw.execute_fetchall("PRAGMA busy_timeout")
+                ((busy_ms,),) = await raw.execute_fetchall("PRAGMA busy_timeout")
                 # Writers wait meanwhile, and somebody with them.
                 await raw.execute_fetchall(f"PRAGMA busy_timeout={SCRUB_MS}")
                 try:
@@ -198,7 +198,7 @@ class Database:
                 except sqlite3.Error:
                     busy = 1
                 finally:
-                    await raw.execute_fetchall(f"PRAGMA busy_timeout={patience}")
+                    await raw.execute_fetchall(f"PRAGMA busy_timeout={busy_ms}")
             if not busy:
                 return
 

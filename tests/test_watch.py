@@ -335,7 +335,7 @@ async def test_a_file_system_that_does_not_answer_holds_up_nobody(
         return folder_stamps(folder)
 
     write(library.folder, "a.md", "Four hours.")
-    watch = watching(library, looks=stuck, patience_s=0.01)
+    watch = watching(library, looks=stuck, timeout_s=0.01)
     for _ in range(3):
         assert await watch.round() == []
     assert len(asked) == len(caplog.messages) == 1

@@ -144,8 +144,8 @@ class AnthropicMessages(Service):
             return _Events(await client.messages.create(stream=True, **arguments))
         limits = self._timeouts
         # Without a limit of its own the SDK refuses to wait for an answer that may be long.
-        patience = anthropic.Timeout(limits.total, connect=limits.connect)
-        answer = await client.messages.with_raw_response.create(timeout=patience, **arguments)
+        timeout = anthropic.Timeout(limits.total, connect=limits.connect)
+        answer = await client.messages.with_raw_response.create(timeout=timeout, **arguments)
         return await answer.json()
 
     def _answer(self, label: str, prompt: Prompt, meter: Meter) -> MessagesAnswer:

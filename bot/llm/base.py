@@ -173,8 +173,8 @@ class Prompt:
     `closing`: none of the tools may be called any more. They stay, for services void their cache without them, and
     models refuse to read their own earlier calls.
     `effort` is how hard a reasoning model should think, where it knows the word; `reasoning` asks it to show
-    what it thinks, where it does so only then. `patience`: so many seconds of silence are borne, since some
-    think without a word; None: what the service's deadlines allow.
+    what it thinks, where it does so only then. `min_timeout`: wait for so many seconds at least, since some models
+    think in silence; None: as long as the deadlines of the service allow.
     """
 
     system: str
@@ -187,7 +187,7 @@ class Prompt:
     cache: bool = False
     effort: Literal["low", "medium", "high"] | None = None
     reasoning: bool = False
-    patience: float | None = None
+    min_timeout: float | None = None
 
     @property
     def images(self) -> tuple[Image, ...]:

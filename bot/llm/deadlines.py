@@ -24,23 +24,23 @@ class Timeouts:
     idle: float = 45.0
     total: float = 600.0
 
-    def at_least(self, patience: float | None) -> Timeouts:
-        """The same, but each except `connect` at least `patience` seconds: see Prompt."""
-        if patience is None:
+    def at_least(self, min_timeout: float | None) -> Timeouts:
+        """The same, but each except `connect` at least `min_timeout` seconds: see Prompt."""
+        if min_timeout is None:
             return self
-        first, idle, total = (max(limit, patience) for limit in (self.first, self.idle, self.total))
+        first, idle, total = (max(limit, min_timeout) for limit in (self.first, self.idle, self.total))
         return replace(self, first=first, idle=idle, total=total)
 
 
 class Deadlines:
     """The deadlines of one question over all its attempts, counted from now."""
 
-    def __init__(self, timeouts: Timeouts, patience: float | None) -> None:
-        self._limits = timeouts.at_least(patience)
+    def __init__(self, timeouts: Timeouts, min_timeout: float | None) -> None:
+        self._limits = timeouts.at_least(min_timeout)
         now = asyncio.get_running_loop().time()
         self._end = now + self._limits.total
-        # No new attempt after `patience` has passed.
-        self._last_attempt = self._end if patience is None else now + patience
+        # No new attempt after `min_timeout` has passed.
+        self._last_attempt = self._end if min_timeout is None else now + min_timeout
         self._timer: asyncio.Timeout | None = None
         self._silence = 0.0
 

@@ -27,7 +27,7 @@ _BATCH = 64
 """Prompt tokens read at once, under half a second of one core: stopping waits for no longer than that."""
 
 _FINISH = {"stop": "end", "length": "length"}
-_MANNERS = {"temperature": 0.5, "top_p": 0.9, "dry_multiplier": 0.8}
+_SAMPLING = {"temperature": 0.5, "top_p": 0.9, "dry_multiplier": 0.8}
 """Without the last (which forbids repeating oneself word for word) a model this small soon runs in circles."""
 
 _SCHEMA_SAMPLING = {"temperature": 0.2, "top_p": 0.9}
@@ -129,19 +129,19 @@ def _without_open_port(params: Any, server: Callable[[Any], Any]) -> Any:
 
 
 def _answer(server: Any, question: dict[str, Any], lines: _Lines) -> None:
-    """Answer one request; the last line told is its finish or its fault."""
+    """Answer one request; the last line written is its finish or its fault."""
     id: int = question["id"]
-    ended: dict[str, object] = {}
+    result: dict[str, object] = {}
 
     def on_event(event: dict[str, Any]) -> bool:
-        """Told each event by the runtime; True ends the generation."""
+        """Called by the runtime with each event; True ends the generation."""
         if lines.stopped >= id:
             return True
         if (error := event.get("error")) is not None:
             if "n_prompt_tokens" in error:
                 lines.write(id=id, input=error["n_prompt_tokens"], cached=0)
             long = error.get("type") == "exceed_context_size_error"
-            ended.update(fault="context" if long else "bad_request", detail=error.get("message", ""))
+            result.update(fault="context" if long else "bad_request", detail=error.get("message", ""))
             return True
         progress = event.get("prompt_progress")
         if progress is not None:
@@ -152,7 +152,7 @@ def _answer(server: Any, question: dict[str, Any], lines: _Lines) -> None:
             if text := choice["delta"].get("content"):
                 lines.write(id=id, text=text, output=event["timings"]["predicted_n"])
             if reason := choice["finish_reason"]:
-                ended["finish"] = _FINISH.get(reason, "end")
+                result["finish"] = _FINISH.get(reason, "end")
                 lines.write(id=id, text="", output=event["timings"]["predicted_n"])
         return False
 
@@ -162,17 +162,17 @@ def _answer(server: Any, question: dict[str, Any], lines: _Lines) -> None:
         "stream": True,
         "return_progress": True,
         "timings_per_token": True,
-        **_MANNERS,
+        **_SAMPLING,
     }
     if question.get("schema") is not None:
         request |= {"json_schema": question["schema"], **_SCHEMA_SAMPLING, "dry_multiplier": 0.0}
     if question.get("temperature") is not None:
         request["temperature"] = question["temperature"]
     server.handle_chat_completions(request, on_event)
-    if not ended:
+    if not result:
         stopped = lines.stopped >= id or question.get("count")
-        ended = {"finish": "stopped"} if stopped else {"fault": "server", "detail": "the answer broke off"}
-    lines.write(id=id, **ended)
+        result = {"finish": "stopped"} if stopped else {"fault": "server", "detail": "the answer broke off"}
+    lines.write(id=id, **result)
 
 
 if __name__ == "__main__":

@@ -316,17 +316,17 @@ class Cooldowns:
     def active(self, chain: Iterable[str]) -> dict[str, str]:
         """The models of `chain` that are paused now, with the fault."""
         now = self._clock()
-        return {named: self._until[named][1] for named in chain if self._until.get(named, (now,))[0] > now}
+        return {model: self._until[model][1] for model in chain if self._until.get(model, (now,))[0] > now}
 
-    def start(self, named: str, error: UserError) -> str:
+    def start(self, model: str, error: UserError) -> str:
         """Pause a model for as long as its fault suggests; returns the fault's name."""
         fault = error.fault if isinstance(error, ModelError) else _PASSED.get(error.key, "server")
         rest = RESTS_S.get(fault, 0.0)
         if fault == "rate_limit" and isinstance(error, ModelError) and error.retry_after_s:
             rest = min(error.retry_after_s, LONGEST_REST_S)
         if rest:
-            self._until[named] = (self._clock() + rest, fault)
+            self._until[model] = (self._clock() + rest, fault)
         return fault
 
-    def clear(self, named: str) -> None:
-        self._until.pop(named, None)
+    def clear(self, model: str) -> None:
+        self._until.pop(model, None)

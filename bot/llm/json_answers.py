@@ -50,8 +50,8 @@ def schema_of(of: type[Any]) -> dict[str, Any]:
     """
     if not is_dataclass(of):
         raise TypeError(f"{of!r} is no dataclass")
-    whole = _adapter(of).json_schema()
-    return cast("dict[str, Any]", _strict(whole, whole.get("$defs", {}), ()))
+    schema = _adapter(of).json_schema()
+    return cast("dict[str, Any]", _strict(schema, schema.get("$defs", {}), ()))
 
 
 def in_words(system: str, schema: Mapping[str, Any]) -> str:
@@ -103,9 +103,9 @@ def repaired(prompt: Prompt, text: str, error: UnreadableError) -> Prompt:
 
 def _objects(text: str) -> Iterator[object]:
     """JSON values that may be the answer, the most likely first."""
-    for whole in (text, *reversed(_FENCE.findall(text))):
+    for candidate in (text, *reversed(_FENCE.findall(text))):
         try:
-            yield json.loads(whole, strict=False)
+            yield json.loads(candidate, strict=False)
         except (ValueError, RecursionError):
             continue
     decoder = json.JSONDecoder(strict=False)

@@ -191,8 +191,8 @@ class Probe:
             # Anthropic keeps what is marked; others may or may not, and some do without saying so.
             well = False if self._settings.kind == "anthropic" else None
             return Trial("cache", well, "probe.cache_never")
-        whole = answer.usage.input_tokens + read_tokens + answer.usage.cache_write_tokens
-        return Trial("cache", True, "probe.cache", {"read": read_tokens, "whole": whole})
+        input_tokens = answer.usage.input_tokens + read_tokens + answer.usage.cache_write_tokens
+        return Trial("cache", True, "probe.cache", {"read": read_tokens, "whole": input_tokens})
 
     async def _ask(self, prompt: Prompt, *, whole: bool = False, at: list[float] | None = None) -> Completion:
         """The answer; `at` takes the times of its pieces. What was used counts, whatever comes of it."""

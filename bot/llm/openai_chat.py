@@ -232,13 +232,13 @@ class ChatAnswer(Answer):
         reason = getattr(choice, "finish_reason", None)
         if isinstance(reason, str) and reason:
             # An unknown reason still says that the service considers the answer whole.
-            ended = _FINISH.get(reason, "end")
-            if ended == "cut":
+            finish = _FINISH.get(reason, "end")
+            if finish == "cut":
                 self.over = True
-            elif self._refused and ended == "end":
+            elif self._refused and finish == "end":
                 self.finish = "refusal"
             else:  # some services say "stop" beside their tool calls
-                self.finish = "tool" if self.calls and ended == "end" else ended
+                self.finish = "tool" if self.calls and finish == "end" else finish
             if self.finish:
                 yield self._rest(self.finish)
                 self._keep()

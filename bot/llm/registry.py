@@ -83,34 +83,34 @@ class Models:
 
     def capabilities(self, role: str) -> Capabilities | None:
         """What that model can do, or None where nobody plays the role."""
-        named = self.describe(role)
-        return None if named is None else self.capabilities_of(role, named)
+        model = self.describe(role)
+        return None if model is None else self.capabilities_of(role, model)
 
-    async def price(self, role: str, named: str, usage: Usage) -> Decimal | None:
+    async def price(self, role: str, model: str, usage: Usage) -> Decimal | None:
         """Dollars for `usage` of "provider:model"; None where the price is not known. Raises as `capabilities_of`."""
-        return await prices.cost(self._settings(role, named), model_spec.parse(named).short, usage)
+        return await prices.cost(self._settings(role, model), model_spec.parse(model).short, usage)
 
     async def window(self, role: str) -> int | None:
         """How many tokens the first that would play the role takes, prompt and answer together; None: not known."""
-        named = self.describe(role)
-        if named is None:
+        model = self.describe(role)
+        if model is None:
             return None
-        settings = self._settings(role, named)
+        settings = self._settings(role, model)
         if settings.kind == "demo":
             from bot.llm.demo import CONTEXT
 
             return CONTEXT
-        return await prices.window(settings, model_spec.parse(named).short)
+        return await prices.window(settings, model_spec.parse(model).short)
 
-    def capabilities_of(self, role: str, named: str) -> Capabilities:
+    def capabilities_of(self, role: str, model: str) -> Capabilities:
         """What "provider:model" can do. Raises UserError ("config.role_provider") where its provider is unknown."""
-        settings = self._settings(role, named)
+        settings = self._settings(role, model)
         if settings.kind == "demo":
             from bot.llm.demo import CAPABILITIES
 
             return CAPABILITIES
         if (provider := self._providers.get(settings.name)) is not None:
-            return provider.capabilities(model_spec.parse(named).short)  # and what it has learnt since
+            return provider.capabilities(model_spec.parse(model).short)  # and what it has learnt since
         return _capabilities(settings)
 
     def candidates(self, role: str, prompt: Prompt) -> Sequence[str]:
@@ -124,12 +124,12 @@ class Models:
             raise UserError("config.role_empty", role=role)
         first = self.capabilities_of(role, chain[0])
         candidates = []
-        for named in chain:
-            capabilities = self.capabilities_of(role, named)
+        for model in chain:
+            capabilities = self.capabilities_of(role, model)
             if (capabilities.cites or not first.cites) and (
                 capabilities.tools or not (first.tools and prompt.tools)
             ):
-                candidates.append(named)
+                candidates.append(model)
         return candidates
 
     def stream(
@@ -162,7 +162,7 @@ class Models:
         may be spent on it, in silence too; then raises ModelError("timeout"), and what had come is paid.
         """
         first = (chain or self.candidates(role, prompt))[0]
-        prompt = replace(prompt, patience=within if prompt.patience is None else prompt.patience)
+        prompt = replace(prompt, min_timeout=within if prompt.min_timeout is None else prompt.min_timeout)
         try:
             async with asyncio.timeout(within):
                 answer = await _last(self._ask_chain(run, role, step, prompt, streamed=False, chain=chain))
@@ -191,12 +191,12 @@ class Models:
         except json_answers.UnreadableError as error:
             raise ModelError("format", answer.model, error.reason) from None
 
-    def provider(self, role: str, named: str) -> Provider:
+    def provider(self, role: str, model: str) -> Provider:
         """The provider of "provider:model", made now if need be; opens no connection.
 
         Raises UserError ("config.role_provider", "model.key_missing").
         """
-        settings = self._settings(role, named)
+        settings = self._settings(role, model)
         if settings.name not in self._providers:
             self._providers[settings.name] = provider_of(
                 settings, self._config, timeouts=self._timeouts, sleep=self._sleep
@@ -209,8 +209,8 @@ class Models:
             _, provider = self._providers.popitem()
             await provider.close()
 
-    def _settings(self, role: str, named: str) -> ProviderConfig:
-        name = named.partition(":")[0]
+    def _settings(self, role: str, model: str) -> ProviderConfig:
+        name = model.partition(":")[0]
         settings = self._config.providers.get(name)
         if settings is None:
             provider_names = ", ".join(sorted(self._config.providers))
@@ -237,20 +237,20 @@ class Models:
         cooling = self._cooldowns.active(chain)
         # Whoever began a tool loop goes on with it: only that model understands its own blocks.
         own = {message.raw.partition("\n")[0] for message in prompt.messages if message.raw}
-        order = sorted(chain, key=lambda named: (named not in own, named in cooling))
+        order = sorted(chain, key=lambda model: (model not in own, model in cooling))
         # Why each of those was not asked, or asked in vain.
         passed = dict(cooling)
         passed.pop(order[0], None)
         failed: dict[str, UserError] = {}
-        for attempt, named in enumerate(order, 1):
+        for attempt, model in enumerate(order, 1):
             key = step if attempt == 1 else f"{step}-{attempt}"
             started = answered = False
             try:
-                async with aclosing(self._ask_model(run, role, key, named, prompt)) as pieces:
+                async with aclosing(self._ask_model(run, role, key, model, prompt)) as pieces:
                     async for piece in pieces:
                         if isinstance(piece, Completion):
                             answered = True
-                            before = chain[: chain.index(named)]
+                            before = chain[: chain.index(model)]
                             over = [
                                 (model_spec.model_of(earlier), why)
                                 for earlier, why in passed.items()
@@ -264,35 +264,35 @@ class Models:
                 # A given chain may name a provider that the config no longer has.
                 if started or not error.key.startswith(("model.", "config.role_provider")):
                     raise
-                failed[named] = error
-                passed[named] = self._cooldowns.start(named, error)
-                log.warning("%s of %s: %s failed: %s", step, run.id, named, error)
+                failed[model] = error
+                passed[model] = self._cooldowns.start(model, error)
+                log.warning("%s of %s: %s failed: %s", step, run.id, model, error)
             if answered:
-                self._cooldowns.clear(named)
+                self._cooldowns.clear(model)
                 return
         raise failed[chain[0]]
 
     async def _ask_model(
-        self, run: Run, role: str, key: str, named: str, prompt: Prompt
+        self, run: Run, role: str, key: str, model: str, prompt: Prompt
     ) -> AsyncGenerator[str | Completion, None]:
         """Ask one model, with its own entry in the ledger."""
-        settings = self._settings(role, named)
-        provider = self.provider(role, named)
-        spec = model_spec.parse(named)
-        model = spec.short
-        unseen = not self.capabilities_of(role, named).sees and bool(prompt.images)
-        member_prompt = _for_member(without_images(prompt) if unseen else prompt, named, spec)
+        settings = self._settings(role, model)
+        provider = self.provider(role, model)
+        spec = model_spec.parse(model)
+        short = spec.short
+        unseen = not self.capabilities_of(role, model).sees and bool(prompt.images)
+        member_prompt = _for_member(without_images(prompt) if unseen else prompt, model, spec)
 
         def ask(meter: Meter) -> AsyncGenerator[str | Completion, None]:
-            pieces = provider.stream(model, member_prompt, meter)
-            return gen_ai.called(pieces, role, settings, model, member_prompt, meter)
+            pieces = provider.stream(short, member_prompt, meter)
+            return gen_ai.called(pieces, role, settings, short, member_prompt, meter)
 
-        price = partial(prices.cost, settings, model)
+        price = partial(prices.cost, settings, short)
         async with aclosing(self._budget.paid(run, key, spec.model, member_prompt, ask, price)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Completion):
                     self._watch.note(spec.model, settings.kind, member_prompt, piece.usage)
-                    owned_raw = f"{named}\n{piece.raw}" if piece.raw or piece.calls else ""
+                    owned_raw = f"{model}\n{piece.raw}" if piece.raw or piece.calls else ""
                     yield replace(piece, raw=owned_raw, unseen=unseen or piece.unseen)
                 else:
                     yield piece
@@ -308,7 +308,7 @@ async def _last(pieces_of_answer: AsyncGenerator[str | Completion, None]) -> Com
     return answer
 
 
-def _for_member(prompt: Prompt, named: str, spec: model_spec.ModelSpec) -> Prompt:
+def _for_member(prompt: Prompt, model: str, spec: model_spec.ModelSpec) -> Prompt:
     """The prompt with what whoever plays the role is set to; what is left open there stays as it is.
 
     Of the blocks that models wrote, those of this one are kept, and those of others left out: see Completion.raw.
@@ -319,7 +319,7 @@ def _for_member(prompt: Prompt, named: str, spec: model_spec.ModelSpec) -> Promp
     messages = []
     for message in prompt.messages:
         owner, _, blocks = message.raw.partition("\n")
-        messages.append(replace(message, raw=blocks if owner == named else "") if message.raw else message)
+        messages.append(replace(message, raw=blocks if owner == model else "") if message.raw else message)
     return replace(
         prompt,
         system=system,
@@ -327,7 +327,7 @@ def _for_member(prompt: Prompt, named: str, spec: model_spec.ModelSpec) -> Promp
         temperature=prompt.temperature if spec.temperature is None else spec.temperature,
         effort=spec.effort or prompt.effort,
         max_tokens=spec.tokens or prompt.max_tokens + more_room(prompt.effort, spec.effort),
-        patience=spec.timeout or prompt.patience,
+        min_timeout=spec.timeout or prompt.min_timeout,
     )
 
 

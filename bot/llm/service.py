@@ -139,7 +139,7 @@ class Service:
         """See Provider.stream. Input counts as used once the service has begun to answer."""
         label = f"{self.name}:{model}"
         meter = meter or Meter()
-        deadlines = Deadlines(self._timeouts, prompt.patience)
+        deadlines = Deadlines(self._timeouts, prompt.min_timeout)
         attempt = 0
         unseen = False
         while True:

@@ -57,15 +57,15 @@ class Thoughts:
             return piece, ""
         text, at = self._held + piece, 0
         self._held = ""
-        thought: list[str] = []
+        thoughts: list[str] = []
         while at < len(text):
             if self._closing:
-                at = self._think(text, at, thought)
+                at = self._think(text, at, thoughts)
                 continue
             blanks = _BLANKS.match(text, at)
             start = blanks.end() if blanks else at
             if self.closed:  # blanks after thoughts begin no answer
-                thought.append(text[at:start])
+                thoughts.append(text[at:start])
                 at = start
             near = start - at <= LONGEST_GAP
             if near and (tag := _TAG.match(text, start)):
@@ -80,13 +80,13 @@ class Thoughts:
                     self._closing, self._doubted = "</think>", []
                     self.expected = False
                 elif not self.closed and (end := unopened(rest)):
-                    thought.append(rest[: end.start()])
+                    thoughts.append(rest[: end.start()])
                     at += end.end()
                     self.closed = self.unopened = True
                 else:
                     self._begun = True
-                    return rest, "".join(thought)
-        return "", "".join(thought)
+                    return rest, "".join(thoughts)
+        return "", "".join(thoughts)
 
     def finish(self, how: str) -> tuple[str, str]:
         """End the answer, as `how` says (see FINISHES); returns the text held back."""

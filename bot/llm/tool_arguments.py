@@ -19,17 +19,17 @@ class ArgumentsError(Exception):
     """What of the arguments does not fit, in words for the model that wrote them."""
 
 
-def checked(tool: Tool, written: str) -> dict[str, Any]:
+def checked(tool: Tool, text: str) -> dict[str, Any]:
     """What a model wrote as the tool's arguments, once it fits the schema; what is null and not required is left out.
 
     Raises ArgumentsError. To be called in a thread: the library takes a moment to load.
     """
     from jsonschema import Draft202012Validator
 
-    if len(written) > ARGUMENTS_CHARS:
+    if len(text) > ARGUMENTS_CHARS:
         raise ArgumentsError(f"they are longer than {ARGUMENTS_CHARS} characters")
     try:
-        arguments = json.loads(written or "{}", parse_float=_number, parse_constant=_number)
+        arguments = json.loads(text or "{}", parse_float=_number, parse_constant=_number)
         if not isinstance(arguments, dict):
             raise ArgumentsError("they are no JSON object")
         needed = tool.parameters.get("required", ())

@@ -275,8 +275,8 @@ class ToolLoop:
         if not self.rounds:
             return ""
         used, more = self.usage, prompt_tokens(prompt)
-        read = used.input_tokens + used.cache_read_tokens + used.cache_write_tokens
-        if limits.tokens is not None and read + used.output_tokens + more > limits.tokens:
+        input_tokens = used.input_tokens + used.cache_read_tokens + used.cache_write_tokens
+        if limits.tokens is not None and input_tokens + used.output_tokens + more > limits.tokens:
             return "tokens"
         if limits.usd is not None:
             price = partial(self._price, model, Usage(more))

@@ -68,7 +68,7 @@ class AcknowledgementGate:
     """Closed while a request waits for its acknowledgement."""
 
     def __init__(self, seconds: float = GATE_S) -> None:
-        self._patience_s = seconds
+        self._timeout_s = seconds
         self._waiting = 0
         self._empty = asyncio.Event()
         self._empty.set()
@@ -88,5 +88,5 @@ class AcknowledgementGate:
     async def passed(self) -> None:
         """Wait until it is open, for a limited time: requests may keep arriving."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._patience_s):
+            async with asyncio.timeout(self._timeout_s):
                 await self._empty.wait()

@@ -241,14 +241,14 @@ def _checkpoint(engine: SqlEngine) -> None:
     connection = engine.raw_connection()
     try:
         cursor = connection.cursor()
-        ((patience,),) = cursor.execute("PRAGMA busy_timeout").fetchall()
+        ((busy_ms,),) = cursor.execute("PRAGMA busy_timeout").fetchall()
         cursor.execute(f"PRAGMA busy_timeout={SCRUB_MS}").fetchall()
         for _ in range(SCRUBS):  # writers wait meanwhile, and steps with them
             with suppress(sqlite3.Error):
                 ((busy, *_rest),) = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
                 if not busy:
                     break
-        cursor.execute(f"PRAGMA busy_timeout={patience}").fetchall()
+        cursor.execute(f"PRAGMA busy_timeout={busy_ms}").fetchall()
         cursor.close()
     finally:
         connection.close()

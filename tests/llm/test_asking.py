@@ -80,7 +80,7 @@ IMPATIENT = Timeouts(connect=5, first=0.1, idle=0.1, total=0.1)
 async def test_silence_is_borne_for_as_long_as_was_said(desk: Open) -> None:
     thought = asyncio.Event()
     at = await desk(Reply("one two", gates={0: thought}), timeouts=IMPATIENT)
-    asking = asyncio.create_task(at.ask(replace(PROMPT, patience=60.0)))
+    asking = asyncio.create_task(at.ask(replace(PROMPT, min_timeout=60.0)))
     await at.service.asked.wait()
     asyncio.get_running_loop().call_later(3 * IMPATIENT.total, thought.set)
     _, said = await asking
@@ -89,11 +89,11 @@ async def test_silence_is_borne_for_as_long_as_was_said(desk: Open) -> None:
 
 async def test_who_was_silent_for_that_long_is_not_asked_again(desk: Open) -> None:
     at = await desk(Reply(fault="half_open", times=2), timeouts=IMPATIENT)
-    assert (await at.fail(replace(PROMPT, patience=0.3))).fault == "timeout"
+    assert (await at.fail(replace(PROMPT, min_timeout=0.3))).fault == "timeout"
     assert at.service.calls <= 1  # on a busy machine it may be over before its request arrives
 
 
-def test_patience_lengthens_what_is_shorter_and_shortens_nothing() -> None:
+def test_a_min_timeout_lengthens_what_is_shorter_and_shortens_nothing() -> None:
     usual = Timeouts(connect=10, first=120, idle=45, total=600)
     assert usual.at_least(None) == usual
     assert usual.at_least(1) == usual

@@ -134,7 +134,7 @@ class CouncilPrompts:
             temperature=member.temperature,
             effort=member.effort,
             reasoning=True,
-            patience=member.timeout or snapshot.timeout,
+            min_timeout=member.timeout or snapshot.timeout,
         )
 
 

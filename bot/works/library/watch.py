@@ -38,7 +38,7 @@ PASSING = ("library.file_missing", "library.file_unguarded")
 LONGEST = 60
 """Rounds left out, at most, before what failed is tried again: ten minutes."""
 
-PATIENCE_S = 5.0
+LOOK_TIMEOUT_S = 5.0
 """Seconds for one look at the folders: a file system that is no longer mounted may never answer."""
 
 Stamp = tuple[int, int]
@@ -115,7 +115,7 @@ class Watch:
         work: str = "library",
         shelf: str = "",
         looks: Callable[[Path], dict[str, Stamp]] = folder_stamps,
-        patience_s: float = PATIENCE_S,
+        timeout_s: float = LOOK_TIMEOUT_S,
         round_s: float = ROUND_S,
     ) -> None:
         self._folders = [_Folder(path) for path in dict.fromkeys(folders)]
@@ -127,7 +127,7 @@ class Watch:
         self.work = work
         self._shelf = shelf
         self._look = looks
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
         self._round_s = round_s
         self._task: asyncio.Task[None] | None = None
 
@@ -237,7 +237,7 @@ class Watch:
         """The folder's stamps; None where they cannot be read now."""
         if folder.looking is None:
             folder.looking = in_own_thread(lambda: self._look(folder.path))
-        if not (await asyncio.wait({folder.looking}, timeout=self._patience_s))[0]:
+        if not (await asyncio.wait({folder.looking}, timeout=self._timeout_s))[0]:
             folder.tell("there", "it does not answer; its books stay")
             return None
         looking, folder.looking = folder.looking, None

@@ -36,7 +36,7 @@ class Asked:
     guest: bool
     source: Message | None = None
     # How long Discord waits for the answer.
-    patience: float = SECONDS_TO_ANSWER
+    timeout: float = SECONDS_TO_ANSWER
     token: str = field(default_factory=lambda: secrets.token_urlsafe(48).replace("-", "a").replace("_", "b"))
     sent: float = field(default_factory=time.monotonic)
     # Seconds until the bot acknowledged it, and with which type of callback.
@@ -72,7 +72,7 @@ class Asked:
         self.sent = time.monotonic()
 
     def late(self, now: float) -> bool:
-        return self.failed or now - self.sent > self.patience
+        return self.failed or now - self.sent > self.timeout
 
     @property
     def expired(self) -> bool:

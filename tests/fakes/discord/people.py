@@ -62,7 +62,7 @@ class People:
         data = filled(command, chain, options, self._keep(channel), focused)
         asked = await self._ask(AUTOCOMPLETE, user, channel, data, guest, None, None)
         if asked.choices is None:
-            raise TimeoutError(f"no choices for {line!r} within {asked.patience} s")
+            raise TimeoutError(f"no choices for {line!r} within {asked.timeout} s")
         return asked.choices
 
     async def menu(
@@ -200,14 +200,14 @@ class People:
         wait: float | None,
     ) -> Asked:
         self._present(user, channel)
-        patience = self.discord.ack_seconds
-        asked = Asked(self.discord.world.ids.next(), type, user, channel, data, guest, source, patience)
+        timeout = self.discord.ack_seconds
+        asked = Asked(self.discord.world.ids.next(), type, user, channel, data, guest, source, timeout)
         self.discord.asked[str(asked.id)] = asked
         self.discord.tokens[asked.token] = asked
         self.discord.gateway.emit(
             "INTERACTION_CREATE", self.payload(asked), guild=channel.guild, told=asked.begin
         )
-        await self._answered(asked, patience if wait is None else wait)
+        await self._answered(asked, timeout if wait is None else wait)
         return asked
 
     async def _answered(self, asked: Asked, seconds: float) -> None:

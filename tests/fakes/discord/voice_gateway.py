@@ -145,9 +145,9 @@ class VoiceSocket:
             raise Close(4020, "Bad request: the fake speaks version 8")
         beats = time.monotonic()
         while True:
-            patience = beats + 1.5 * self.voice.heartbeat - time.monotonic()
+            timeout = beats + 1.5 * self.voice.heartbeat - time.monotonic()
             try:
-                message = await self.ws.receive(timeout=max(patience, 0.001))
+                message = await self.ws.receive(timeout=max(timeout, 0.001))
             except TimeoutError:
                 raise Close(4009, "Session timed out.") from None
             if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY):
