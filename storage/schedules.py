@@ -52,14 +52,17 @@ class Schedules:
         query = t.select().where(*_at(space, platform, channel, thread)).order_by(t.c.next_at, t.c.id)
         return await self._db.rows(query, ScheduleRow)
 
-    async def remove_channel(self, space: str, platform: str, channel: str) -> int:
-        """Remove what would come in a channel and its threads: how many; nobody follows them any more."""
+    async def remove_there(self, space: str, platform: str, channel: str, thread: str = "") -> int:
+        """Remove what would come in a thread, or in a channel and its threads: how many.
+
+        Nobody follows them any more.
+        """
         from sqlalchemy import select
 
         from storage.tables import schedules as t
 
         in_place = (t.c.space == space, t.c.platform == platform, t.c.channel == channel)
-        ids = await self._db.column(select(t.c.id).where(*in_place))
+        ids = await self._db.column(select(t.c.id).where(*in_place, *[t.c.thread == thread] * bool(thread)))
         await self.remove(space, *ids)
         return len(ids)
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from bot.events import Place, Request
     from storage.inbox import Inbox
     from storage.outbox import Outbox
+    from storage.schedules import Schedules
 
 T = TypeVar("T")
 
@@ -159,6 +160,20 @@ async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
         except Unavailable:
             await asyncio.sleep(wait)
     return await call()
+
+
+async def leave_place(schedules: Schedules, place: Place) -> None:
+    """Take what would come in a place that is no more off the calendar; a channel's threads go with it.
+
+    Nobody is told: they know, and have not asked to be pinged. Raises StorageFault.
+    """
+    if removed := await schedules.remove_there(place.space, place.platform, place.channel, place.thread):
+        where = (
+            f"thread {place.thread} in channel {place.channel}"
+            if place.thread
+            else f"channel {place.channel}"
+        )
+        _log.info("%s of %s is gone, and %d schedules with it", where, place.space, removed)
 
 
 async def first_message(

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 from weakref import WeakValueDictionary
 
 from bot import commands
+from bot.adapters.home import leave_place
 from bot.adapters.markdown import clean, title
 from bot.command_line import Parsed, lacking_text, parse, value_of
 from bot.commands import FOLLOW_UP, HEAR, NAME_FILES, ON_MESSAGE
@@ -301,21 +302,16 @@ class Intake:
             if session := await records.sessions.active(*at):
                 await records.owned.archive(place.space, session.author_id, session.id)
             await records.threads.forget(place.space, real)
-            coming = await records.schedules.here(*at)
-            await records.schedules.remove(place.space, *(row.id for row in coming))
+            await leave_place(records.schedules, place)
 
     async def channel_gone(self, space: str, platform: str, channel: str) -> None:
-        """After a channel was deleted, or the bot has lost it: stop its runs, and take what would come in it or its
-        threads off the calendar. Nobody is told: they know, and have not asked to be pinged. Raises UserError.
-        """
+        """After a channel was deleted, or the bot has lost it: stop its runs and schedules. Raises UserError."""
         here = (space, platform, channel)
         await self.app.stop_where(
             lambda request: (request.place.space, request.place.platform, request.place.channel) == here
         )
         with in_words():
-            removed = await self.app.records.schedules.remove_channel(*here)
-        if removed:
-            _log.info("channel %s of %s is gone, and %d schedules with it", channel, space, removed)
+            await leave_place(self.app.records.schedules, Place(platform, space, channel, ""))
 
     async def interpreted(
         self, parsed: Parsed, files: tuple[File, ...], place: Place, author: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from bot.adapters.discord.service import Sutradhar
 from bot.events import Author, Event, Place, Request, Run, Stage, Text
 from tests.adapters.discord.wire import bot
 from tests.fakes.discord import Channel, FakeDiscord, User
+from tests.fakes.scripted_app import reminder
 
 
 @pytest.fixture
@@ -85,16 +87,27 @@ async def test_what_was_begun_in_private_is_answered_in_private(discord: FakeDis
     assert channel.messages == []
 
 
-async def test_in_a_place_that_is_gone_or_shut_the_run_ends(discord: FakeDiscord, tmp_path: Path) -> None:
+async def test_in_a_place_that_is_gone_or_shut_the_run_ends(
+    discord: FakeDiscord, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What would come in one that was deleted while the bot was off leaves the calendar, once."""
+    caplog.set_level(logging.INFO)
     channel, ana = seated(discord)
     assert channel.guild is not None
     gone, forum = channel.guild.text("gone"), channel.guild.forum("questions")
     thread = discord.thread(ana, channel, "Talk")
+    discord.remove_channel(gone)
+    discord.remove_channel(thread)
     async with bot(discord, tmp_path, SCRIPTS) as client:
-        discord.remove_channel(gone)
-        discord.remove_channel(thread)
         channel.deny("SEND_MESSAGES")
         places = (place_of(gone), place_of(channel, str(thread.id)), place_of(channel), place_of(forum))
-        for n, place in enumerate((*places, replace(places[0], space="1"))):
+        schedules, space = client.app.records.schedules, places[0].space
+        kept = [*places, replace(places[0], thread="9")]
+        for n, place in enumerate(kept):
+            await schedules.add(reminder(str(n), place, str(ana.id)))
+        for n, place in enumerate((*places, replace(places[0], space="1"), *places)):
             await begun(client, place, f"{n}" * 32)
+        left = {row.id for row in await schedules.of(space, str(ana.id))}
+        await discord.until(lambda: caplog.text.count("is gone") == 2)
+    assert left == {"2", "3"}
     assert channel.messages == []

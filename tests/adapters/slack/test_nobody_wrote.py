@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator
 from pathlib import Path
+
+import pytest
 
 from bot.adapters.slack.placing import PLATFORM, real
 from bot.app import App
 from bot.events import Author, Event, Place, Request, Run, Stage, Text
 from tests.adapters.slack.serving import served
+from tests.fakes.scripted_app import reminder
 from tests.fakes.slack import Channel, FakeSlack, User
 
 
@@ -78,7 +82,11 @@ async def test_what_was_begun_in_private_is_answered_in_private(tmp_path: Path) 
         assert channel.everything == []
 
 
-async def test_in_a_place_that_is_gone_or_shut_the_run_ends(tmp_path: Path) -> None:
+async def test_in_a_place_that_is_gone_or_shut_the_run_ends(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What would come in one that was deleted while the bot was off leaves the calendar, once."""
+    caplog.set_level(logging.INFO)
     async with FakeSlack() as slack:
         channel, ana = seated(slack)
         shut = channel.team.channel("shut")
@@ -92,9 +100,17 @@ async def test_in_a_place_that_is_gone_or_shut_the_run_ends(tmp_path: Path) -> N
             unknown = Place(PLATFORM, channel.team.id, "C404", "")
             organisation = Place(PLATFORM, "E404", channel.id, "")
             threads = (place_of(channel, talk.ts), place_of(channel, "f" * 32))
-            for n, place in enumerate(
-                (place_of(shut), place_of(without_us), *threads, nobody, unknown, organisation)
-            ):
-                await begun(bot.app, place, f"{n}" * 32)
+            places = (place_of(shut), place_of(without_us), *threads, nobody, unknown, organisation)
+            schedules = bot.app.records.schedules
+            for n, place in enumerate((*places, place_of(shut, "9.9"))):
+                await schedules.add(reminder(str(n), place, ana.id))
+            for n, place in enumerate((*places, *places)):
+                await begun(bot.app, place, f"{n:02}" * 16)
+            await slack.until(lambda: caplog.text.count("is gone") == 4)
+            left = {
+                row.id for space in (channel.team.id, "E404") for row in await schedules.of(space, ana.id)
+            }
+        # Of those that are left the bot was put out of the first, which it may be let into again.
+        assert left == {"1", "4", "6"}
         assert answers(channel) == []
         assert answers(channel.team.dm(ana)) == []

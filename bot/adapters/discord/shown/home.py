@@ -30,7 +30,7 @@ from bot.adapters.discord.shown.threads import ASKED, THREAD, Opening, Refusal, 
 from bot.adapters.discord.text.command_names import localized
 from bot.adapters.discord.text.markdown import literal
 from bot.adapters.discord.text.render import folded, pages
-from bot.adapters.home import SideTasks, first_message, with_retries
+from bot.adapters.home import SideTasks, first_message, leave_place, with_retries
 from bot.adapters.markdown import clean
 from bot.adapters.stage_messages import Dialect
 from bot.adapters.surface import Gone, MessageStyle, PlaceClosed, Refused, Surface, SurfaceFault
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from bot.events import Elsewhere, Link, Place, Request
     from storage.inbox import Inbox
     from storage.outbox import Outbox
+    from storage.schedules import Schedules
     from storage.threads import Threads
 
 _log = logging.getLogger(__name__)
@@ -80,11 +81,14 @@ class DiscordHome:
         free_chat: Callable[[Place], Awaitable[bool]],
         inbox: Inbox | None = None,
         webhooks: Webhooks | None = None,
+        schedules: Schedules | None = None,
     ) -> None:
         """`free_chat`: whether plain text is for the bot in a thread without a setting of its own.
 
-        `inbox` is where the runs of links are looked up. `webhooks` post under speakers' own names.
+        `inbox` is where the runs of links are looked up. `webhooks` post under speakers' own names. `schedules` lose
+        those of a place that was deleted while the bot was off.
         """
+        self._schedules = schedules
         self._inbox = inbox
         self._webhooks = webhooks if origin.member else None
         self._client = client
@@ -209,6 +213,8 @@ class DiscordHome:
             if surface is self.response:
                 return await self._move_from_response(closed)
             if closed.code == UNKNOWN_CHANNEL:  # deleted by a user: do not repost
+                if self._schedules is not None and self._origin.home == "there":
+                    self._side_tasks.do(leave_place(self._schedules, self._place))
                 raise Gone
             if self._origin.home == "response" or self.response is None or not self.response.alive:
                 return False
@@ -320,7 +326,15 @@ def view_of(client: Client, _run: str, request: Request, outbox: Outbox) -> Comp
     records, origin = client.app.records, origin_of(request.origin)
     free_chat = client.app.free_chat
     home = DiscordHome(
-        client, request, origin, outbox, records.threads, free_chat, records.inbox, client.webhooks
+        client,
+        request,
+        origin,
+        outbox,
+        records.threads,
+        free_chat,
+        records.inbox,
+        client.webhooks,
+        records.schedules,
     )
     run_dialect = dialect(origin, request.locale)
     return Composer(request, outbox, records.offers, home, client.writers, run_dialect, records.votes)

@@ -36,6 +36,8 @@ _SENTENCES: Final = {
 }
 NOT_IN_CHANNEL = frozenset({"not_in_channel", "channel_not_found"})
 """The bot has to be invited; of a private channel without the bot, Slack says that there is none."""
+LOST = frozenset({"channel_not_found", "is_archived"})
+"""The channel is deleted or archived, or it is private and the bot was put out of it."""
 NOWHERE = frozenset(
     {"account_inactive", "invalid_auth", "not_authed", "not_installed", "token_expired", "token_revoked"}
 )

@@ -9,14 +9,15 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from bot import commands
 from bot.adapters.composer import Composer
-from bot.adapters.home import SideTasks, first_message, with_retries
+from bot.adapters.home import SideTasks, first_message, leave_place, with_retries
 from bot.adapters.slack import placing
-from bot.adapters.slack.installed.faults import NOT_IN_CHANNEL, NOWHERE
+from bot.adapters.slack.installed.faults import LOST, NOT_IN_CHANNEL, NOWHERE
 from bot.adapters.slack.installed.manifest import CUSTOMIZE
 from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
 from bot.adapters.slack.shown.ephemeral import EphemeralReply, Response, usable
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from storage.offers import Offers
     from storage.outbox import Outbox
     from storage.records import Records
+    from storage.schedules import Schedules
     from storage.threads import Threads
     from storage.votes import Votes
 
@@ -75,8 +77,12 @@ class SlackHome:
         threads: Threads,
         writers: Writers,
         inbox: Inbox | None = None,
+        schedules: Schedules | None = None,
     ) -> None:
-        """`inbox` is where the runs of links are looked up."""
+        """`inbox` is where the runs of links are looked up. `schedules` lose those of a place that was deleted while
+        the bot was off.
+        """
+        self._schedules = schedules
         self._run = request.id
         self._inbox = inbox
         self._place = request.place
@@ -278,6 +284,9 @@ class SlackHome:
         """The next surface, and the sentence about it."""
         origin = self._origin
         root_deleted = closed.code == "thread_not_found"  # deleted by a user: do not repost
+        if self._schedules is not None and not origin.user and (root_deleted or closed.code in LOST):
+            gone = self._place if root_deleted else replace(self._place, thread="")
+            self._side_tasks.do(leave_place(self._schedules, gone))
         if closed.code in NOWHERE or root_deleted or origin.private or not origin.user:
             return None
         if isinstance(surface, Thread) and surface.channel.startswith("D"):
@@ -362,7 +371,17 @@ def view_of(
 ) -> View:
     """The view of a run; made again from the stored request after a crash."""
     origin, offers = placing.origin_of(request.origin), records.offers
-    home = SlackHome(workspaces, request, origin, outbox, offers, records.threads, writers, records.inbox)
+    home = SlackHome(
+        workspaces,
+        request,
+        origin,
+        outbox,
+        offers,
+        records.threads,
+        writers,
+        records.inbox,
+        records.schedules,
+    )
     return slack_view(request, origin, outbox, offers, home, writers, votes=records.votes)
 
 
