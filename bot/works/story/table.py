@@ -27,6 +27,7 @@ from bot.events import (
     Stage,
     Status,
     Text,
+    Unsaid,
     UserError,
 )
 from bot.place_session import session_for
@@ -99,6 +100,8 @@ class Done:
     away: Away | None = None
     form: str = ""
     """The line whose form a button opens for a new character."""
+    unsaid: Unsaid | None = None
+    """A version that counts no more: nor is it heard."""
 
 
 class Table:
@@ -154,6 +157,8 @@ class Table:
             for event in taken_away(done.away, say):
                 yield event
             return
+        if done.unsaid is not None:
+            yield done.unsaid
         for place in done.taken_from:
             yield Status(say("story.waits_for_scene"))
             await self._settled(place)
@@ -227,14 +232,15 @@ class Table:
     async def _undo(self, request: Request, say: Words) -> Done:
         played = await self._logs.going_on(request)
         story = played.story
-        if story.head is None:
+        if (head := story.head) is None:
             raise UserError("story.nothing_to_undo")
         number = story.length
-        to = story.before(story.head.id)
+        to = story.before(head.id)
         await self._logs.append(
             played, node(request.id, "head", "head", {}, turn=to, author=request.author.id)
         )
-        return Done("story.undone", {"n": number}, choices=[[say("story.button_redo"), "/story redo"]])
+        ways = [[say("story.button_redo"), "/story redo"]]
+        return Done("story.undone", {"n": number}, choices=ways, unsaid=_unsaid(head))
 
     async def _redo(self, request: Request, say: Words) -> Done:
         played = await self._logs.going_on(request)
@@ -274,7 +280,8 @@ class Table:
             return Done(text=text, choices=_flips(wanted + 1, len(versions)))
         if shown is not None:
             shown = replace(shown, text=scene.text, choices=list(scene.choices))
-        return Done("story.flipped", values, scene=shown)
+        unsaid = _unsaid(turn) if wanted != now else None
+        return Done("story.flipped", values, scene=shown, unsaid=unsaid)
 
     async def _edit(self, request: Request, say: Words) -> Done:
         """A version of the last scene in a person's own words."""
@@ -293,7 +300,7 @@ class Table:
         number = played.story.path.index(turn.id) + 1
         speaks = await self._speaker(request, played.story, turn)
         shown = Shown(run, turn.id, number, text, stage=stage, speaker=speaks) if run else None
-        return Done("story.edited", {"n": number}, scene=shown)
+        return Done("story.edited", {"n": number}, scene=shown, unsaid=_unsaid(turn))
 
     async def apart(self, run: Run) -> AsyncGenerator[Event, None]:
         """A fork that is played in a thread of its own; the thread where it is asked for goes on as it was."""
@@ -642,6 +649,11 @@ def _last(played: Played) -> str:
         return head.scene.text if head is not None and head.scene is not None else ""
     last = [story.turns[id] for id in story.path[max(0, story.length - LAST_LINES) : story.length]]
     return "\n".join(f"> **{turn.act.name}**: {turn.act.text}" for turn in last if is_line(turn))
+
+
+def _unsaid(turn: Turn) -> Unsaid | None:
+    """What takes back what was said of its scene; None where no message shows one."""
+    return Unsaid(turn.shown_by, turn.stage) if turn.shown_by else None
 
 
 def _of(turn: Turn, run: str) -> bool:

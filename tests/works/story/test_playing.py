@@ -814,7 +814,7 @@ async def test_a_place_and_a_person_have_their_own_settings_in_a_story(tmp_path:
         assert (len(first.scenes), len(second.scenes)) == (2, 1)
 
 
-async def test_a_scene_is_hushed_before_another_version_of_it_and_by_a_stop_card(
+async def test_a_scene_is_hushed_before_another_version_of_it_and_once_it_counts_no_more(
     tmp_path: Path, writer: Writer
 ) -> None:
     hushed: asyncio.Queue[tuple[str, str, int]] = asyncio.Queue()
@@ -828,6 +828,11 @@ async def test_a_scene_is_hushed_before_another_version_of_it_and_by_a_stop_card
         talk.app.attach(replace(talk.app._platforms["terminal"], hush=hush))
         second = await talk.say("/story retry")
         assert hushed.get_nowait() == (first[0]["run"], "scene", 1), "before the other one is asked for"
+        for command in ("/story flip back", "/story edit It rains.", "/story undo"):
+            await talk.say(command)
+            assert hushed.get_nowait()[:2] == (second[0]["run"], "scene"), command
+        await talk.say("/story redo")
+        assert hushed.empty()
         await talk.say("/story stopcard")
         async with asyncio.timeout(60):
             while (await hushed.get())[0] != second[0]["run"]:
