@@ -260,7 +260,8 @@ class Clips:
         notes = [say("speech.cut", minutes=int(LONGEST_S / 60))] if cut else []
         if faults:
             notes.append(say("speech.partly", n=len(faults), why=why(faults[0], say)))
-        length = f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+        minutes, rest = divmod(max(1, int(seconds)), 60)  # there is something to hear
+        length = f"{minutes}:{rest:02}"
         speaker = (
             words_aloud.speaker
             if words_aloud.speaker not in ROLES

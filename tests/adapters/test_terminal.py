@@ -303,7 +303,7 @@ async def test_what_is_narrated_is_a_file_named_behind_its_text(tmp_path: Path, 
         assert (rest, files()) == (["The door opens."], [])
         return
     label, _, file = rest[0].rpartition(": ")
-    assert label == "🔊 Mira, 0:00"
+    assert label == "🔊 Mira, 0:01"
     assert rest[1] == first
     with wave.open(file) as sound:
         assert (sound.getframerate(), sound.getnchannels(), sound.getnframes() > 9_600) == (48_000, 1, True)
