@@ -5,13 +5,15 @@ Pure, and decodes nothing: what a model service reads is only counted here.
 
 from __future__ import annotations
 
+import struct
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
 Why = Literal["empty", "video", "unread"]
 
-SUFFIXES: Final = (".ogg", ".oga", ".opus", ".m4a", ".mp4", ".mp3", ".wav")
+SUFFIXES: Final = (".ogg", ".oga", ".opus", ".m4a", ".mp4", ".webm", ".mp3", ".wav")
 """Of the formats that are read here: what telephones record, and what Discord and Slack make of it."""
 _OPUS_MS: Final = (*(10, 20, 40, 60) * 3, *(10, 20) * 2, *(2.5, 5, 10, 20) * 4)
 """A frame's length by its configuration (RFC 6716, table 2)."""
@@ -23,8 +25,11 @@ _LAYER_3: Final = (
     (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),  # MPEG 1
 )
 """Kilobits a second, from index 1 on (ISO 11172-3 and 13818-3)."""
-_PATHS: Final = (b"moov", b"trak", b"mdia", b"minf", b"stbl")
+_PATHS: Final = (b"moov", b"trak", b"mdia", b"minf", b"stbl", b"mvex", b"moof", b"traf")
 """Boxes of an MP4 that hold boxes."""
+_SEGMENT, _CLUSTER, _TRACKS, _TRACK = 0x18538067, 0x1F43B675, 0x1654AE6B, 0xAE
+_TRACK_TYPE, _CODEC, _BLOCK_GROUP, _BLOCK, _SIMPLE_BLOCK = 0x83, 0x86, 0xA0, 0xA1, 0xA3
+"""Elements of a WebM (RFC 9559, section 5.1)."""
 
 
 class NoRecording(ValueError):
@@ -52,10 +57,12 @@ def recording_of(data: bytes) -> Recording:
             return Recording("spoken.ogg", _ogg(data))
         if data[4:8] == b"ftyp":
             return Recording("spoken.m4a", _mp4(data))
+        if data.startswith(b"\x1a\x45\xdf\xa3"):
+            return Recording("spoken.webm", _webm(data))
         if data.startswith(b"RIFF") and data[8:12] == b"WAVE":
             return Recording("spoken.wav", _wav(data))
         return Recording("spoken.mp3", _mp3(data))
-    except (IndexError, ZeroDivisionError, RecursionError):  # it ends in the middle
+    except (IndexError, ZeroDivisionError, RecursionError, struct.error):  # it ends in the middle
         raise NoRecording("unread") from None
 
 
@@ -77,8 +84,7 @@ def _ogg(data: bytes) -> float:
                 if packets > _MOST_PACKETS:
                     raise NoRecording("unread")
                 if packets > 2 and packet:  # the first two are headers
-                    frames = (1, 2, 2)[packet[0] & 3] if packet[0] & 3 < 3 else packet[1] & 63
-                    milliseconds += _OPUS_MS[packet[0] >> 3] * frames
+                    milliseconds += _opus_ms(packet)
                 packet = b""
     if not milliseconds:
         raise NoRecording("empty" if packets else "unread")
@@ -95,29 +101,71 @@ def _pages(data: bytes) -> Iterator[tuple[bool, bytes, bytes]]:
         at = start + sum(sizes)
 
 
+def _opus_ms(packet: bytes) -> float:
+    """Of a packet, of which only the first two bytes count (RFC 6716, section 3)."""
+    frames = (1, 2, 2)[packet[0] & 3] if packet[0] & 3 < 3 else packet[1] & 63
+    return _OPUS_MS[packet[0] >> 3] * frames
+
+
+@dataclass(slots=True)
+class _Track:
+    sound: bool = False
+    scale: int = 0
+    """Units of time in a second."""
+    units: int = 0
+    usual: int = 0
+    """Units of a sample of which a fragment does not say it."""
+
+
 def _mp4(data: bytes) -> float:
-    """The longest of its tracks of sound, by their samples (ISO 14496-12: hdlr, mdhd, stts)."""
-    seconds, scale, sound = 0.0, 0, False
+    """The longest of its tracks of sound, by their samples, which may be in fragments.
+
+    ISO 14496-12: tkhd, mdhd, hdlr, stts; trex, tfhd, trun.
+    """
+    tracks: defaultdict[int, _Track] = defaultdict(_Track)
+    track, usual = _Track(), 0
     for kind, start, end in _boxes(data, 0, len(data)):
-        if kind == b"mdhd":
-            at = start + (20 if data[start] else 12)
-            scale, sound = int.from_bytes(data[at : at + 4], "big"), False
+        if kind == b"tkhd":
+            track = tracks[_number(data, start + (20 if data[start] else 12))]
+        elif kind == b"mdhd":
+            track.scale = _number(data, start + (20 if data[start] else 12))
         elif kind == b"hdlr":
             if data[start + 8 : start + 12] == b"vide":
                 raise NoRecording("video")
-            sound = data[start + 8 : start + 12] == b"soun"
-        elif kind == b"stts" and sound:
-            entries = data[
-                start + 8 : min(end, start + 8 + 8 * int.from_bytes(data[start + 4 : start + 8], "big"))
-            ]
-            units = sum(
-                int.from_bytes(entries[at : at + 4], "big") * int.from_bytes(entries[at + 4 : at + 8], "big")
-                for at in range(0, len(entries), 8)
-            )
-            seconds = max(seconds, units / scale)
-    if not seconds:  # also where its samples are in fragments
+            track.sound = data[start + 8 : start + 12] == b"soun"
+        elif kind == b"stts":
+            count = min(_number(data, start + 4), (end - start - 8) // 8)
+            pairs = struct.iter_unpack(">II", data[start + 8 : start + 8 + 8 * count])
+            track.units += sum(samples * units for samples, units in pairs)
+        elif kind == b"trex":
+            tracks[_number(data, start + 4)].usual = _number(data, start + 12)
+        elif kind == b"tfhd":
+            flags, track = _number(data, start), tracks[_number(data, start + 4)]
+            behind = start + 8 + (8 if flags & 1 else 0) + (4 if flags & 2 else 0)
+            usual = _number(data, behind) if flags & 8 else track.usual
+        elif kind == b"trun":
+            track.units += _fragment(data, start, end, usual)
+    seconds = max((one.units / one.scale for one in tracks.values() if one.sound and one.units), default=0.0)
+    if not seconds:
         raise NoRecording("unread")
     return seconds
+
+
+def _fragment(data: bytes, start: int, end: int, usual: int) -> int:
+    """The units of a fragment's samples, `usual` ones where it does not say how long each is."""
+    flags, samples = _number(data, start), _number(data, start + 4)
+    if not flags & 0x100:
+        return samples * usual
+    first = start + 8 + (4 if flags & 1 else 0) + (4 if flags & 4 else 0)
+    size = 4 * (flags >> 8 & 15).bit_count()
+    samples = min(samples, (end - first) // size)
+    return sum(_number(data, at) for at in range(first, first + samples * size, size))
+
+
+def _number(data: bytes, at: int) -> int:
+    """Of four bytes; those of a box begin with its version, and end with its flags. Raises struct.error."""
+    number: int = struct.unpack_from(">I", data, at)[0]
+    return number
 
 
 def _boxes(data: bytes, start: int, end: int) -> Iterator[tuple[bytes, int, int]]:
@@ -136,6 +184,54 @@ def _boxes(data: bytes, start: int, end: int) -> Iterator[tuple[bytes, int, int]
         else:
             yield kind, inner, stop
         start += size
+
+
+def _webm(data: bytes) -> float:
+    """Of one track of Opus: the lengths of its packets (RFC 9559; RFC 6716, section 3.1)."""
+    milliseconds = 0.0
+    for number, (kind, start, end) in enumerate(_elements(data)):
+        if number > _MOST_PACKETS:
+            raise NoRecording("unread")
+        if kind == _TRACK_TYPE and int.from_bytes(data[start:end], "big") == 1:
+            raise NoRecording("video")
+        if kind == _CODEC and data[start:end].rstrip(b"\0") != b"A_OPUS":
+            raise NoRecording("unread")
+        if end > len(data):  # cut off
+            break
+        if kind in (_BLOCK, _SIMPLE_BLOCK):
+            # Behind the track's number and the time; several packets in a block are nothing that a browser writes.
+            head = start + _length(data[start]) + 3
+            if data[head - 1] & 6:
+                raise NoRecording("unread")
+            milliseconds += _opus_ms(data[head : head + 2])
+    if not milliseconds:
+        raise NoRecording("unread")
+    return milliseconds / 1000
+
+
+def _elements(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """All elements, those within others as well, which may have no end: their ids, and where their contents are."""
+    at = 0
+    while at < len(data):
+        id_size = _length(data[at])
+        kind = int.from_bytes(data[at : at + id_size], "big")
+        at += id_size
+        size_size = _length(data[at])
+        size = int.from_bytes(data[at : at + size_size], "big") & ((1 << 7 * size_size) - 1)
+        at += size_size
+        if kind in (_SEGMENT, _CLUSTER, _TRACKS, _TRACK, _BLOCK_GROUP):
+            continue
+        if size == (1 << 7 * size_size) - 1:  # not known
+            raise NoRecording("unread")
+        yield kind, at, at + size
+        at += size
+
+
+def _length(first: int) -> int:
+    """Of a number of a variable length, by its first byte (RFC 8794, section 4). Raises NoRecording."""
+    if not first:
+        raise NoRecording("unread")
+    return 9 - first.bit_length()
 
 
 def _wav(data: bytes) -> float:

@@ -8,7 +8,7 @@ import pytest
 
 from bot.speech import clip
 from bot.speech.recording import NoRecording, recording_of
-from tests.speech.recordings import archive, long_ogg, mp4, noise, ogg
+from tests.speech.recordings import archive, fragmented, long_ogg, mp4, noise, ogg, webm
 
 
 @pytest.mark.parametrize(
@@ -18,11 +18,27 @@ from tests.speech.recordings import archive, long_ogg, mp4, noise, ogg
         (lambda: clip.wav(noise(3.0)), "spoken.wav", 3.0),
         (lambda: clip.mp3(noise(3.0)), "spoken.mp3", 3.0),
         (lambda: mp4(3.0, b"soun"), "spoken.m4a", 3.0),
+        (lambda: fragmented(3), "spoken.m4a", 3.0),
+        (lambda: fragmented(3, each=True), "spoken.m4a", 3.0),
+        (lambda: webm(3), "spoken.webm", 3.0),
+        (lambda: webm(3)[:-4], "spoken.webm", 3.0),
         (lambda: b"ID3\x04\x00\x00\x00\x00\x00\x04tags" + clip.mp3(noise(3.0)), "spoken.mp3", 3.0),
         (lambda: ogg(3.0)[:-200], "spoken.ogg", 3.0),
         (lambda: long_ogg(7_200), "spoken.ogg", 7_200),
     ],
-    ids=["Ogg", "WAV", "MP3", "M4A", "tagged", "cut off", "two hours"],
+    ids=[
+        "Ogg",
+        "WAV",
+        "MP3",
+        "M4A",
+        "fragments",
+        "samples of fragments",
+        "WebM",
+        "WebM, cut off",
+        "tagged",
+        "cut off",
+        "two hours",
+    ],
 )
 def test_a_recording_is_as_long_as_its_frames(made: Callable[[], bytes], name: str, seconds: float) -> None:
     recording = recording_of(made())
@@ -47,8 +63,15 @@ def test_a_recording_is_as_long_as_its_frames(made: Callable[[], bytes], name: s
         (b"moov".join([b"\x00\x00\xff\xff", b"ftyp"] * 20_000), "unread"),
         (b"\x00\x00\x00\x08ftyp" + b"\x7f\xff\xff\xffmoov" * 20_000, "unread"),
         (b"I open the door.", "unread"),
+        (fragmented(0), "unread"),
+        (webm(3, kind=1), "video"),
+        (webm(3, codec=b"A_VORBIS"), "unread"),
+        (webm(3, flags=0x86), "unread"),
+        (webm(0), "unread"),
+        (webm(1)[:8], "unread"),
+        (b"\x1a\x45\xdf\xa3" + bytes(100), "unread"),
     ],
-    ids=range(14),
+    ids=range(21),
 )
 def test_what_is_no_recording_is_told_from_one(data: bytes, why: str) -> None:
     with pytest.raises(NoRecording) as fault:
