@@ -183,6 +183,8 @@ class App:
             self.resources.thread_history.attach(platform.name, platform.read_thread)
         if platform.read_whole_thread is not None:
             self.resources.whole_threads[platform.name] = platform.read_whole_thread
+        if platform.read_transcript is not None:
+            self.resources.transcripts[platform.name] = platform.read_transcript
         if platform.reader is not None:
             self.resources.readers[platform.name] = platform.reader
 

@@ -69,6 +69,18 @@ ReadWholeThread: TypeAlias = Callable[[Request], Awaitable[WholeThread | None]]
 """The thread that the request comes from, up to it; None where it comes from none. It and its pages raise UserError."""
 
 
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What a platform itself has heard in a recording, "" for nothing; `part`: only the first words of it."""
+
+    text: str
+    part: bool = False
+
+
+ReadTranscript: TypeAlias = Callable[[Request, str], Awaitable[Transcript | None]]
+"""What the platform has heard in a request's recording, by the id that the file has there; None while it listens."""
+
+
 class Reader(Protocol):
     """What is read aloud, and waits for it, where a request comes from. Both raise UserError."""
 
@@ -140,6 +152,7 @@ class Platform:
     hush: Callable[[Request, str], Awaitable[None]] | None = None
     narrates: Callable[[Request], Awaitable[bool]] | None = None
     read_whole_thread: ReadWholeThread | None = None
+    read_transcript: ReadTranscript | None = None
     reader: Reader | VoiceChannels | None = None
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bot.events import UserError
 from bot.incoming import Incoming
 from bot.llm.registry import Models
-from bot.platforms import Reader, ReadWholeThread, VoiceChannels
+from bot.platforms import Reader, ReadTranscript, ReadWholeThread, VoiceChannels
 from bot.prompts import PromptFile, Prompts
 from bot.retrieval.cleanup import DamagedVectors
 from bot.retrieval.embedding import Embedding
@@ -78,6 +78,7 @@ class Resources:
     incoming: Incoming
     thread_history: ThreadHistory
     whole_threads: dict[str, ReadWholeThread]
+    transcripts: dict[str, ReadTranscript]
     readers: dict[str, Reader | VoiceChannels]
     tracing: Tracing
     speech: Speech
@@ -142,6 +143,7 @@ class Resources:
             incoming=Incoming(config.data_dir / "incoming"),
             thread_history=ThreadHistory(),
             whole_threads={},
+            transcripts={},
             readers={},
             tracing=Tracing(config),
             speech=Speech(config),

@@ -33,6 +33,7 @@ from bot.words import Words, name_of
 
 if TYPE_CHECKING:
     from bot.app import App
+    from bot.platforms import Transcript
     from storage.threads import ThreadRow
 
 FIELD = "option:"
@@ -400,9 +401,14 @@ def parsed_of(line: str, files: Sequence[File]) -> Parsed:
     return parse(" ".join([line, *(_UNSAFE.sub("_", file.name) for file in files)]))
 
 
-def spoken(file: File, transcript: str = "", *, part: bool = False) -> Invocation:
-    """The invocation of a message that was spoken; with the platform's own `transcript`, or the first part of it."""
-    return Invocation(HEAR, transcript.strip(), {"part": True} if part else {}, (file,))
+def spoken(file: File, transcript: Transcript | None = None, *, id: str = "") -> Invocation:
+    """The invocation of a message that was spoken, with the platform's own transcript.
+
+    `id` is that of a file to which the platform listens still.
+    """
+    if transcript is None:
+        return Invocation(HEAR, "", {"listens": id} if id else {}, (file,))
+    return Invocation(HEAR, transcript.text, {"part": True} if transcript.part else {}, (file,))
 
 
 def reads_files(line: str) -> bool:

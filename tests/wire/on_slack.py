@@ -130,6 +130,7 @@ class OnSlack:
 
     async def speak(self, who: str, talk: SlackTalk, data: bytes, *, heard: str = "") -> None:
         user = self.tables[self.teams.index(talk.channel.team)][who]
+        self.slack.files.listens = 1 if heard else 0
         await self.slack.say(
             user, talk.channel, "", thread=talk.root, files=[("audio_message.m4a", data)], spoken=(2.0, heard)
         )

@@ -113,6 +113,7 @@ class Slack:
                 origin_at,
                 new_thread,
                 read_whole_thread=reader.whole,
+                read_transcript=files.transcript,
                 speak=clips.speak,
                 speaks_again=True,
                 hush=clips.hush,

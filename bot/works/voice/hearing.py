@@ -27,6 +27,7 @@ from bot.events import (
     Text,
     UserError,
 )
+from bot.platforms import Transcript
 from bot.runs.requests import PLAYED, child_id
 from bot.speech.recording import SUFFIXES, NoRecording, recording_of
 from bot.speech.transcriber import Transcriber
@@ -41,6 +42,10 @@ HEARD: Final = "heard"
 """The stage that shows the words, and the kind of the storage's offers by which they are kept."""
 MOST_CHARS: Final = 3_900
 """Of words that can be changed in a window: Discord's and the storage's room for a field is 4,000."""
+LOOKS_S: Final = (0.5, 1.0, 2.0)
+"""Before each look whether the platform itself has heard what was said."""
+MORE_LOOKS_S: Final = (3.0, 5.0, 8.0, 10.0)
+"""Before the next ones, where nobody else can listen."""
 PLAY, CHANGE, LEAVE = range(3)
 """The ways, by their numbers."""
 
@@ -61,6 +66,10 @@ class Hearing:
         """The words of a recording, and what may be done with them. The request's text is what the platform heard."""
         request, say = run.request, words(run.request.locale)
         text, part = request.text.strip(), bool(request.options.get("part"))
+        if clip := str(request.options.get("listens") or ""):
+            yield Status(say("voice.listening"))
+            heard = await run.step("transcript", lambda: self._transcript(request, clip), Transcript)
+            text, part = heard.text, heard.part
         # All of the words are better than the first of them.
         if not text or (part and self._transcriber.models):
             part = False
@@ -93,6 +102,15 @@ class Hearing:
         if part:
             yield Notice(say("voice.heard_part"))
         yield ways(text, request.author.id, say)
+
+    async def _transcript(self, request: Request, clip: str) -> Transcript:
+        """What the platform makes of its own clip, by its id; nothing where that takes too long."""
+        read = self._resources.transcripts[request.place.platform]
+        for pause in LOOKS_S if self._transcriber.models else (*LOOKS_S, *MORE_LOOKS_S):
+            await asyncio.sleep(pause)
+            if (transcript := await read(request, clip)) is not None:
+                return transcript
+        return Transcript("")
 
     async def _heard(self, request: Request, path: Path) -> Heard:
         """Raises UserError."""

@@ -127,7 +127,16 @@ class Bot(Slack):
         register(self.bolt, self.intake, self.store)
         files = Files(self.workspaces, self.settings)
         reader = ThreadReader(self.workspaces, self.people)
-        self.app.attach(Platform(PLATFORM, self.view, files.fetch, reader, read_whole_thread=reader.whole))
+        self.app.attach(
+            Platform(
+                PLATFORM,
+                self.view,
+                files.fetch,
+                reader,
+                read_whole_thread=reader.whole,
+                read_transcript=files.transcript,
+            )
+        )
 
 
 class Table:

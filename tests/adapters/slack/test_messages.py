@@ -13,7 +13,8 @@ import pytest_asyncio
 from bot.adapters.slack.placing import PLATFORM, real
 from bot.adapters.slack.received.line import command_of
 from bot.commands import FOLLOW_UP
-from bot.events import Event, Place, Run, Text
+from bot.events import Event, Failed, Place, Run, Text
+from bot.works.voice import hearing
 from tests.adapters.slack.table import Table
 from tests.fakes.images import png
 from tests.fakes.slack import Message
@@ -401,3 +402,20 @@ async def test_stop_at_the_root_stops_what_its_writer_has_begun_in_private(
     await at.slack.say(at.ana, at.team.dm(at.ana), "stop")
     assert await at.app.ended(hers.id) == "stopped"
     assert at.app.live(at.space, other.id)
+
+
+async def test_slack_is_waited_for_while_it_listens_to_a_clip_but_not_for_ever(
+    at: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hearing, "LOOKS_S", (0.0,))
+    monkeypatch.setattr(hearing, "MORE_LOOKS_S", (0.0, 0.0))
+    dm, clip = at.team.dm(at.ana), [("audio_message.webm", b"sound")]
+    at.slack.files.listens = 2
+    await at.slack.say(at.ana, dm, "", files=clip, spoken=(2.0, "I open the door."))
+    await at.ended()
+    assert Text("> I open the door.") in at.bot.record.events[at.asked.id]
+    at.slack.files.listens = 3
+    await at.slack.say(at.ana, dm, "", files=clip, spoken=(2.0, "Never mind."))
+    run = (await at.ended(2))[1].id
+    (failed,) = (event for event in at.bot.record.events[run] if isinstance(event, Failed))
+    assert "transcriber" in failed.text

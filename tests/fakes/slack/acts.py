@@ -49,6 +49,7 @@ class Acts:
         for file in given:
             if spoken is not None:
                 file.seconds, file.heard = spoken
+                file.listens = self.slack.files.listens
             file.shared.append(place)
         message = self.slack.post.put(
             place,

@@ -44,6 +44,8 @@ class File:
     # Of a clip: how long it is, and what Slack has heard in it, "" for nothing.
     seconds: float | None = None
     heard: str = ""
+    # So often files.info says that Slack is listening still.
+    listens: int = 0
 
     @property
     def type(self) -> str:
@@ -57,12 +59,18 @@ class File:
         """What a recording made in Slack has besides."""
         if self.seconds is None:
             return {}
-        preview = {"preview": {"content": self.heard, "has_more": False}, "locale": "en-US"}
+        if self.listens:
+            transcription: dict[str, Any] = {"status": "processing"}
+        elif self.heard:
+            preview = {"content": self.heard, "has_more": False}
+            transcription = {"status": "complete", "preview": preview, "locale": "en-US"}
+        else:
+            transcription = {"status": "none"}
         return {
             "subtype": "slack_audio",
             "media_display_type": "audio",
             "duration_ms": int(self.seconds * 1000),
-            "transcription": {"status": "complete", **preview} if self.heard else {"status": "none"},
+            "transcription": transcription,
         }
 
     def payload(self) -> dict[str, Any]:
@@ -95,6 +103,8 @@ class Files:
         self.slack = slack
         self.all: dict[str, File] = {}
         self.uploads: dict[str, File] = {}
+        # How often `files.info` says of a new clip that Slack is listening still.
+        self.listens = 0
 
     def add_to(self, app: web.Application) -> None:
         app.router.add_post("/upload/v1/{ticket}", self._upload)
@@ -198,7 +208,9 @@ async def info(ask: Ask) -> dict[str, Any]:
         raise Refusal("file_not_found")
     if file.deleted:
         raise Refusal("file_deleted")
-    return {"file": file.payload(), "comments": []}
+    payload = file.payload()
+    file.listens = max(0, file.listens - 1)
+    return {"file": payload, "comments": []}
 
 
 async def delete(ask: Ask) -> dict[str, Any]:

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Final
 from yarl import URL
 
 from bot.adapters.download import Downloads
-from bot.adapters.slack.placing import Location, Origin, origin_of, text_of
+from bot.adapters.slack.placing import Body, Location, Origin, origin_of, text_of
 from bot.adapters.slack.received.line import Name, text_without_mention
 from bot.adapters.surface import PlaceClosed, SurfaceFault
 from bot.events import File, Request, UserError
-from bot.platforms import ThreadMessage, WholeThread
+from bot.platforms import ThreadMessage, Transcript, WholeThread
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -71,6 +71,17 @@ class Files:
         token = await self._token(request, file)
         await self._downloads.fetch(url, file, path, limit, {"Authorization": f"Bearer {token}"})
 
+    async def transcript(self, request: Request, id: str) -> Transcript | None:
+        """What Slack has heard in a clip of this id; None while it listens, or where Slack does not answer."""
+        origin = origin_of(request.origin)
+        try:
+            async with self._workspaces.calling(origin.team, origin.enterprise) as client:
+                answer: Any = await client.files_info(file=id)
+        except SurfaceFault as fault:
+            _log.warning("run %s: what Slack has heard was not read: %s", request.id, fault)
+            return None
+        return transcript_of(answer["file"])
+
     def _url_of_slack(self, address: str) -> URL | None:
         """The address as URL, if it is one of Slack's files; no other host may get the token."""
         try:
@@ -95,6 +106,17 @@ class Files:
         except PlaceClosed as shut:
             raise UserError(_LOCKED, name=file.name) from shut
         return client.token or ""
+
+
+def transcript_of(file: Body) -> Transcript | None:
+    """Of a clip (Slack's documentation, "File object"); None while Slack listens."""
+    transcription = file.get("transcription")
+    if not isinstance(transcription, dict):
+        return Transcript("")
+    preview = transcription.get("preview")
+    if isinstance(preview, dict) and (words := text_of(preview, "content").strip()):
+        return Transcript(words, part=bool(preview.get("has_more")))
+    return None if transcription.get("status") == "processing" else Transcript("")
 
 
 def _refusal(answer: ClientResponse, name: str) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bot.adapters.intake import Invocation, reads_files, spoken
 from bot.adapters.slack.placing import PLATFORM, Body, Location, event_of, location_of_event, place, text_of
 from bot.adapters.slack.received import setup
+from bot.adapters.slack.received.fetched import transcript_of
 from bot.adapters.slack.received.line import (
     NAMES,
     calls_others,
@@ -133,11 +134,9 @@ def _clip(event: Body) -> Invocation | None:
     files = event.get("files")
     for file in files if isinstance(files, list) else []:
         if isinstance(file, dict) and file.get("subtype") == CLIP:
-            transcript = file.get("transcription")
-            known = transcript.get("preview") if isinstance(transcript, dict) else None
-            words = text_of(known, "content") if isinstance(known, dict) else ""
-            more = isinstance(known, dict) and bool(known.get("has_more"))
-            return spoken(files_of({"files": [file]})[0], words, part=more)
+            # Without a word about a transcript, its making may not have begun.
+            transcript = transcript_of(file) if "transcription" in file else None
+            return spoken(files_of({"files": [file]})[0], transcript, id=text_of(file, "id"))
     return None
 
 
