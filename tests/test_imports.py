@@ -74,7 +74,7 @@ HOMES = {
     "genai_prices": ("bot.llm.prices",),
     "dbos": ("bot.runs.engine",),
     "chromadb": ("storage.chroma",),
-    "opentelemetry": ("bot.tracing.otlp",),
+    "opentelemetry": ("bot.tracing",),
     "apscheduler": ("bot.works.schedule",),
     "dateparser": ("bot.dates",),
     "sqlalchemy": ("storage", "bot.runs.engine"),

@@ -26,16 +26,21 @@ PROMPT = Prompt("system", (Message("user", "question"),), max_tokens=9)
 SERVICE = ProviderConfig("mine", "openai", "https://user:word@models.example:8443/v1")
 
 
-async def test_where_no_run_is_traced_nothing_is_put_in_between() -> None:
+async def test_without_an_endpoint_all_goes_on_untraced() -> None:
     async def answer() -> AsyncGenerator[str | Completion, None]:
         yield "a"
+
+    async def body() -> str:
+        return "b"
 
     idle = Tracing(config())
     await idle.start()
     with idle.run(ASKED, NOW, resumed=False):
-        pieces = answer()
-        assert gen_ai.called(pieces, "answerer", SERVICE, "m", PROMPT, Meter()) is pieces
-        await pieces.aclose()
+        pieces = gen_ai.called(answer(), "answerer", SERVICE, "m", PROMPT, Meter())
+        assert [piece async for piece in pieces] == ["a"]
+        assert await tracing.step("b", lambda body: body(), body) == "b"
+        with tracing.opened("retrieval", {}) as span:
+            assert not span.is_recording()
         tracing.note("strategy", "single")
         tracing.failed(ValueError())
     await idle.close()

@@ -1,8 +1,8 @@
 """Traces of runs for whoever operates the bot: what took how long, what it cost, what failed, and no word of anybody.
 
-A span lies below the one that is open where it begins; where no run is traced, all of this does nothing. Knows
-OpenTelemetry only by `bot.tracing.otlp`, which is imported once an endpoint is configured. docs/tracing.md lists
-what is sent; names under `gen_ai.` are those of OpenTelemetry's semantic conventions for generative AI.
+A span lies below the one that is open where it begins. Without a configured endpoint all spans are those of
+OpenTelemetry's no-op tracer, and its SDK (`bot.tracing.otlp`) is not imported. docs/tracing.md lists what is sent;
+names under `gen_ai.` are those of OpenTelemetry's semantic conventions for generative AI.
 
 Where to is said by OpenTelemetry's own variables, or by config.toml. Sources: OpenTelemetry's specification,
 "OpenTelemetry Protocol Exporter" and "Environment Variable Specification".
@@ -20,6 +20,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
+from opentelemetry.context import Context
+from opentelemetry.trace import INVALID_SPAN, NoOpTracer, Span, SpanKind, StatusCode, Tracer
+from opentelemetry.trace import set_span_in_context as context_of
+
 from bot.events import Ended, Request, UserError
 from bot.waiting import in_own_thread
 
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bot.config import Config
-    from bot.tracing.otlp import Span, Spans
+    from bot.tracing.otlp import Spans
 
 T = TypeVar("T")
 Body: TypeAlias = Callable[[], Awaitable[T]]
@@ -46,8 +50,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class TracedRun:
-    """A run being traced; whoever runs it says how it ended."""
+    """A run; whoever runs it says how it ended."""
 
+    tracer: Tracer = field(default_factory=NoOpTracer)
     outcome: Ended | None = None
     error: str = ""
     notes: dict[str, Value] = field(default_factory=dict)
@@ -57,26 +62,31 @@ class TracedRun:
 class OpenSpan:
     """The span that is open here, in which run."""
 
-    spans: Spans
-    span: Span
     run: TracedRun
+    span: Span
 
     def begin(self, name: str, about: Mapping[str, Value], *, client: bool = False) -> Span:
-        return self.spans.begin(name, about, self.span, client=client)
+        kind = SpanKind.CLIENT if client else SpanKind.INTERNAL
+        above = context_of(self.span, Context())
+        return self.run.tracer.start_span(name, above, kind, attributes=about)
 
-    def fail(self, span: Span, error: str) -> None:
-        self.spans.fail(span)
-        span.set_attributes({"error.type": error})
 
+def fail(span: Span, error: str) -> None:
+    """Mark the span as failed by this `error_type`, without a description, which would be what the error says."""
+    span.set_status(StatusCode.ERROR)
+    span.set_attribute("error.type", error)
+
+
+_NO_RUN: Final = OpenSpan(TracedRun(), INVALID_SPAN)
 
 # Ours instead of OpenTelemetry's own: Chroma's client and the SDKs of model services look there, and would send
 # what is no business of the collector's, or name our traces to those services.
-current: ContextVar[OpenSpan | None] = ContextVar("sutradhar_span", default=None)
-"""The span that is open here; None where no run is traced."""
+current: ContextVar[OpenSpan] = ContextVar("sutradhar_span", default=_NO_RUN)
+"""The span that is open here."""
 
 
 class Tracing:
-    """The tracing of this process. Does nothing before `start`, or without a configured endpoint."""
+    """The tracing of this process. Sends nothing before `start`, or without a configured endpoint."""
 
     def __init__(self, config: Config, *, flush_s: float = FLUSH_S) -> None:
         self._config = config
@@ -103,19 +113,17 @@ class Tracing:
         Its span has the same id in every process that works on it and is sent by the one that ends it; what the
         others have sent lies below it, too.
         """
-        run = TracedRun()
-        if self._spans is None:
-            yield run
-            return
         about = {
             "sutradhar.run": request.id,
             "sutradhar.work": request.work,
             "sutradhar.verb": request.verb,
             "sutradhar.platform": request.place.platform,
         }
-        span = self._spans.root("run", about, request.id, since)
-        open_span = OpenSpan(self._spans, span, run)
-        token = current.set(open_span)
+        run, span = TracedRun(), _NO_RUN.span
+        if self._spans is not None:
+            run = TracedRun(self._spans.tracer)
+            span = self._spans.root("run", about, request.id, since)
+        token = current.set(OpenSpan(run, span))
         try:
             yield run
         except Exception as error:
@@ -127,7 +135,7 @@ class Tracing:
                 notes = {f"sutradhar.{name}": value for name, value in run.notes.items()}
                 span.set_attributes(notes | {"sutradhar.resumed": resumed, "sutradhar.outcome": run.outcome})
                 if run.outcome == "failed":
-                    open_span.fail(span, run.error or _OTHER)
+                    fail(span, run.error or _OTHER)
                 span.end()
 
     async def close(self) -> None:
@@ -142,20 +150,16 @@ class Tracing:
 
 def note(name: str, value: Value) -> None:
     """Set an attribute of the run's span: `sutradhar.<name>`."""
-    if (open_span := current.get()) is not None:
-        open_span.run.notes[name] = value
+    current.get().run.notes[name] = value
 
 
 def failed(error: BaseException) -> None:
     """Note the `error` with which the run fails."""
-    if (open_span := current.get()) is not None:
-        open_span.run.error = error_type(error)
+    current.get().run.error = error_type(error)
 
 
 async def step(name: str, keep: Callable[[Body[T]], Awaitable[T]], body: Body[T]) -> T:
     """What `keep` makes of `body`; marked in the trace where it has not called it, but knew what it had returned."""
-    if (open_span := current.get()) is None:
-        return await keep(body)
     called = False
 
     async def marked() -> T:
@@ -167,19 +171,20 @@ async def step(name: str, keep: Callable[[Body[T]], Awaitable[T]], body: Body[T]
     if not called:
         # The first word alone: the rest may be a shelf's name, or what a space calls its prompts.
         word = re.split(r"[-:]", name, maxsplit=1)[0]
-        open_span.begin("replayed step", {"sutradhar.step": word, "sutradhar.replayed": True}).end()
+        current.get().begin("replayed step", {"sutradhar.step": word, "sutradhar.replayed": True}).end()
     return value
 
 
 @contextmanager
-def opened(above: OpenSpan, name: str, about: Mapping[str, Value], *, client: bool = False) -> Iterator[Span]:
-    """A span below that one, with what happens in it below this."""
+def opened(name: str, about: Mapping[str, Value], *, client: bool = False) -> Iterator[Span]:
+    """A span below the open one, with what happens in it below this."""
+    above = current.get()
     span = above.begin(name, about, client=client)
     token = current.set(replace(above, span=span))
     try:
         yield span
     except Exception as error:
-        above.fail(span, error_type(error))
+        fail(span, error_type(error))
         raise
     finally:
         current.reset(token)

@@ -34,10 +34,7 @@ def retrieval(
 
     @functools.wraps(search)
     async def traced(*args: P.args, **kwargs: P.kwargs) -> SearchResult:
-        open_span = tracing.current.get()
-        if open_span is None:
-            return await search(*args, **kwargs)
-        with tracing.opened(open_span, "retrieval", {"gen_ai.operation.name": "retrieval"}) as span:
+        with tracing.opened("retrieval", {"gen_ai.operation.name": "retrieval"}) as span:
             result = await search(*args, **kwargs)
             about: dict[str, tracing.Value] = {
                 "sutradhar.retrieval.passages": len(result.passages),
@@ -46,7 +43,7 @@ def retrieval(
                 "sutradhar.retrieval.titled": result.titled,
                 "sutradhar.retrieval.notices": result.notices,
             }
-            if strategy := open_span.run.notes.get("strategy"):
+            if strategy := tracing.current.get().run.notes.get("strategy"):
                 about["sutradhar.strategy"] = strategy
             span.set_attributes(about)
             return result
@@ -57,35 +54,19 @@ def retrieval(
 @contextmanager
 def embeddings(model: str) -> Iterator[None]:
     """One call of a service for vectors, OpenAI's or one that speaks like it; its texts stay here."""
-    if (open_span := tracing.current.get()) is None:
-        yield
-        return
     about = {
         "gen_ai.operation.name": "embeddings",
         "gen_ai.provider.name": "openai",
         "gen_ai.request.model": model,
     }
-    with tracing.opened(open_span, f"embeddings {model}", about, client=True):
+    with tracing.opened(f"embeddings {model}", about, client=True):
         yield
 
 
-def called(
+async def called(
     pieces: Pieces, role: str, service: ProviderConfig, model: str, prompt: Prompt, meter: Meter
 ) -> Pieces:
-    """A model's answer as it comes; a span if it is asked within a run that is traced."""
-    open_span = tracing.current.get()
-    return pieces if open_span is None else _called(open_span, pieces, role, service, model, prompt, meter)
-
-
-async def _called(
-    open_span: tracing.OpenSpan,
-    pieces: Pieces,
-    role: str,
-    service: ProviderConfig,
-    model: str,
-    prompt: Prompt,
-    meter: Meter,
-) -> Pieces:
+    """A model's answer as it comes, as a span."""
     about: dict[str, tracing.Value] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": service.kind if service.kind in _KINDS else service.name,
@@ -98,7 +79,7 @@ async def _called(
         about["gen_ai.request.temperature"] = prompt.temperature
     if host := tracing.host_of(service.base_url or ""):
         about["server.address"] = host
-    span = open_span.begin(f"chat {model}", about, client=True)
+    span = tracing.current.get().begin(f"chat {model}", about, client=True)
     began, finish, learnt = time.monotonic(), "", dict[str, tracing.Value]()
     try:
         async with aclosing(pieces) as source:
@@ -113,7 +94,7 @@ async def _called(
             learnt["sutradhar.outcome"] = "stopped"
         raise
     except Exception as error:
-        open_span.fail(span, tracing.error_type(error))
+        tracing.fail(span, tracing.error_type(error))
         raise
     finally:
         if finish:

@@ -20,8 +20,7 @@ from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
-from opentelemetry.trace import Span as Span
-from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
+from opentelemetry.trace import Span, SpanKind, Tracer
 from opentelemetry.util.re import parse_env_headers
 from opentelemetry.util.types import AttributeValue
 
@@ -67,7 +66,7 @@ class Spans:
         exporter = OTLPSpanExporter(endpoint, headers=parse_env_headers(headers, liberal=True))
         self._exporter = LoggedOnce(exporter, host)
         self._provider.add_span_processor(BatchSpanProcessor(self._exporter))
-        self._tracer = self._provider.get_tracer(NAME)
+        self.tracer: Tracer = self._provider.get_tracer(NAME)
 
     def root(self, name: str, about: Mapping[str, AttributeValue], run: str, since: datetime) -> Span:
         """A run's span, with the same ids wherever the same run is worked on.
@@ -80,20 +79,11 @@ class Spans:
         token = self._ids.fixed.set(ids)
         try:
             start = min(int(since.timestamp() * 1e9), time.time_ns())  # the clock may have been put back
-            return self._tracer.start_span(
+            return self.tracer.start_span(
                 name, Context(), SpanKind.SERVER, attributes=about, start_time=start
             )
         finally:
             self._ids.fixed.reset(token)
-
-    def begin(self, name: str, about: Mapping[str, AttributeValue], parent: Span, *, client: bool) -> Span:
-        above = set_span_in_context(parent, Context())
-        kind = SpanKind.CLIENT if client else SpanKind.INTERNAL
-        return self._tracer.start_span(name, above, kind, attributes=about)
-
-    def fail(self, span: Span) -> None:
-        """Without a description, which would be what the error says."""
-        span.set_status(Status(StatusCode.ERROR))
 
     def close(self) -> None:
         """Send what is left, however long that takes."""
