@@ -1,1 +1,1 @@
-"""What a story remembers of long ago: its pieces, found again by words and by vectors, as a branch has lived them."""
+"""The memory of a story: the pieces of its past scenes, searched by words and by vectors, branch by branch."""

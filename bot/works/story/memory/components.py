@@ -1,7 +1,7 @@
 """What seed 000 adds to a search for past scenes, each part by itself and switched by its name.
 
-All of them give or take from scenes' scores, which lie between 0 and about 2.5. docs/retrieval.md has what each is
-worth alone; those that are worth nothing beside ours are off. Knows scenes by number, and terms.
+Each adds to the scores of scenes, which lie between 0 and about 2.5, or takes from them. docs/retrieval.md has what
+each is worth alone; those that add nothing to ours are switched off. Knows only numbers of scenes, and terms.
 """
 
 from __future__ import annotations
@@ -15,40 +15,42 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bot.works.story.memory.config import RecallConfig
-    from bot.works.story.memory.index import Told
+    from bot.works.story.memory.index import BranchPieces
 
     Floats = NDArray[np.float32]
 
 
-def keywords(told: Told, asked: Iterable[str], by: RecallConfig) -> Floats:
-    """More for scenes that hold the query's rare words: each by its rarity, all together at most `keyword_cap`."""
+def keywords(branch: BranchPieces, query_terms: Iterable[str], by: RecallConfig) -> Floats:
+    """Score for scenes that contain the query's rare words: each by its rarity, `keyword_cap` in all at most."""
     import numpy as np
 
-    boost = np.zeros(told.scene_count, dtype=np.float32)
-    for term in dict.fromkeys(asked):
-        scenes = told.scenes_holding(term)
+    boost = np.zeros(branch.scene_count, dtype=np.float32)
+    for term in dict.fromkeys(query_terms):
+        scenes = branch.scenes_holding(term)
         if len(scenes):
-            boost[scenes] += 1.0 - len(scenes) / told.scene_count
+            boost[scenes] += 1.0 - len(scenes) / branch.scene_count
     return np.minimum(boost * by.keyword_cap / 2, by.keyword_cap).astype(np.float32)
 
 
 def distinctive(
-    told: Told, asked: Iterable[str], names: Collection[str], by: RecallConfig
+    branch: BranchPieces, query_terms: Iterable[str], names: Collection[str], by: RecallConfig
 ) -> dict[str, NDArray[np.int32]]:
-    """The terms that tell scenes apart, with the scenes that hold them: a name that stands in more than `name_share` of
-    all scenes does not, nor another term in more than `term_share`.
+    """The terms that distinguish scenes, with the scenes that contain them: no name that stands in more than
+    `name_share` of all scenes, and no other term in more than `term_share`.
     """
-    kept = {}
-    for term in dict.fromkeys(asked):
-        scenes = told.scenes_holding(term)
+    by_term = {}
+    for term in dict.fromkeys(query_terms):
+        scenes = branch.scenes_holding(term)
         most = by.name_share if term in names else by.term_share
-        if 0 < len(scenes) <= max(1.0, most * told.scene_count):
-            kept[term] = scenes
-    return kept
+        if 0 < len(scenes) <= max(1.0, most * branch.scene_count):
+            by_term[term] = scenes
+    return by_term
 
 
-def anchored(told: Told, queries: Sequence[Mapping[str, NDArray[np.int32]]], by: RecallConfig) -> Floats:
-    """More for scenes near to where what is asked for happened last.
+def anchored(
+    branch: BranchPieces, queries: Sequence[Mapping[str, NDArray[np.int32]]], by: RecallConfig
+) -> Floats:
+    """Score for scenes near to where the query's terms occurred last.
 
     `queries` are the distinctive terms of each sub-query. A term's anchor is the mean of its last occurrences, the
     later ones weighing more. Where anchors lie far apart each sub-query has its own, else there is one for all.
@@ -61,11 +63,11 @@ def anchored(told: Told, queries: Sequence[Mapping[str, NDArray[np.int32]]], by:
     ]
     everything = [anchor for anchors in by_query for anchor in anchors]
     if not everything:
-        return np.zeros(told.scene_count, dtype=np.float32)
+        return np.zeros(branch.scene_count, dtype=np.float32)
     places = [place for place, _ in everything]
     groups = by_query if max(places) - min(places) > by.anchor_spread else [everything]
-    number = np.arange(told.scene_count, dtype=np.float32)
-    boost = np.zeros(told.scene_count, dtype=np.float32)
+    number = np.arange(branch.scene_count, dtype=np.float32)
+    boost = np.zeros(branch.scene_count, dtype=np.float32)
     for anchors in filter(None, groups):
         place = sum(at for at, _ in anchors) / len(anchors)
         sure = min(1.0, max(by.anchor_least, sum(count for _, count in anchors) / by.anchor_sure))
@@ -82,7 +84,7 @@ def _anchor(scenes: NDArray[np.int32]) -> float:
 
 
 def too_old(scores: Floats, by: RecallConfig) -> NDArray[np.bool_]:
-    """Which scenes lie far back and are not alike enough; `scores` of all, in order."""
+    """Which scenes are old and score too little; `scores` of all scenes, in order."""
     import numpy as np
 
     best = float(scores.max(initial=0.0)) or 1.0
@@ -93,7 +95,7 @@ def too_old(scores: Floats, by: RecallConfig) -> NDArray[np.bool_]:
 def rrf(rankings: Sequence[Floats], by: RecallConfig) -> Floats:
     """Reciprocal rank fusion (Cormack and others, SIGIR 2009) of scores over the same scenes, brought to 0..1.
 
-    What scores nothing in a ranking has no rank in it.
+    A scene with the score 0 in a ranking has no rank in it.
     """
     import numpy as np
 
@@ -107,27 +109,27 @@ def rrf(rankings: Sequence[Floats], by: RecallConfig) -> Floats:
 
 
 def phrases(
-    told: Told,
+    branch: BranchPieces,
     scenes: NDArray[np.intp],
-    wanted: Collection[tuple[str, str]],
+    pairs: Collection[tuple[str, str]],
     terms_of: Callable[[int], Sequence[str]],
     by: RecallConfig,
 ) -> dict[int, float]:
-    """More for those of the scenes that hold the query's two-word phrases word for word, within a piece.
+    """Score for those of `scenes` that contain the query's two-word phrases (`pairs`) word for word, within a piece.
 
-    `terms_of` are the terms of the piece of a place, in order: only pieces that hold both words are looked through.
+    `terms_of` gives the terms of the piece at a place, in order: only pieces that contain both words are read.
     """
     import numpy as np
 
-    among = np.zeros(told.scene_count, dtype=np.bool_)
+    among = np.zeros(branch.scene_count, dtype=np.bool_)
     among[scenes] = True
-    among_pieces = among[told.scenes]
+    among_pieces = among[branch.scenes]
     holding = dict[str, set[int]]()
-    for term in {term for pair in wanted for term in pair}:
-        places = told.holding(term)[0]
+    for term in {term for pair in pairs for term in pair}:
+        places = branch.holding(term)[0]
         holding[term] = set(places[among_pieces[places]].tolist())
-    held = dict[int, set[tuple[str, str]]]()
-    for place in sorted(set[int]().union(*(holding[first] & holding[second] for first, second in wanted))):
-        pairs = held.setdefault(int(told.scenes[place]), set())
-        pairs.update(pair for pair in pairwise(terms_of(place)) if pair in wanted)
-    return {scene: min(by.phrase_cap, by.phrase_boost * len(pairs)) for scene, pairs in held.items()}
+    matched = dict[int, set[tuple[str, str]]]()
+    for place in sorted(set[int]().union(*(holding[first] & holding[second] for first, second in pairs))):
+        matches = matched.setdefault(int(branch.scenes[place]), set())
+        matches.update(pair for pair in pairwise(terms_of(place)) if pair in pairs)
+    return {scene: min(by.phrase_cap, by.phrase_boost * len(matches)) for scene, matches in matched.items()}

@@ -1,4 +1,4 @@
-"""What config.toml's [recall] says: how what was told long ago is searched, and how much of it the writer is told."""
+"""The section [recall] of config.toml: how past scenes are searched, and how much of them the writer reads."""
 
 from __future__ import annotations
 

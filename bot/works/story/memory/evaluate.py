@@ -44,8 +44,8 @@ def read_queries(file: Path) -> list[MemoryQuery]:
         if not line.strip():
             continue
         try:
-            given: Any = json.loads(line)
-            query, gold = str(given["query"]), tuple(map(str, _listed(given["gold"])))
+            row: Any = json.loads(line)
+            query, gold = str(row["query"]), tuple(map(str, _listed(row["gold"])))
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise UserError("eval.memory_line", path=file, line=number) from error
         if gold:
@@ -68,14 +68,14 @@ async def evaluate_memory(
     """recall@5, recall@10, scene_hit@5 and mrr over the queries, p50_ms and p95_ms of a search, their count n."""
     await memory.recall(space, id, id, story, Query(queries[0].query), 1, by=by)  # loads what is loaded once
     spent, scores = list[float](), list[Scores]()
-    for asked in queries:
+    for query in queries:
         began = time.perf_counter()
-        recalled = await memory.recall(space, id, id, story, Query(asked.query), PIECES, by=by)
+        recalled = await memory.recall(space, id, id, story, Query(query.query), PIECES, by=by)
         spent.append((time.perf_counter() - began) * 1_000)
-        scores.append(scores_of(story, recalled, asked.gold))
+        scores.append(scores_of(story, recalled, query.gold))
     ordered = sorted(spent)
     return {
-        **{name: statistics.mean(one[name] for one in scores) for name in scores[0]},
+        **{name: statistics.mean(row[name] for row in scores) for name in scores[0]},
         "p50_ms": statistics.median(ordered),
         "p95_ms": ordered[math.ceil(0.95 * len(ordered)) - 1],
         "n": len(queries),
@@ -89,13 +89,13 @@ def scores_of(story: Story, recalled: Sequence[Recalled], gold: Sequence[str]) -
     """
     numbers = {turn.act.label or str(number): number for number, turn in enumerate(story.told, 1)}
     scenes = [turn.act.group or turn.id for turn in story.told]
-    wanted = {numbers.get(label, 0) for label in gold}
+    gold_turns = {numbers.get(label, 0) for label in gold}
     turns = list(dict.fromkeys(piece.number for piece in recalled))
     first = list(dict.fromkeys(scenes[turn - 1] for turn in turns))[:5]
-    rank = next((at for at, turn in enumerate(turns, 1) if turn in wanted), 0)
+    rank = next((at for at, turn in enumerate(turns, 1) if turn in gold_turns), 0)
     return {
-        "recall@5": len(wanted.intersection(turns[:5])) / len(wanted),
-        "recall@10": len(wanted.intersection(turns[:10])) / len(wanted),
-        "scene_hit@5": float(any(scenes[turn - 1] in first for turn in wanted if turn)),
+        "recall@5": len(gold_turns.intersection(turns[:5])) / len(gold_turns),
+        "recall@10": len(gold_turns.intersection(turns[:10])) / len(gold_turns),
+        "scene_hit@5": float(any(scenes[turn - 1] in first for turn in gold_turns if turn)),
         "mrr": 1 / rank if rank else 0.0,
     }

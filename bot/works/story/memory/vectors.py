@@ -1,7 +1,7 @@
-"""The vectors of a story's pieces, held small: a query finds its nearest among hundreds of thousands in milliseconds.
+"""The vectors of a story's pieces, compressed: the nearest of hundreds of thousands are found in milliseconds.
 
-The database has a vector as bytes, 1 per dimension; in memory it is the upper 7 bits of each. The first of these, its
-signs, choose candidates, and all of them rank these. docs/retrieval.md has how many of the nearest are found so. Knows
+The database stores a vector as bytes, 1 per dimension; in memory it is the upper 7 bits of each. The first bits (the
+signs) select candidates, all bits rank them. docs/retrieval.md has how many of the nearest are found so. Knows
 no model and no database. Synchronous.
 """
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 CANDIDATES = 20
-"""So many times the vectors wanted are chosen by their signs."""
+"""The signs select this many times the vectors wanted."""
 
 _BITS = 7
 _HALF = 2 ** (_BITS - 1) - 0.5
-"""What stands for 0 among the numbers of so many bits."""
+"""The number that stands for 0."""
 
 _AT_ONCE = 1_024
-"""Vectors that are brought into bits at a time: on the way they take ten times as much."""
+"""How many vectors are compressed at a time: it takes ten times their memory."""
 
 
 def packed(vectors: Floats) -> NDArray[np.int8]:

@@ -10,89 +10,89 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.works.story.memory.config import RecallConfig
-from bot.works.story.memory.index import Piece, Pieces, Told
+from bot.works.story.memory.index import BranchPieces, Piece, Pieces
 
 TEXTS = st.lists(
     st.sampled_from(["lamp", "door", "sea", "bell", "stairs", "key", "Mira", "Bo", "runs"]), max_size=6
 )
 
 
-def told(*pieces: Piece, language: str = "en", scenes: list[int] | None = None) -> Told:
+def branch_of(*pieces: Piece, language: str = "en", scenes: list[int] | None = None) -> BranchPieces:
     index = Pieces(language)
     index.add("node", pieces)
-    return index.told(range(len(pieces)), scenes or list(range(len(pieces))))
+    return BranchPieces(index, range(len(pieces)), scenes or list(range(len(pieces))))
 
 
-def first(told: Told, query: str) -> int:
-    return int(np.argmax(sum(told.scores(query, RecallConfig()).values())))
+def first(branch: BranchPieces, query: str) -> int:
+    return int(np.argmax(sum(branch.scores(query, RecallConfig()).values())))
 
 
 def test_the_piece_that_holds_the_rare_word_comes_first() -> None:
-    lived = told(
+    branch = branch_of(
         Piece("Bo", "We walk along the shore."),
         Piece("Mira", "She wears the red sundress."),
         Piece("Bo", "The shore is cold, and we walk on."),
     )
-    assert first(lived, "the sundress") == 1
-    assert first(lived, "walking") in (0, 2), "words are stemmed"
+    assert first(branch, "the sundress") == 1
+    assert first(branch, "walking") in (0, 2), "words are stemmed"
 
 
 def test_what_answers_is_found_by_what_was_asked_before_it() -> None:
-    lived = told(
+    branch = branch_of(
         Piece("Bo", "It was a long winter."),
         Piece("Bo", "Where did you hide the silver key?"),
         Piece("Mira", "Under the third step."),
         Piece("Bo", "The silver is gone."),
         scenes=[0, 1, 1, 2],
     )
-    scores = sum(lived.scores("Where is the silver key hidden?", RecallConfig()).values())
+    scores = sum(branch.scores("Where is the silver key hidden?", RecallConfig()).values())
     assert np.argsort(-np.asarray(scores))[:2].tolist() == [1, 2]
 
 
 def test_no_piece_lends_anything_to_another_scene() -> None:
     texts = ("Nothing.", "The silver key.", "Nothing at all.", "Far away.")
     pieces = [Piece("Bo", text) for text in texts]
-    apart = told(*pieces).scores("silver key", RecallConfig())["words"]
-    together = told(*pieces, scenes=[0, 0, 0, 1]).scores("silver key", RecallConfig())["words"]
+    apart = branch_of(*pieces).scores("silver key", RecallConfig())["words"]
+    together = branch_of(*pieces, scenes=[0, 0, 0, 1]).scores("silver key", RecallConfig())["words"]
     assert (apart > 0).tolist() == [False, True, False, False]
     assert (together > 0).tolist() == [True, True, True, False]
 
 
 def test_a_person_a_date_and_the_asked_time_count() -> None:
-    lived = told(
+    branch = branch_of(
         Piece("Mira", "The boat leaves harbour."),
         Piece("Bo", "The boat leaves harbour.", when="2 May 1923"),
         Piece("Bo", "The boat leaves tomorrow."),
     )
-    assert first(lived, "Mira and the boat") == 0
-    assert first(lived, "the boat in May") == 1
-    assert first(lived, "When does the boat leave?") == 2
-    assert first(told(*(Piece("B", text) for text in ("O barco parte cedo.", "O barco parte amanhã.")), language="pt"),
-                 "Quando parte o barco?") == 1  # fmt: skip
+    assert first(branch, "Mira and the boat") == 0
+    assert first(branch, "the boat in May") == 1
+    assert first(branch, "When does the boat leave?") == 2
+    pieces = (Piece("B", text) for text in ("O barco parte cedo.", "O barco parte amanhã."))
+    assert first(branch_of(*pieces, language="pt"), "Quando parte o barco?") == 1
 
 
 def test_where_no_scene_holds_half_of_what_is_asked_a_scene_close_in_meaning_wins() -> None:
     texts = ("A hall.", "They poured wine.", "Music all night.", "The bell rang.", "She left.", "A storm.")
-    lived = told(*(Piece("", text) for text in texts), scenes=[0, 0, 0, 1, 2, 3])
+    branch = branch_of(*(Piece("", text) for text in texts), scenes=[0, 0, 0, 1, 2, 3])
     query, nearest = (
         "a banquet where dancers heard some distant bell",
         {1: 0.8, 2: 0.8, 3: 0.7, 4: 0.5, 5: 0.4},
     )
     covered, words = (
-        sum(lived.scores(query, by, nearest).values()) for by in (RecallConfig(), RecallConfig(covered=0.0))
+        sum(branch.scores(query, by, nearest).values()) for by in (RecallConfig(), RecallConfig(covered=0.0))
     )
-    assert lived.scenes[int(np.argmax(words))] == 1
-    assert lived.scenes[int(np.argmax(covered))] == 0
+    assert branch.scenes[int(np.argmax(words))] == 1
+    assert branch.scenes[int(np.argmax(covered))] == 0
     asked = "the bell rang"
     assert (
-        lived.scores(asked, RecallConfig(), nearest)["words"].tolist()
-        == lived.scores(asked, RecallConfig(covered=0.0), nearest)["words"].tolist()
+        branch.scores(asked, RecallConfig(), nearest)["words"].tolist()
+        == branch.scores(asked, RecallConfig(covered=0.0), nearest)["words"].tolist()
     ), "words that are there count in full"
 
 
 def test_the_nearest_in_meaning_are_found_without_a_common_word() -> None:
-    lived = told(Piece("Bo", "A frigid wind."), Piece("Bo", "Bread and cheese."))
-    by_reason = lived.scores("what they ate", RecallConfig(), nearest={0: 0.2, 1: 0.8})
+    branch = branch_of(Piece("Bo", "A frigid wind."), Piece("Bo", "Bread and cheese."))
+    by_reason = branch.scores("what they ate", RecallConfig(), nearest={0: 0.2, 1: 0.8})
     assert int(np.argmax(by_reason["meaning"])) == 1
     assert not by_reason["words"].any()
 
@@ -106,8 +106,8 @@ def test_what_a_sibling_tells_changes_no_score(
     shared.add("sibling", [Piece("Bo", " ".join(words), when="May") for words in other])
     numbers = shared.add("own", pieces)
     scenes = [number // 2 for number in range(len(pieces))]
-    before = alone.told(alone.add("own", pieces), scenes).scores(" ".join(asked), RecallConfig())
-    after = shared.told(numbers, scenes).scores(" ".join(asked), RecallConfig())
+    before = BranchPieces(alone, alone.add("own", pieces), scenes).scores(" ".join(asked), RecallConfig())
+    after = BranchPieces(shared, numbers, scenes).scores(" ".join(asked), RecallConfig())
     for reason, scores in before.items():
         np.testing.assert_array_equal(scores, after[reason])
 
@@ -119,10 +119,10 @@ def test_two_hundred_thousand_pieces_are_searched_in_little_time() -> None:
     picks = chance.integers(0, len(words), (200_000, 10))
     index = Pieces("xx")
     numbers = index.add("all", [Piece("Bo", " ".join(words[at] for at in row)) for row in picks])
-    lived = index.told(numbers, [number // 20 for number in numbers])
-    lived.scores("word1", RecallConfig())
+    branch = BranchPieces(index, numbers, [number // 20 for number in numbers])
+    branch.scores("word1", RecallConfig())
     began = time.process_time()
-    lived.scores("word7 word8 word9 word10 and word11", RecallConfig())
+    branch.scores("word7 word8 word9 word10 and word11", RecallConfig())
     assert time.process_time() - began < 1.0, "some milliseconds, as make bench measures"
 
 
@@ -130,7 +130,7 @@ def test_a_date_of_its_own_for_every_piece_costs_little_more_than_one_for_all() 
     def spent(dates: list[str]) -> float:
         index, began = Pieces("en"), time.process_time()
         numbers = index.add("all", [Piece("Bo", f"word{at}", date) for at, date in enumerate(dates)])
-        index.told(numbers, list(numbers)).scores("the boat of May 1923", RecallConfig())
+        BranchPieces(index, numbers, list(numbers)).scores("the boat of May 1923", RecallConfig())
         return time.process_time() - began
 
     shared = spent(["2 May 1923"] * 20_000)

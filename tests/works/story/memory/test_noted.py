@@ -15,7 +15,7 @@ from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.index import Piece
 from bot.works.story.memory.memory import Memory, Recalled
 from bot.works.story.memory.pieces import noted, pieces_of
-from bot.works.story.memory.ranking import Query, speaking_for
+from bot.works.story.memory.ranking import Query, add_extracted
 from storage.db import Database
 from storage.story_vectors import StoryVectors
 from tests.fakes import migrated
@@ -152,5 +152,5 @@ def test_the_best_of_what_was_found_speaks_for_the_pieces_of_its_turn_alone() ->
     scores = {"words": np.zeros(4, dtype=np.float32)}
     found = {"words": np.array([0.2, 1.0, 0.5], dtype=np.float32)}
     turn_of, noted_of = np.array([0, 1, 1, 2]), np.array([1, 1, 2])
-    speaking_for(scores, turn_of, found, noted_of, RecallConfig(events=0.5))  # type: ignore[arg-type]
+    add_extracted(scores, turn_of, found, noted_of, RecallConfig(events=0.5))  # type: ignore[arg-type]
     assert scores["words"].tolist() == [0.0, 0.5, 0.5, 0.25]
