@@ -33,7 +33,17 @@ AGREED: Final = (
     Option("veils", "verbs.option_veils", long=True),
 )
 """What a table agrees on for its safety."""
-EXPORTS: Final = ("markdown", "epub", "json", "chat", "card", "card-json", "lorebook")
+EXPORTS: Final = (
+    "markdown",
+    "epub",
+    "json",
+    "chat",
+    "card",
+    "card-png",
+    "card-charx",
+    "card-json",
+    "lorebook",
+)
 """What `/story export` writes; the first unless another is named."""
 _OF_STORY = Argument("story", "verbs.arg_story", required=False, completes="story")
 

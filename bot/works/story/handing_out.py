@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 SHARED: Final = ("title", "premise", "genre", "tone", "view", "length", "mode", "plot_check_mode")
 """Settings of a story that go with what is shared of it: neither notes nor who is who."""
+_CARD_FILES: Final = {"card": "", "card-png": ".png", "card-charx": ".charx"}
+"""For a way to export a card the suffix of its file, "" for that of the file that it came in."""
 LOOKED: Final = 20_000
 """Characters by which a story's language is told."""
 
@@ -69,8 +71,8 @@ class HandingOut:
         elif form == "chat":
             whole = await self._logs.stories.whole(request.place.space, meant.row.id)
             name, media, data = await asyncio.to_thread(_chat, meant, whole[2] if whole else [], request, say)
-        elif form == "card":
-            name, media, data = await self._card(meant, request)
+        elif form in _CARD_FILES:
+            name, media, data = await self._card(meant, request, _CARD_FILES[form])
         else:
             make = self._forms.get(form, _share)
             # What is folded goes on meanwhile: none of these waits for anything but the thread.
@@ -106,11 +108,11 @@ class HandingOut:
         text = await asyncio.to_thread(exported, *found)
         return _named(meant, "json"), "application/json", text.encode()
 
-    async def _card(self, meant: _Meant, request: Request) -> tuple[str, str, bytes]:
+    async def _card(self, meant: _Meant, request: Request, suffix: str) -> tuple[str, str, bytes]:
         name, tree = _card_of(meant, request)
         sheet, key = meant.story.cast[name], card.key_of(meant.story.cast[name])
         came = await self._logs.stories.card_file(meant.row.space, meant.row.id, key) if key else None
-        suffix, data = await asyncio.to_thread(card.file_of, name, sheet, tree, came)
+        suffix, data = await asyncio.to_thread(card.file_of, name, sheet, tree, came, suffix)
         return f"{safe(name)}{suffix}", "image/png" if suffix == ".png" else "application/zip", data
 
 

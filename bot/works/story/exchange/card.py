@@ -30,6 +30,11 @@ GREETING_CHARS: Final = 20_000
 CARD_JSON: Final = "card.json"
 """Where a .charx has the card."""
 V2, V3 = "chara_card_v2", "chara_card_v3"
+_MAIN: Final = {"type": "icon", "uri": "ccdefault:", "name": "main", "ext": "png"}
+"""The picture of a PNG in its own card (V3 specification, "assets")."""
+_EMBEDDED: Final = "embeded://"
+"""Before the path in a .charx; spelt so in the specification."""
+_PICTURE: Final = "assets/icon/images/main.png"
 _TEXTS: Final = ("name", "description", "personality", "scenario", "first_mes", "mes_example", "nickname")
 _MARKS: Final = ("first_mes", "mes_example", "personality", "description", "scenario")
 """A V1 card has no mark but its fields."""
@@ -153,18 +158,71 @@ def key_of(sheet: Mapping[str, Any]) -> str:
 
 
 def file_of(
-    name: str, sheet: Mapping[str, Any], tree: dict[str, Any], came: bytes | None
+    name: str, sheet: Mapping[str, Any], tree: dict[str, Any], came: bytes | None, suffix: str = ""
 ) -> tuple[str, bytes]:
     """A file that holds the card, and its suffix: the one that it `came` in, with what has changed; else a PNG.
 
-    Raises UserError where that cannot be unpacked.
+    `suffix`, ".png" or ".charx", makes that of it, with its main picture. Raises UserError where the file that it came
+    in cannot be unpacked.
     """
-    if came and tree == json.loads(str(sheet["card"])):
-        return (".png" if came.startswith(png.SIGNATURE) else ".charx"), came
-    if came and not came.startswith(png.SIGNATURE):
-        return ".charx", _repacked(f"{name}.charx", came, tree)
+    came_as = "" if not came else ".png" if came.startswith(png.SIGNATURE) else ".charx"
+    suffix = suffix or came_as or ".png"
+    if came and suffix == came_as and tree == json.loads(str(sheet["card"])):
+        return suffix, came
+    picture = came
+    if came and came_as == ".charx":
+        if suffix == came_as:
+            return suffix, _repacked(f"{name}.charx", came, tree)
+        tree, picture = _for_png(tree, Archive(f"{name}.charx", came))
+    if suffix == ".charx":
+        return suffix, _packed(tree, png.with_texts(picture, {}) if picture else png.portrait(name, {}))
     texts = {key: base64.b64encode(text.encode()) for key, text in chunks(tree).items()}
-    return ".png", png.with_texts(came, texts) if came else png.portrait(name, texts)
+    return suffix, png.with_texts(picture, texts) if picture else png.portrait(name, texts)
+
+
+def _packed(tree: dict[str, Any], picture: bytes) -> bytes:
+    """A .charx of the card, as one of V3, and its main picture."""
+    others = [asset for asset in _assets(tree) if not _is_main(asset)]
+    tree = _with_assets(tree, [{**_MAIN, "uri": f"{_EMBEDDED}{_PICTURE}"}, *others])
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as packing:
+        packing.writestr(CARD_JSON, json.dumps(tree, ensure_ascii=False), zipfile.ZIP_DEFLATED)
+        packing.writestr(_PICTURE, picture)
+    return out.getvalue()
+
+
+def _for_png(tree: dict[str, Any], archive: Archive) -> tuple[dict[str, Any], bytes | None]:
+    """The card of a .charx as it stands in its main picture, and that, None where it is no PNG.
+
+    What else the archive has the card names no more.
+    """
+    assets = _assets(tree)
+    path = next((_packed_at(asset) for asset in assets if _is_main(asset)), "")
+    picture = archive.read(path) if path in archive else b""
+    others = [asset for asset in assets if not _is_main(asset) and not _packed_at(asset)]
+    return _with_assets(tree, [_MAIN, *others]), picture if picture.startswith(png.SIGNATURE) else None
+
+
+def _with_assets(tree: dict[str, Any], assets: list[dict[str, Any]]) -> dict[str, Any]:
+    """The card as one of V3, which alone has them."""
+    above = {} if _data(tree) is tree else tree
+    marks = {} if tree.get("spec") == V3 else {"spec": V3, "spec_version": "3.0"}
+    return {**above, **marks, "data": {**_data(tree), "assets": assets}}
+
+
+def _assets(tree: dict[str, Any]) -> list[dict[str, Any]]:
+    assets = _data(tree).get("assets")
+    return [asset for asset in assets if isinstance(asset, dict)] if isinstance(assets, list) else []
+
+
+def _is_main(asset: dict[str, Any]) -> bool:
+    return asset.get("type") == "icon" and asset.get("name") == "main"
+
+
+def _packed_at(asset: dict[str, Any]) -> str:
+    """Where its file lies in the archive, "" for one that lies elsewhere."""
+    uri = str(asset.get("uri"))
+    return uri.removeprefix(_EMBEDDED) if uri.startswith(_EMBEDDED) else ""
 
 
 def _repacked(file: str, came: bytes, tree: dict[str, Any]) -> bytes:

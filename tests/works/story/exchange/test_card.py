@@ -82,6 +82,9 @@ V3 = {
 }
 
 
+MAIN = {"assets": [{"type": "icon", "uri": "ccdefault:", "name": "main", "ext": "png"}]}
+
+
 def a_png(*texts: tuple[bytes, bytes], pixels: bytes = b"", size: tuple[int, int] = (1, 1)) -> bytes:
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
@@ -160,6 +163,43 @@ def test_the_writer_is_told_who_it_is_and_not_what_a_card_would_have_it_do() -> 
         "position": "after",
         "source": "",
     }
+
+
+@pytest.mark.parametrize("tree", [V1, V2, V3], ids=["V1", "V2", "V3"])
+def test_a_picture_goes_out_as_an_archive_and_an_archive_as_a_picture(tree: dict[str, Any]) -> None:
+    """With all of a card's fields but the archive's own files, and the character's picture."""
+    face = a_png(pixels=b"a face")
+    came = png.with_texts(face, {"chara": b64(tree)})
+    found = card_in(came, "mira.png")
+    suffix, out = card.file_of("Mira", found.sheet, card.card("Mira", found.sheet, "", ""), came, ".charx")
+    packed_card = card_in(out, f"mira{suffix}")
+    packed_tree = json.loads(packed_card.sheet["card"])
+    [main] = packed_tree["data"].pop("assets")
+    with zipfile.ZipFile(io.BytesIO(out)) as archive:
+        assert archive.read(main["uri"].removeprefix("embeded://")) == face
+    assert packed_tree["spec"] == "chara_card_v3"
+    fields = tree.get("data", tree)
+    assert packed_tree["data"] == {key: value for key, value in fields.items() if key != "assets"}
+    assert packed_card.greetings == found.greetings
+    suffix, back = card.file_of("Mira", packed_card.sheet, json.loads(packed_card.sheet["card"]), out, ".png")
+    assert json.loads(card_in(back, f"mira{suffix}").sheet["card"])["data"] == {**fields, **MAIN}
+    assert png.with_texts(back, {}) == face
+
+
+def test_a_picture_of_an_archive_without_one_is_plain_and_names_none_of_its_files() -> None:
+    assets = [
+        {"type": "icon", "uri": "embeded://face.webp", "name": "main", "ext": "webp"},
+        {"type": "emotion", "uri": "embeded://sad.png", "name": "sad", "ext": "png"},
+        {"type": "background", "uri": "https://example.org/sea.png", "name": "main", "ext": "png"},
+        "nothing",
+    ]
+    tree = {**V3, "data": {**V3["data"], "assets": assets}}  # type: ignore[dict-item]
+    came = packed(card__json=json.dumps(tree).encode(), face__webp=b"RIFF", sad__png=a_png())
+    sheet = card_in(came, "mira.charx").sheet
+    suffix, out = card.file_of("Mira", sheet, tree, came, ".png")
+    found = card_in(out, f"mira{suffix}")
+    assert json.loads(found.sheet["card"])["data"]["assets"] == [*MAIN["assets"], assets[2]]
+    assert png.with_texts(out, {}) == png.portrait("Mira", {})
 
 
 def test_what_has_changed_here_goes_out_changed_and_the_rest_as_it_came() -> None:
