@@ -19,15 +19,15 @@ from bot.readers.document import Document, Progress
 from bot.readers.markdown import title_from_name
 from bot.readers.web.epub_contents import (
     Contents,
-    Navigation,
     address,
     counted,
+    from_navigation,
     from_ncx,
     places,
     titles_by_place,
 )
 from bot.readers.web.html import text_of, title_of
-from bot.readers.web.markup import Attributes, Label, kinds_of, parse
+from bot.readers.web.markup import Attributes, Label, kinds_of, parse, tree
 from bot.readers.web.survey import Survey, SurveyHandler
 from bot.readers.web.walker import Walker
 from bot.readers.writer import Writer
@@ -219,10 +219,9 @@ def _metadata(package: Element, name: str) -> Iterator[str]:
 def _contents(archive: Archive, navigation: list[str], listed: list[str]) -> Contents:
     """The table of contents of the navigation documents, else of the NCX."""
     for file, page in _pages_of(archive, "", navigation):
-        target = Navigation(file)
-        parse(page, target)
-        if target.contents.entries:
-            return target.contents
+        contents = from_navigation(file, tree(page))
+        if contents.entries:
+            return contents
     for file in listed:
         try:
             return from_ncx(file, archive.xml(file))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from bot.readers.web.markup import Attributes, kinds_of, tidy
+from bot.readers.web.markup import kinds_of, tidy
 from bot.readers.web.survey import Survey
 
 if TYPE_CHECKING:
@@ -56,59 +56,27 @@ def address(base: str, href: str) -> tuple[str, str]:
     return file, unquote(fragment)
 
 
-class Navigation:
-    """A target of `markup.parse` for the navigation document `base`."""
-
-    def __init__(self, base: str) -> None:
-        self.contents = Contents()
-        self._base = base
-        self._kind = ""
-        self._depth = 0
-        self._path: list[str] = []
-        self._text: list[str] | None = None
-        self._inside = 0
-        self._href = ""
-
-    def start(self, tag: str, attributes: Attributes) -> None:
-        if self._text is not None:
-            self._inside += 1
-        elif tag == "nav":
-            kinds = kinds_of(attributes)
-            pages = not kinds.isdisjoint(("page-list", "doc-pagelist"))
-            toc = not kinds.isdisjoint(("toc", "doc-toc"))
-            self._kind = "pages" if pages else "toc" if toc else ""
-            self._depth = 0
-        elif self._kind and tag == "ol":
-            self._depth += 1
-        elif self._kind and tag in ("a", "span"):
-            self._text, self._href = [], attributes.get("href", "")
-
-    def end(self, tag: str) -> None:
-        if self._text is not None:
-            if self._inside:
-                self._inside -= 1
-                return
-            self._line(tidy("".join(self._text)).replace("\n", " "))
-            self._text = None
-        elif tag == "nav":
-            self._kind = ""
-        elif self._kind and tag == "ol":
-            self._depth -= 1
-
-    def data(self, text: str) -> None:
-        if self._text is not None:
-            self._text.append(text)
-
-    def close(self) -> None:
-        return
-
-    def _line(self, title: str) -> None:
-        where = address(self._base, self._href) if self._href else ("", "")
-        if self._kind == "pages":
-            self.contents.pages.setdefault(where, title)
-        elif title:
-            self._path = [*self._path[: min(max(self._depth, 1), _DEEPEST) - 1], title]
-            self.contents.entries.append(Entry(tuple(self._path), *where))
+def from_navigation(base: str, root: Element) -> Contents:
+    """The table of contents and the list of pages of the navigation document `base`."""
+    contents = Contents()
+    for nav in root.iter("nav"):
+        kinds = kinds_of(dict(nav.attrib))
+        pages = not kinds.isdisjoint(("page-list", "doc-pagelist"))
+        if not pages and kinds.isdisjoint(("toc", "doc-toc")):
+            continue
+        path: list[str] = []
+        for line in nav.iter("a", "span"):
+            if next(line.iterancestors("a", "span", "nav")) is not nav:
+                continue  # within another line, or another list's
+            title = tidy("".join(line.itertext())).replace("\n", " ")
+            where = address(base, href) if (href := line.get("href")) else ("", "")
+            if pages:
+                contents.pages.setdefault(where, title)
+            elif title:
+                depth = sum(1 for _ in line.iterancestors("ol"))
+                path = [*path[: min(max(depth, 1), _DEEPEST) - 1], title]
+                contents.entries.append(Entry(tuple(path), *where))
+    return contents
 
 
 def from_ncx(base: str, root: Element) -> Contents:

@@ -130,6 +130,13 @@ def parse(data: bytes, target: Target) -> None:
         etree.fromstring(data, parser)
 
 
+def tree(data: bytes) -> etree._Element:
+    """The root element of what is in `data`, which is UTF-8: small, and no deeper than 2,048 elements."""
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    root: etree._Element | None = etree.fromstring(data, parser)  # None where there is no element
+    return etree.Element("html") if root is None else root
+
+
 class Visible:
     """A target of `parse` that gets the visible parts: `opened`, `words`, `closed`, `turned`.
 
