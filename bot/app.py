@@ -15,10 +15,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from bot import commands
+from bot.conversation import session_for
 from bot.events import Ended, Place, Request, UserError, Work
 from bot.faults import in_words
 from bot.kind import Runs, Service, Typed
-from bot.place_session import session_for
 from bot.platforms import LogView, Platform
 from bot.runs.arrivals import AcknowledgementGate, Arrivals
 from bot.runs.engine import Engine
@@ -180,7 +180,7 @@ class App:
         if platform.fetch is not None:
             self.resources.incoming.attach(platform.name, platform.fetch)
         if platform.read_thread is not None:
-            self.resources.thread_history.attach(platform.name, platform.read_thread)
+            self.resources.conversations.thread_history.attach(platform.name, platform.read_thread)
         if platform.read_whole_thread is not None:
             self.resources.whole_threads[platform.name] = platform.read_whole_thread
         if platform.read_transcript is not None:

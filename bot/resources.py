@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.conversation import Conversations
 from bot.events import UserError
 from bot.incoming import Incoming
 from bot.llm.registry import Models
@@ -20,7 +21,6 @@ from bot.retrieval.nearest import Nearest
 from bot.retrieval.rerank import Reranking
 from bot.settings import Settings
 from bot.speech.speech import Speech
-from bot.thread_history import ThreadHistory
 from bot.tracing import Tracing
 from storage import permissions
 from storage.councils import Councils
@@ -76,7 +76,7 @@ class Resources:
     models: Models
     prompts: Prompts
     incoming: Incoming
-    thread_history: ThreadHistory
+    conversations: Conversations
     whole_threads: dict[str, ReadWholeThread]
     transcripts: dict[str, ReadTranscript]
     readers: dict[str, Reader | VoiceChannels]
@@ -141,7 +141,7 @@ class Resources:
             models=Models(config, ledger),
             prompts=Prompts(prompts, kept_settings),
             incoming=Incoming(config.data_dir / "incoming"),
-            thread_history=ThreadHistory(),
+            conversations=Conversations(records.sessions),
             whole_threads={},
             transcripts={},
             readers={},

@@ -82,9 +82,10 @@ class Models:
         return model_spec.model_of(chain[0]) if chain else None
 
     def capabilities(self, role: str) -> Capabilities | None:
-        """What that model can do, or None where nobody plays the role."""
+        """What that model can do; None where there is none, or where its provider is unknown, which a call says."""
         model = self.describe(role)
-        return None if model is None else self.capabilities_of(role, model)
+        known = model is not None and model.partition(":")[0] in self._config.providers
+        return self.capabilities_of(role, model) if model is not None and known else None
 
     async def price(self, role: str, model: str, usage: Usage) -> Decimal | None:
         """Dollars for `usage` of "provider:model"; None where the price is not known. Raises as `capabilities_of`."""

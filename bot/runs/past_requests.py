@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bot.conversation import title_of
 from bot.events import Request
-from bot.place_session import title_of
 from bot.runs.requests import request_from_json, request_to_json
 
 if TYPE_CHECKING:

@@ -22,9 +22,8 @@ def snapshots(bench: Bench) -> Snapshots:
         resources.library,
         resources.models,
         resources.prompts,
-        resources.records.sessions,
+        resources.conversations,
         settings,
-        resources.thread_history,
         resources.settings.roles,
         longest=4_000,
     )
@@ -35,7 +34,7 @@ async def asked(bench: Bench, question: str) -> list[Event]:
     run.request = replace(run.request, text=question)
     files = QuestionFiles(resources.incoming, resources.intake, resources.library, LibraryConfig().max_bytes)
     pictures = QuestionPictures(resources.incoming)
-    asking = Asking(files, pictures, resources.models, resources.records.sessions, snapshots(bench))
+    asking = Asking(files, pictures, resources.models, resources.conversations, snapshots(bench))
     return [event async for event in asking.run(run)]
 
 

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
+from bot.conversation import session_for
 from bot.events import Event, Run, Text
-from bot.place_session import session_for
 from tests.fakes.scripted_app import Recorder, asked, open_scripted
 
 SECRETS = ("quokka", "zanzibar", "wombat", "dingo", "marsupial")

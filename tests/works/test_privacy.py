@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from bot.app import App
+from bot.conversation import session_for
 from bot.events import Attachment, Author, Choices, Event, OptionValue, Request, Run, Text
-from bot.place_session import session_for
 from bot.works.privacy.work import FILE, without_words
 from tests.fakes.scripted_app import Recorder, Script, asked, open_scripted
 from tests.works.test_deleting import words_in

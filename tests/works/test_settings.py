@@ -333,7 +333,7 @@ async def test_a_place_answers_by_the_models_that_it_has_chosen(tmp_path: Path) 
 
         pictures = QuestionPictures(resources.incoming)
         taken = snapshots(Bench())  # type: ignore[arg-type]
-        asking = Asking(files, pictures, resources.models, resources.records.sessions, taken)
+        asking = Asking(files, pictures, resources.models, resources.conversations, taken)
         assert [one async for one in asking.run(run)]
         assert service.requests[-1]["model"] == "two"
         await ask("reset", "model.answerer", to="channel", author=BIA)

@@ -96,9 +96,8 @@ def make(resources: Resources, runs: Runs) -> Work:
         resources.config,
         resources.models,
         resources.prompts,
-        resources.records.sessions,
+        resources.conversations,
         settings,
-        resources.thread_history,
         resources.settings.roles,
     )
     zone = resources.settings.zone

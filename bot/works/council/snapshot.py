@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING, cast
 from bot.commands import FOLLOW_UP
 from bot.config.model_spec import ModelSpec
 from bot.events import Request, UserError
-from bot.place_session import session_for
 from bot.words import words
 from bot.works.council.config import CouncilConfig
 from bot.works.council.values import Level, Snapshot, names
 
 if TYPE_CHECKING:
     from bot.config import Config
+    from bot.conversation import Conversations
     from bot.llm.registry import Models
     from bot.prompts import Prompts
-    from bot.thread_history import ThreadHistory
     from bot.works.council.settings import Settings
-    from storage.sessions import Sessions
 
 QUESTION_CHARS = 6_000
 """Longer questions are refused: a text that long is a document, and every member would be paid for reading it."""
@@ -46,18 +44,16 @@ class Snapshots:
         config: Config,
         models: Models,
         prompts: Prompts,
-        sessions: Sessions,
+        conversations: Conversations,
         settings: Settings,
-        earlier: ThreadHistory,
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
     ) -> None:
         """`roles`: whose models a place has chosen itself."""
         self._config = config
         self._models = models
         self._prompts = prompts
-        self._sessions = sessions
+        self._conversations = conversations
         self._settings = settings
-        self._earlier = earlier
         self._roles = roles
 
     async def take(self, request: Request) -> Snapshot:
@@ -82,13 +78,11 @@ class Snapshots:
             *(_DEBATE if debate else ()),
             *(CATEGORY + category for category in categories),
         ]
-        session = await session_for(self._sessions, request, question)
         follows = bool(request.options.get(FOLLOW_UP) or request.options.get("follow"))
-        history = await self._before(space, session.id) if session and follows else []
-        first = follows and session is not None and not history and await self._sessions.first_here(session)
+        conversation = await self._conversations.of(request, question, settings.history, follows=follows)
         return Snapshot(
             question=question,
-            session=session.id if session else None,
+            session=conversation.session,
             level=level,
             members=members,
             names=names(members),
@@ -107,18 +101,11 @@ class Snapshots:
             research=categories,
             demo=demo,
             prompts=await self._prompts.texts(space, prompt_names),
-            history=history,
+            history=conversation.exchanges if follows else [],
             research_words=settings.research_words,
             attack_words=settings.attack_words,
-            earlier=await self._earlier.of(request) if first and settings.history else "",
+            earlier=conversation.earlier if settings.history else "",
         )
-
-    async def _before(self, space: str, session: str) -> list[tuple[str, str]]:
-        """Earlier questions and answers of the session, oldest first, without unanswered ones."""
-        most = self._config.section(CouncilConfig).history
-        exchanges = await self._sessions.last_exchanges(space, session, 2 * most)
-        answered = [(exchange.question, exchange.answer) for exchange in exchanges if exchange.answer.strip()]
-        return answered[-most:] if most else []
 
     async def _categories(self, space: str, typed: str) -> list[str]:
         """The requested categories of research, each once. Raises UserError for an unknown one."""

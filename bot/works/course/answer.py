@@ -33,7 +33,6 @@ from bot.events import (
 )
 from bot.llm.base import Message, Prompt
 from bot.llm.tools import Limits, ToolLoop
-from bot.place_session import session_for
 from bot.prompts import PromptText
 from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.language import detect_question
@@ -49,13 +48,12 @@ from bot.works.course.lookup_plan import LookupPlan, lookup_plan
 from bot.works.course.tools import OUTLINE, SEARCH, CourseTools, SearchResults
 
 if TYPE_CHECKING:
+    from bot.conversation import Conversations
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.retrieval.library import Library
-    from bot.thread_history import ThreadHistory
     from bot.works.course.catalogue import Catalogue, Catalogues
     from bot.works.course.course_names import CourseNames
-    from storage.sessions import Sessions
 
 ROLE: Final = "tool_loop"
 QUESTION_CHARS: Final = 4_000
@@ -110,8 +108,7 @@ class CourseQuestions:
         names: CourseNames,
         models: Models,
         prompts: Prompts,
-        sessions: Sessions,
-        earlier: ThreadHistory,
+        conversations: Conversations,
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
         memory: Callable[[Request], Awaitable[int]],
         rounds: int,
@@ -122,8 +119,7 @@ class CourseQuestions:
         self._names = names
         self._models = models
         self._prompts = prompts
-        self._sessions = sessions
-        self._earlier = earlier
+        self._conversations = conversations
         self._roles = roles
         self._memory = memory
         self._rounds = rounds
@@ -156,27 +152,21 @@ class CourseQuestions:
         if not catalogue.courses:
             raise UserError("course.none")
         course, lesson = await self.kept_to(catalogue, request)
-        session = await session_for(self._sessions, request, question)
-        memory = await self._memory(request)
-        past = await self._sessions.last_exchanges(space, session.id, max(memory, 1)) if session else []
         follows = bool(request.options.get(FOLLOW_UP))
-        first = follows and session is not None and not past and await self._sessions.first_here(session)
+        memory = await self._memory(request)
+        conversation = await self._conversations.of(request, question, memory, follows=follows)
         languages = sorted({course.language for course in catalogue.courses})
         roles = await self._roles(request)
         models = self._models.with_roles(roles)
-        try:
-            capabilities = models.capabilities(ROLE)
-        except UserError:  # asked all the same: the call says what is wrong with the settings
-            capabilities = None
-        named = models.describe(ROLE)
+        capabilities, named = models.capabilities(ROLE), models.describe(ROLE)
         return Snapshot(
             question=question,
             language=detect_question(question, languages) or request.locale.split("-")[0],
-            session=session.id if session else None,
+            session=conversation.session,
             answerer=named,
             reads=named is not None and (capabilities is None or capabilities.cites),
             demo=capabilities is not None and capabilities.demo,
-            introduced=bool(past),
+            introduced=conversation.begun,
             follows=follows,
             prompt=(await self._prompts.texts(space, ("course",)))["course"],
             course=course,
@@ -184,8 +174,8 @@ class CourseQuestions:
             titles=[course] if course else [course.title for course in catalogue.courses[:TITLES]],
             courses=1 if course else len(catalogue.courses),
             languages=languages,
-            history=[(exchange.question, exchange.answer) for exchange in past[-memory:]] if memory else [],
-            earlier=await self._earlier.of(request) if first else "",
+            history=conversation.exchanges,
+            earlier=conversation.earlier,
             roles=roles,
         )
 
@@ -208,16 +198,12 @@ class CourseQuestions:
         raise UserError("course.no_lesson", name=lesson[:80], title=resolved.title)
 
     async def _remember(self, run: Run, snapshot: Snapshot, answer: Answer) -> None:
-        text = "".join(answer.shown)
-        if snapshot.session is None or not text.strip():
-            return
         # The chunk is what `rules see n` opens.
         sources = [
             {"n": citation.n, "chunk": answer.passages[citation.n - 1].chunk} for citation in answer.cited
         ]
-        question = " ".join(run.request.text.split()) or snapshot.question
-        space, sources_json = run.request.place.space, json.dumps(sources)
-        await self._sessions.add_exchange(space, snapshot.session, run.id, question, text, sources_json)
+        text = "".join(answer.shown)
+        await self._conversations.keep(run, snapshot.session, snapshot.question, text, json.dumps(sources))
 
 
 class Answer:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot import untrusted
 from bot.citing.quoting import flowing
+from bot.conversation import session_for
 from bot.events import (
     Choice,
     Choices,
@@ -31,7 +32,6 @@ from bot.events import (
 )
 from bot.llm.base import Message, Prompt, room
 from bot.markdown import harmless, harmless_link
-from bot.place_session import session_for
 from bot.prompts import PromptText
 from bot.strategies.base import LANGUAGES
 from bot.strategies.base import ROLE as WRITER

@@ -72,16 +72,15 @@ def make(resources: Resources, runs: Runs) -> Work:
         resources.library,
         resources.models,
         resources.prompts,
-        resources.records.sessions,
+        resources.conversations,
         resources.config.retrieval,
-        resources.thread_history,
         resources.settings.roles,
         longest=QUESTION_CHARS,
     )
     max_bytes = resources.config.section(LibraryConfig).max_bytes
     files = QuestionFiles(resources.incoming, resources.intake, resources.library, max_bytes)
     pictures = QuestionPictures(resources.incoming)
-    asking = Asking(files, pictures, resources.models, resources.records.sessions, snapshots)
+    asking = Asking(files, pictures, resources.models, resources.conversations, snapshots)
     return Rules(asking, resources.library, resources.records.sessions)
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from bot.commands import FOLLOW_UP
 from bot.events import Request, UserError
-from bot.place_session import session_for
 from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
 from bot.strategies import SINGLE, strategy
@@ -18,13 +17,11 @@ from bot.works.rules.question_files import picture_names
 
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig
-    from bot.llm.base import Capabilities
+    from bot.conversation import Conversations
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.retrieval.library import Library
-    from bot.thread_history import ThreadHistory
     from bot.works.rules.question_files import Own
-    from storage.sessions import Sessions
 
 HISTORY = 2
 """How many exchanges of the thread a follow-up is read with (seed 003's default)."""
@@ -93,9 +90,8 @@ class Snapshots:
         library: Library,
         models: Models,
         prompts: Prompts,
-        sessions: Sessions,
+        conversations: Conversations,
         settings: RetrievalConfig,
-        earlier: ThreadHistory,
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
         *,
         longest: int,
@@ -104,9 +100,8 @@ class Snapshots:
         self._library = library
         self._models = models
         self._prompts = prompts
-        self._sessions = sessions
+        self._conversations = conversations
         self._settings = settings
-        self._earlier = earlier
         self._roles = roles
         self._longest = longest
 
@@ -122,10 +117,8 @@ class Snapshots:
         space = request.place.space
         named = _option(request, "shelf")
         shelf = "" if own.attached and not named else await self._library.shelf_for(space, named, "rules")
-        session = await session_for(self._sessions, request, question)
-        history = await self._sessions.last_exchanges(space, session.id, HISTORY) if session else []
         follows = bool(request.options.get(FOLLOW_UP))
-        first = follows and session is not None and not history and await self._sessions.first_here(session)
+        conversation = await self._conversations.of(request, question, HISTORY, follows=follows)
         languages_read = set(await self._library.languages(space, shelf)) if shelf else set()
         if own.attached is not None:
             languages_read.update(await self._library.within(own.attached).languages(space, ""))
@@ -134,39 +127,32 @@ class Snapshots:
         strategy_wanted = _option(request, "strategy") or self._settings.strategy
         roles = await self._roles(request)
         models = self._models.with_roles(roles)
-        helper = _can(models, ROLE)
+        helper = models.capabilities(ROLE)
         helps = helper is not None and helper.cites
-        answers = _can(models, "answerer")
+        answers = models.capabilities("answerer")
         chosen = strategy_wanted if helps else SINGLE
         prompt_names = ("rag", *strategy(chosen, self._library, models).prompts)
         return Snapshot(
             shelf=shelf,
             language=language or request.locale.split("-")[0],
             question=question,
-            session=session.id if session else None,
+            session=conversation.session,
             answerer=models.describe("answerer"),
             # Whose settings cannot be read is asked all the same: the call says what is wrong with them.
             cites=answers is None or answers.cites,
             sees=answers is None or answers.sees,
             demo=answers is not None and answers.demo,
-            introduced=bool(history),
+            introduced=conversation.begun,
             strategy=chosen,
             wanted=strategy_wanted,
             max_hops=self._settings.max_hops,
             helper=helps,
             languages=languages,
             prompts=await self._prompts.texts(space, prompt_names),
-            history=[(exchange.question, exchange.answer) for exchange in history] if follows else [],
-            earlier=await self._earlier.of(request) if first else "",
+            history=conversation.exchanges if follows else [],
+            earlier=conversation.earlier,
             roles=roles,
         )
-
-
-def _can(models: Models, role: str) -> Capabilities | None:
-    try:
-        return models.capabilities(role)
-    except UserError:
-        return None
 
 
 def _option(request: Request, name: str) -> str | None:

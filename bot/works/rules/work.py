@@ -24,6 +24,7 @@ from bot.works.rules.question_files import Pictures, picture_names
 from bot.works.rules.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from bot.conversation import Conversations
     from bot.llm.registry import Models
     from bot.works.rules.question_files import QuestionFiles, QuestionPictures
     from bot.works.rules.snapshot import Snapshots
@@ -182,13 +183,13 @@ class Asking:
         files: QuestionFiles,
         pictures: QuestionPictures,
         models: Models,
-        sessions: Sessions,
+        conversations: Conversations,
         snapshots: Snapshots,
     ) -> None:
         self._files = files
         self._pictures = pictures
         self._models = models
-        self._sessions = sessions
+        self._conversations = conversations
         self._snapshots = snapshots
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -254,18 +255,9 @@ class Asking:
             await self._remember(run, snapshot, answer, result)
 
     async def _remember(self, run: Run, snapshot: Snapshot, answer: Answer, result: SearchResult) -> None:
+        # The chunk is what `rules see n` opens.
+        sources = [
+            {"n": citation.n, "chunk": result.passages[citation.n - 1].chunk} for citation in answer.cited
+        ]
         text = "".join(answer.shown)
-        if snapshot.session is not None and text.strip():
-            # The chunk is what `rules see n` opens.
-            sources = [
-                {"n": citation.n, "chunk": result.passages[citation.n - 1].chunk} for citation in answer.cited
-            ]
-            await self._sessions.add_exchange(
-                run.request.place.space,
-                snapshot.session,
-                run.id,
-                # As it reads now: whoever asked may have changed it while a crash had cut the run off.
-                " ".join(run.request.text.split()) or snapshot.question,
-                text,
-                json.dumps(sources),
-            )
+        await self._conversations.keep(run, snapshot.session, snapshot.question, text, json.dumps(sources))

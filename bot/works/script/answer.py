@@ -32,7 +32,6 @@ from bot.events import (
 )
 from bot.llm.base import Message, Prompt, room
 from bot.llm.tools import Limits, ToolLoop
-from bot.place_session import session_for
 from bot.retrieval.language import detect_question
 from bot.retrieval.lexical import content_terms
 from bot.strategies.following import leans
@@ -47,9 +46,9 @@ from bot.works.script.tools import ScriptTools
 from bot.works.script.work import numbered
 
 if TYPE_CHECKING:
+    from bot.conversation import Conversations
     from bot.llm.registry import Models
     from bot.prompts import Prompts
-    from bot.thread_history import ThreadHistory
     from bot.works.script.analysis import Analysis
     from bot.works.script.background_analysis import BackgroundAnalysis
     from bot.works.script.catalogue import OpenScript
@@ -57,7 +56,6 @@ if TYPE_CHECKING:
     from bot.works.script.ideas import Ideas
     from bot.works.script.likeness import Likeness
     from bot.works.script.scene_search import Floats
-    from storage.sessions import Sessions
 
 BRAINSTORM: Final = "brainstorm"
 """The verb whose answer is made of ideas, which are kept."""
@@ -88,8 +86,7 @@ class ScriptQuestions:
         ideas: Ideas,
         models: Models,
         prompts: Prompts,
-        sessions: Sessions,
-        earlier: ThreadHistory,
+        conversations: Conversations,
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
         background: BackgroundAnalysis,
         likeness: Likeness,
@@ -102,8 +99,7 @@ class ScriptQuestions:
         self._ideas = ideas
         self._models = models
         self._prompts = prompts
-        self._sessions = sessions
-        self._earlier = earlier
+        self._conversations = conversations
         self._roles = roles
         self._config = config
 
@@ -131,10 +127,8 @@ class ScriptQuestions:
             if await run.step("lacking", partial(self._likeness.lacks_vectors, asker, row.id, opened), bool):
                 await self._background.catch_up(run, row.id)
         finally:  # also when stopped: what was shown is kept, and a follow-up can build on it
-            text, space = "".join(answer.shown), run.request.place.space
-            if snapshot.session is not None and text.strip():
-                question = " ".join(run.request.text.split()) or snapshot.question
-                await self._sessions.add_exchange(space, snapshot.session, run.id, question, text)
+            text = "".join(answer.shown)
+            await self._conversations.keep(run, snapshot.session, snapshot.question, text)
 
     async def _snapshot(self, request: Request) -> Snapshot:
         question = " ".join(request.text.split())
@@ -154,34 +148,20 @@ class ScriptQuestions:
             named and sum(scene.label.lower() == named for scene in opened.script.scenes) == 1
         ):
             scene = numbered(opened.script, named).number
-        session = await session_for(self._sessions, request, question)
-        past = (
-            await self._sessions.last_exchanges(asker.space, session.id, max(config.memory, 1))
-            if session
-            else []
-        )
-        history = (
-            [(exchange.question, exchange.answer) for exchange in past[-config.memory :]]
-            if config.memory
-            else []
-        )
+        follows = bool(options.get(FOLLOW_UP))
+        conversation = await self._conversations.of(request, question, config.memory, follows=follows)
+        history = conversation.exchanges
         languages = list(dict.fromkeys([opened.search.language, "en", "pt"]))
         language = detect_question(question, languages) or request.locale.split("-")[0]
         if history and not _goes_on(question, history[-1][0], language):
             history = []
-        first = bool(options.get(FOLLOW_UP)) and session is not None and not past
-        first = first and session is not None and await self._sessions.first_here(session)
         ideas: list[str] = []
         if request.verb == BRAINSTORM:
             options = {**options, "intent": "BRAINSTORM"}
             ideas = [idea.text for idea in await self._catalogue.rows.ideas(asker, row.id)]
         roles = await self._roles(request)
         models = self._models.with_roles(roles)
-        try:
-            capabilities = models.capabilities("answerer")
-        except UserError:  # asked all the same: the call says what is wrong with the settings
-            capabilities = None
-        answerer = models.describe("answerer")
+        capabilities, answerer = models.capabilities("answerer"), models.describe("answerer")
         hinted, calls = str(options.get("intent") or "").upper().replace("-", "_"), options.get("max-tools")
         texts = await self._prompts.texts(asker.space, ("script", "script_evidence", "script_intent"))
         return Snapshot(
@@ -194,14 +174,14 @@ class ScriptQuestions:
             calls=int(calls) if isinstance(calls, int | float) else config.calls,
             intent=hinted if hinted in INTENTS else by_keywords(question) or "",
             scene=scene,
-            session=session.id if session else None,
+            session=conversation.session,
             answerer=answerer,
             reads=answerer is not None and not (capabilities is not None and capabilities.demo),
             demo=capabilities is not None and capabilities.demo,
-            introduced=bool(past),
+            introduced=conversation.begun,
             prompts=texts,
             history=history,
-            earlier=await self._earlier.of(request) if first else "",
+            earlier=conversation.earlier,
             roles=roles,
             ideas=ideas[-MOST_IDEAS:],
         )
@@ -317,14 +297,14 @@ class Answer:
         snapshot = self._snapshot
         if intent := next((intent for intent in INTENTS if intent == snapshot.intent), None):
             return intent
+        capabilities = self._models.capabilities("extractor")
+        if capabilities is None or capabilities.demo:
+            return "SCENE_FEEDBACK" if snapshot.scene else "GLOBAL_QUESTION"
         system, user = snapshot.prompts["script_intent"].fill(question=untrusted.data(snapshot.question))
+        prompt = Prompt(
+            system, (Message("user", user),), max_tokens=room(20, "low"), temperature=0, effort="low"
+        )
         try:
-            capabilities = self._models.capabilities("extractor")
-            if capabilities is None or capabilities.demo:
-                return "SCENE_FEEDBACK" if snapshot.scene else "GLOBAL_QUESTION"
-            prompt = Prompt(
-                system, (Message("user", user),), max_tokens=room(20, "low"), temperature=0, effort="low"
-            )
             return (await self._models.json(self._run, "extractor", "intent", prompt, IntentReply)).intent
         except UserError:
             return "GLOBAL_QUESTION"

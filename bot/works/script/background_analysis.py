@@ -87,10 +87,7 @@ class BackgroundAnalysis:
     def _able(self, models: Models) -> bool:
         if not self._config.analyse:
             return False
-        try:
-            capabilities = models.capabilities(ROLE)
-        except UserError:
-            return False
+        capabilities = models.capabilities(ROLE)
         return capabilities is not None and not capabilities.demo
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:

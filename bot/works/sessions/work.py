@@ -12,8 +12,8 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING
 
 from bot.commands import TABLE
+from bot.conversation import TITLE_CHARS, title_of
 from bot.events import Choice, Choices, Elsewhere, Event, Place, Request, Run, Stage, Text, UserError
-from bot.place_session import TITLE_CHARS, title_of
 from bot.words import Words, words
 
 if TYPE_CHECKING:

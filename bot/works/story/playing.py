@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bot import untrusted
+from bot.conversation import session_for, title_of
 from bot.events import (
     Author,
     Choice,
@@ -30,7 +31,6 @@ from bot.events import (
     UserError,
 )
 from bot.llm.base import Message, Prompt, room
-from bot.place_session import session_for, title_of
 from bot.words import Words, words
 from bot.works.story import cast, context, continuity, dice
 from bot.works.story.choices import (

@@ -12,8 +12,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from bot.conversation import session_for, title_of
 from bot.events import Changed, Choice, Choices, Event, Place, Request, Run, Stage, Text, UserError
-from bot.place_session import session_for, title_of
 from bot.words import Words, words
 from bot.works.story import cast
 from bot.works.story.log import MODES, RATINGS, Kind, Story

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.commands import ON_MESSAGE
+from bot.conversation import session_for
 from bot.events import (
     Answered,
     Changed,
@@ -30,7 +31,6 @@ from bot.events import (
     Unsaid,
     UserError,
 )
-from bot.place_session import session_for
 from bot.words import Words, words
 from bot.works.story import cast
 from bot.works.story.cast import CAST, NAME_CHARS

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from bot.config import Config, load
+from bot.conversation import Conversations
 from bot.events import Choices, Event, Notice, OptionValue, Stage, Status, Text
 from bot.llm.registry import Models
 from bot.prompts import PromptFile, Prompts
 from bot.settings import Settings as PlaceSettings
-from bot.thread_history import ThreadHistory
 from bot.works.council.config import CouncilConfig
 from bot.works.council.records import CouncilRecords
 from bot.works.council.settings import Settings
@@ -89,12 +89,12 @@ class Table:
         self.councils, self.ledger = Councils(db), Ledger(db)
         self.settings_store = SettingsStore(db)
         self.sessions = Sessions(db)
-        self.earlier = ThreadHistory()
+        self.conversations = Conversations(self.sessions)
         self.models = Models(config, self.ledger)
         store = Settings(self.settings_store, self.models, config)
         prompts = Prompts(PromptFile(), self.settings_store)
         roles = PlaceSettings(self.settings_store, config).roles
-        snapshots = Snapshots(config, self.models, prompts, self.sessions, store, self.earlier, roles)
+        snapshots = Snapshots(config, self.models, prompts, self.conversations, store, roles)
         records = CouncilRecords(self.councils, self.ledger)
         self.asking = Asking(
             self.models, self.sessions, snapshots, records, Offers(db), config.section(CouncilConfig).mini

@@ -27,7 +27,7 @@ def reading(four: Table) -> list[Request]:
         read.append(request)
         return SAID
 
-    four.earlier.attach("terminal", earlier)
+    four.conversations.thread_history.attach("terminal", earlier)
     return read
 
 

@@ -1,0 +1,96 @@
+"""A place's conversation: its session and title, and the questions and answers that are kept in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.thread_history import ThreadHistory
+
+if TYPE_CHECKING:
+    from bot.events import Request, Run
+    from storage.sessions import SessionRow, Sessions
+
+TITLE_CHARS = 100
+"""The longest title: the most that a platform gives a thread's name (Discord's documentation, "Channel")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What a question is read with. `session` is the id of its session, None in another work's thread.
+
+    `exchanges` are its last questions and answers, oldest first, and `begun` whether there are any. `earlier` is what
+    people said in the thread before the first question.
+    """
+
+    session: str | None
+    exchanges: list[tuple[str, str]]
+    begun: bool = False
+    earlier: str = ""
+
+
+class Conversations:
+    """`thread_history` reads what people said before the bot was first called into a thread."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+        self.thread_history = ThreadHistory()
+
+    async def of(self, request: Request, question: str, most: int, *, follows: bool) -> Conversation:
+        """The conversation that the question belongs to, with at most so many exchanges; opened if there is none.
+
+        `follows`: whether the question may refer to what was said before.
+        """
+        session = await session_for(self._sessions, request, question)
+        if session is None:
+            return Conversation(None, [])
+        # Of a council that was stopped the question is kept alone.
+        rows = await self._sessions.last_exchanges(session.space, session.id, max(2 * most, 1))
+        answered = [(row.question, row.answer) for row in rows if row.answer.strip()]
+        first = follows and not answered and await self._sessions.first_here(session)
+        return Conversation(
+            session.id,
+            answered[-most:] if most else [],
+            begun=bool(answered),
+            earlier=await self.thread_history.of(request) if first else "",
+        )
+
+    async def keep(
+        self, run: Run, session: str | None, question: str, answer: str, citations: str = "[]"
+    ) -> None:
+        """Keep a run's question and answer in its session; an answer without words is not kept.
+
+        The question is kept as it reads now: whoever asked may have changed it while a crash had cut the run off.
+        """
+        if session is not None and answer.strip():
+            space, asked = run.request.place.space, " ".join(run.request.text.split()) or question
+            await self._sessions.add_exchange(space, session, run.id, asked, answer, citations)
+
+
+async def session_for(
+    sessions: Sessions, request: Request, question: str, *, over: bool = False
+) -> SessionRow | None:
+    """The place's session, opened if there is none and titled after the question.
+
+    None in another work's thread, where the request is answered without a session. With `over` it closes the other
+    work's session and opens one of its own.
+    """
+    place = request.place
+    session = await sessions.active(place.space, place.platform, place.channel, place.thread)
+    if session is None or (over and session.work != request.work):
+        session = await sessions.open(
+            place.space,
+            place.platform,
+            place.channel,
+            place.thread,
+            request.work,
+            author_id=request.author.id,
+            title=title_of(question),
+        )
+    return session if session.work == request.work else None
+
+
+def title_of(text: str) -> str:
+    """A title of what somebody typed: one line, at most TITLE_CHARS."""
+    line = " ".join(text.split())
+    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"
