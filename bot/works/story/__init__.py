@@ -445,14 +445,14 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.world import World
 
     async def own_names(request: Request) -> bool:
-        found = await resources.settings.nearest(request.place, request.author.id, OWN_NAMES)
-        return bool(found) and found[0].value == ON
+        settings = await resources.settings.nearest(request.place, request.author.id, OWN_NAMES)
+        return bool(settings) and settings[0].value == ON
 
     async def adults(request: Request) -> bool:
         if request.adults is not None:
             return request.adults
-        found = await resources.settings.nearest(request.place, request.author.id, MATURE)
-        return bool(found) and found[0].value == ON
+        settings = await resources.settings.nearest(request.place, request.author.id, MATURE)
+        return bool(settings) and settings[0].value == ON
 
     logs, settings = Logs(resources.stories), resources.config.section(StoryConfig)
     recall = resources.config.section(RecallConfig)
@@ -509,25 +509,25 @@ def make(resources: Resources, runs: Runs) -> Work:
     )
 
 
-def _on_or_off(resources: Resources, given: str) -> str:
+def _on_or_off(resources: Resources, value: str) -> str:
     from bot.works.settings.checks import choice
 
-    return choice(OWN_NAMES, given, (ON, OFF))
+    return choice(OWN_NAMES, value, (ON, OFF))
 
 
-def _mature(resources: Resources, given: str) -> str:
+def _mature(resources: Resources, value: str) -> str:
     from bot.works.settings.checks import choice
 
-    return choice(MATURE, given, (ON, OFF))
+    return choice(MATURE, value, (ON, OFF))
 
 
 async def _branch(resources: Resources, typed: Typed) -> list[str]:
-    found = [
+    names = [
         branch.name
         for story in await _open_to(resources, typed)
         for branch in await resources.stories.branches(typed.space, story.id)
     ]
-    return [name for name in dict.fromkeys(found) if name and name.lower().startswith(typed.prefix.lower())]
+    return [name for name in dict.fromkeys(names) if name and name.lower().startswith(typed.prefix.lower())]
 
 
 async def _story(resources: Resources, typed: Typed) -> list[str]:

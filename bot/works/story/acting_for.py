@@ -68,7 +68,7 @@ class Players:
         if told_to and view in _PERSONS:
             called[told_to] += _PERSONS[view]
         own = {**dict(turn.intents), **({turn.act.character: turn.act.text} if turn.act.character else {})}
-        texts = [turn.act.text, *own.values(), *(one.act.text for one in before[-LATELY:])]
+        texts = [turn.act.text, *own.values(), *(turn.act.text for turn in before[-LATELY:])]
         return cls(called, turn.act.text, own, frozenset(_words("\n".join(texts))))
 
     def acted_for(self, passage: str) -> list[str]:
@@ -131,7 +131,9 @@ class Watched:
         passed = []
         for end in self._ends(last=last):
             passage = self._text[self._shown : end]
-            self.acted_for += [one for one in self._players.acted_for(passage) if one not in self.acted_for]
+            self.acted_for += [
+                name for name in self._players.acted_for(passage) if name not in self.acted_for
+            ]
             if self.acted_for and self._stop:
                 break
             passed.append(passage)

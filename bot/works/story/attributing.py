@@ -80,12 +80,12 @@ def names_one(sentence: str, name: str) -> bool:
 @lru_cache(maxsize=1_000)
 def _said_by(name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Behind a quotation ("…", Mira said; said Mira), and before one (Mira said: "…")."""
-    who, say = re.escape(name), _any(_SAYING)
+    speaker, say = re.escape(name), _any(_SAYING)
     after = re.compile(
-        rf"\s*[,—–]?\s*(?:{who}\s+(?:\w+ly\s+)?(?:{say})|(?:{say})\s+{who})(?!\w)", re.IGNORECASE
+        rf"\s*[,—–]?\s*(?:{speaker}\s+(?:\w+ly\s+)?(?:{say})|(?:{say})\s+{speaker})(?!\w)", re.IGNORECASE
     )
     before = re.compile(
-        rf"(?<!\w){who}\s+(?:\w+ly\s+)?(?:{say})\b[^.!?\n\"“«]{{0,60}}[,:]\s*$|(?:^|\n)\s*{who}:\s*$",
+        rf"(?<!\w){speaker}\s+(?:\w+ly\s+)?(?:{say})\b[^.!?\n\"“«]{{0,60}}[,:]\s*$|(?:^|\n)\s*{speaker}:\s*$",
         re.IGNORECASE,
     )
     return after, before
@@ -105,7 +105,7 @@ def speeches(text: str, name: str) -> Iterator[str]:
 def deeds(text: str, name: str, *, decided: bool) -> Iterator[str]:
     """Verbs whose subject is plainly the character: only of what it decides, or else of all that it does."""
     for sentence in sentences(_QUOTE.sub(" ", text)):
-        yield from (found[1] for found in _done_by(name, decided).finditer(sentence))
+        yield from (match[1] for match in _done_by(name, decided).finditer(sentence))
 
 
 @lru_cache(maxsize=1_000)
@@ -126,6 +126,6 @@ def moved(text: str, name: str, others: Sequence[str]) -> bool:
         if not _MOVES.search(sentence):
             continue
         together = not set(_TOGETHER.split()).isdisjoint(re.findall(r"\w+", sentence.casefold()))
-        if together or names_one(sentence, name) or not any(names_one(sentence, one) for one in others):
+        if together or names_one(sentence, name) or not any(names_one(sentence, other) for other in others):
             return True
     return False

@@ -100,15 +100,15 @@ class Bringing:
 
     async def files(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        named = [File(PurePath(path).name, path, 0) for path in named_paths(request)]
-        if not named and not request.files:
+        typed_files = [File(PurePath(path).name, path, 0) for path in named_paths(request)]
+        if not typed_files and not request.files:
             raise UserError("story.no_files", kinds=", ".join(KINDS))
-        brought, refused = await self._incoming.bring(
-            run, KINDS, self._max_bytes, files=[*request.files, *named]
+        candidates, refused = await self._incoming.bring(
+            run, KINDS, self._max_bytes, files=[*request.files, *typed_files]
         )
-        count = len(brought) + len(refused)
+        count = len(candidates) + len(refused)
         yield Stage("import", say("story.importing", n=count))
-        for n, file in enumerate(brought):
+        for n, file in enumerate(candidates):
             taking = partial(self._file, run, n, file)
             async with aclosing(self._taken(run, f"take:{n}", file.name, taking, refused)) as events:
                 async for event in events:
@@ -167,35 +167,37 @@ class Bringing:
             async for done, total in news:
                 yield Status(say("story.import_remembering"), done, total)
 
-    async def _file(self, run: Run, n: int, file: Candidate, put: Put) -> Taken:
+    async def _file(self, run: Run, n: int, file: Candidate, progress: Put) -> Taken:
         try:
-            return await self._take(run, n, file, put)
+            return await self._take(run, n, file, progress)
         except UserError as error:
             return _refused(file.name, error)
 
-    async def _take(self, run: Run, n: int, file: Candidate, put: Put) -> Taken:
+    async def _take(self, run: Run, n: int, file: Candidate, progress: Put) -> Taken:
         request = run.request
         id = str(uuid5(NAMESPACE_OID, f"{run.id}/{n}"))
         data = await asyncio.to_thread(read_whole, file.path, self._max_bytes)
         whose = Whose(request.place.space, id, request.author.name)
-        found = await self._strangers.found(data, file.name, whose, lambda done, total: put((done, total)))
-        if isinstance(found, Imported):
-            return await self._story(run, found)
+        imported = await self._strangers.found(
+            data, file.name, whose, lambda done, total: progress((done, total))
+        )
+        if isinstance(imported, Imported):
+            return await self._story(run, imported)
         # As it stands: earlier files of this run count, too.
         if (played := await self._logs.here(request.place)) is not None:
             await self._logs.going_on(request)
-        if isinstance(found, Lorebook):
+        if isinstance(imported, Lorebook):
             if played is None:
                 raise UserError("story.import_lore_where", file=file.name)
-            count = await self._lore(run, n, played, found, put)
-            return _told("story.import_lore", {"n": count, "name": file.name}, found)
+            count = await self._lore(run, n, played, imported, progress)
+            return _told("story.import_lore", {"n": count, "name": file.name}, imported)
         if played is None:
-            taken = await self._story_of_card(run, id, found)
-            kept = await self._keep_file(run, taken.story, found, data)
+            taken = await self._story_of_card(run, id, imported)
+            keeps_file = await self._keep_file(run, taken.story, imported, data)
         else:
-            kept = await self._keep_file(run, played.row.id, found, data)
-            taken = await self._card(run, n, played, found, put)
-        return replace(taken, plain=not kept)
+            keeps_file = await self._keep_file(run, played.row.id, imported, data)
+            taken = await self._card(run, n, played, imported, progress)
+        return replace(taken, plain=not keeps_file)
 
     async def _keep_file(self, run: Run, story: str, card: Card, data: bytes) -> bool:
         """Keep the picture that a card came in, or its archive; False where it is too large."""
@@ -206,15 +208,15 @@ class Bringing:
         fits = len(data) <= CARD_MB * 1_000_000
         return fits and await self._logs.stories.keep_card(row, CARDS_MB * 1_000_000)
 
-    async def _story(self, run: Run, found: Imported) -> Taken:
+    async def _story(self, run: Run, imported: Imported) -> Taken:
         """Keep it, unless it is kept already; to whoever brought it alone, until they play it with others."""
         space = run.request.place.space
-        row = replace(found.story, author_id=run.request.author.id, offered=False)
+        row = replace(imported.story, author_id=run.request.author.id, offered=False)
         if await self._logs.stories.story(space, row.id) is None:
-            await self._logs.stories.take_in(row, found.branches, found.nodes, found.bodies)
-        bad = [(line.number, line.key) for line in found.left_out[:NAMED]]
-        values: dict[str, str | int] = {"title": harmless(row.title), "n": found.turns, "code": row.alias}
-        return Taken("story.imported", values, row.id, row.alias, bad, len(found.left_out))
+            await self._logs.stories.take_in(row, imported.branches, imported.nodes, imported.bodies)
+        bad = [(line.number, line.key) for line in imported.left_out[:NAMED]]
+        values: dict[str, str | int] = {"title": harmless(row.title), "n": imported.turns, "code": row.alias}
+        return Taken("story.imported", values, row.id, row.alias, bad, len(imported.left_out))
 
     async def _story_of_card(self, run: Run, id: str, card: Card) -> Taken:
         whose = Whose(run.request.place.space, id, run.request.author.name)
@@ -223,18 +225,16 @@ class Bringing:
         values = {**taken.values, "n": len(card.greetings), "lore": len(card.book.entries)}
         return replace(_told(key, values, card.book), story=taken.story, alias=taken.alias)
 
-    async def _card(self, run: Run, n: int, played: Played, card: Card, put: Put) -> Taken:
+    async def _card(self, run: Run, n: int, played: Played, card: Card, progress: Put) -> Taken:
         story, author = played.story, run.request.author
-        known = cast.called(story, card.name) or card.name
-        if known not in story.cast and len(story.cast) >= cast.CAST:
+        name = cast.called(story, card.name) or card.name
+        if name not in story.cast and len(story.cast) >= cast.CAST:
             raise UserError("story.many_characters", limit=cast.CAST)
         sheet = {
-            **{
-                key: value for key, value in story.cast.get(known, {}).items() if key in ("player", "picture")
-            },
+            **{key: value for key, value in story.cast.get(name, {}).items() if key in ("player", "picture")},
             **card.sheet,
         }
-        nodes = [node(run.id, f"cast-{n}", "cast", {"name": known, "sheet": sheet}, author=author.id)]
+        nodes = [node(run.id, f"cast-{n}", "cast", {"name": name, "sheet": sheet}, author=author.id)]
         act = node(run.id, f"greeting-{n}", "act", {"mode": "open", "text": "", "name": author.name})
         if greeted := bool(card.greetings) and story.path in ([], [act.id]):
             scenes = [
@@ -244,17 +244,17 @@ class Bringing:
             flip = node(run.id, f"flip-{n}", "flip", {"scene": scenes[0].id}, turn=act.id)
             nodes += [act, *scenes, flip]
         await self._logs.append(played, *nodes)
-        lore = await self._lore(run, n, played, card.book, put)
+        lore = await self._lore(run, n, played, card.book, progress)
         key = "story.import_card_greets" if greeted else "story.import_card"
-        values: dict[str, str | int] = {"name": harmless(known), "lore": lore, "n": len(card.greetings)}
+        values: dict[str, str | int] = {"name": harmless(name), "lore": lore, "n": len(card.greetings)}
         return _told(key, values, card.book)
 
-    async def _lore(self, run: Run, n: int, played: Played, book: Lorebook, put: Put) -> int:
+    async def _lore(self, run: Run, n: int, played: Played, book: Lorebook, progress: Put) -> int:
         """Append the entries that the story has room for: how many."""
-        known = {id for id in played.story.lore if not id.startswith(f"{run.id}/lore-{n}-")}
-        there = {_words(played.story.lore[id]) for id in known}
-        new = [entry for entry in book.entries if _words(entry) not in there]
-        if len(known) + len(new) > LORE:
+        earlier = {id for id in played.story.lore if not id.startswith(f"{run.id}/lore-{n}-")}
+        contents = {_words(played.story.lore[id]) for id in earlier}
+        new = [entry for entry in book.entries if _words(entry) not in contents]
+        if len(earlier) + len(new) > LORE:
             raise UserError("story.many_lore", limit=LORE)
         nodes: list[Node] = []
         for at, entry in enumerate(new):
@@ -266,7 +266,7 @@ class Bringing:
             )
         for first in range(0, len(nodes), AT_ONCE):
             await self._logs.append(played, *nodes[first : first + AT_ONCE])
-            put((min(first + AT_ONCE, len(nodes)), len(nodes)))
+            progress((min(first + AT_ONCE, len(nodes)), len(nodes)))
         return len(new)
 
     async def history(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -277,10 +277,10 @@ class Bringing:
             async for event in events:
                 yield event
 
-    async def _thread(self, run: Run, put: Put) -> Taken:
+    async def _thread(self, run: Run, progress: Put) -> Taken:
         request, say = run.request, words(run.request.locale)
-        read = self._whole_threads.get(request.place.platform)
-        thread = await read(request) if read is not None else None
+        whole_thread = self._whole_threads.get(request.place.platform)
+        thread = await whole_thread(request) if whole_thread is not None else None
         if thread is None:
             raise UserError("story.history_where")
         # One that the bot has opened was begun by whoever asked first.
@@ -291,11 +291,11 @@ class Bringing:
         rows = Rows(id, request.place.space, thread.title or say("story.untitled"))
         async with aclosing(thread.pages) as pages:
             async for page in pages:
-                for said in page:
-                    body = {"mode": "say", "text": said.text, "name": said.name, "label": said.id}
-                    body["when"] = said.at.isoformat(timespec="seconds")
-                    rows.add("act", body, author=said.author, at=said.at)
-                put((rows.turns, UNKNOWN))
+                for message in page:
+                    body = {"mode": "say", "text": message.text, "name": message.name, "label": message.id}
+                    body["when"] = message.at.isoformat(timespec="seconds")
+                    rows.add("act", body, author=message.author, at=message.at)
+                progress((rows.turns, UNKNOWN))
                 if rows.turns > SAID:
                     raise UserError("story.history_long", limit=SAID)
         if not rows.turns:

@@ -65,18 +65,18 @@ def is_all(name: str) -> bool:
 
 def called(story: Story, name: str) -> str:
     """The character of this name, in whatever case; "" for none."""
-    return next((one for one in story.cast if one.casefold() == name.casefold()), "")
+    return next((known for known in story.cast if known.casefold() == name.casefold()), "")
 
 
 def may_speak(story: Story, name: str) -> str:
     """The character's name as the cast has it. Raises UserError where there is none, or a player speaks for it."""
     if not name:
         raise UserError("story.cast_whom", names=", ".join(story.cast) or "…")
-    if not (known := called(story, name)):
+    if not (character := called(story, name)):
         raise UserError("story.no_character", name=name[:NAME_CHARS])
-    if player := story.cast[known].get("player"):
-        raise UserError("story.played_character", name=known, player=str(player))
-    return known
+    if player := story.cast[character].get("player"):
+        raise UserError("story.played_character", name=character, player=str(player))
+    return character
 
 
 def free(story: Story) -> list[str]:
@@ -89,9 +89,9 @@ def speaker(story: Story, name: str, *, own: bool) -> Speaker | None:
     return Speaker(name, str(story.cast.get(name, {}).get("picture") or ""), own) if name else None
 
 
-def picture(given: str) -> str:
+def picture(text: str) -> str:
     """The address of a character's picture. Raises UserError."""
-    address = given.strip()
+    address = text.strip()
     try:
         parts = urlsplit(address)
         host, user = parts.hostname, parts.username
@@ -107,14 +107,14 @@ def lines(story: Story, say: Words) -> str:
     """The cast, a line each."""
     if not story.cast:
         return say("story.no_cast")
-    found = []
+    rows = []
     for name, sheet in story.cast.items():
         about = " ".join(str(sheet.get("about") or "").split())  # a line, and those of cards have more
         about = about if len(about) <= SHOWN_CHARS else f"{about[:SHOWN_CHARS].rstrip()}…"
         player = f" ({say('story.played_by', name=str(sheet['player']))})" if sheet.get("player") else ""
         muted = f" ({say('story.is_muted')})" if sheet.get("muted") else ""
-        found.append(f"- **{name}**{player}{muted}{': ' + about if about else ''}")
-    return "\n".join(found)
+        rows.append(f"- **{name}**{player}{muted}{': ' + about if about else ''}")
+    return "\n".join(rows)
 
 
 class Unnamed:
@@ -133,22 +133,22 @@ class Unnamed:
         self._held += text
         if len(self._held) < self._wait and not last:
             return ""
-        whole, self._held = self._held, None
-        found = self._before.match(whole)
-        return whole[found.end() :] if found else whole
+        opening, self._held = self._held, None
+        label = self._before.match(opening)
+        return opening[label.end() :] if label else opening
 
 
 def read_characters(text: str, most: int) -> list[Character]:
     """The characters out of what a model wrote, whether as lines, as a table or as JSON; each name once."""
     rows = list(_from_json(text)) or list(_from_lines(text))
-    found: dict[str, Character] = {}
+    characters: dict[str, Character] = {}
     for name, about, style in rows:
         name = " ".join(name.strip("*_`\"'“”# ").split())
         about = " ".join(about.strip("*_ ").split())[:SHEET_CHARS]
         style = " ".join(_STYLE.sub("", style, count=1).strip("*_ ").split())[:STYLE_CHARS]
         if about and len(name) <= NAME_CHARS and any(map(str.isalnum, name)) and ":" not in name:
-            found.setdefault(name.casefold(), Character(name, about, style))
-    return list(found.values())[:most]
+            characters.setdefault(name.casefold(), Character(name, about, style))
+    return list(characters.values())[:most]
 
 
 def _from_json(text: str) -> Iterator[tuple[str, str, str]]:
@@ -160,9 +160,9 @@ def _from_json(text: str) -> Iterator[tuple[str, str, str]]:
             continue
         if isinstance(tree, dict):
             tree = next((part for part in tree.values() if isinstance(part, list)), [tree])
-        made = [_texts(one) for one in tree if isinstance(one, dict)]
-        if made := [one for one in made if one[0] and one[1]]:
-            yield from made
+        rows = [_texts(row) for row in tree if isinstance(row, dict)]
+        if rows := [row for row in rows if row[0] and row[1]]:
+            yield from rows
             return
 
 
@@ -180,16 +180,16 @@ def _texts(row: Mapping[Any, Any]) -> tuple[str, str, str]:
 
 def _from_lines(text: str) -> Iterator[tuple[str, str, str]]:
     """Lines with bars, as they were asked for; without any, those that name somebody before a colon or a dash."""
-    told = [_BULLET.sub("", line).strip() for line in text.splitlines()]
-    barred = [[part.strip() for part in line.strip("|").split("|")] for line in told if "|" in line]
+    lines = [_BULLET.sub("", line).strip() for line in text.splitlines()]
+    barred = [[part.strip() for part in line.strip("|").split("|")] for line in lines if "|" in line]
     rows = [row for row in barred if len(row) > 1 and not set("".join(row)) <= set("-: ")]
     if rows:
         for name, about, *rest in rows:
             if about.casefold() not in ("who", "about", "description", "quem", "descrição"):  # a table's head
                 yield name, about, rest[0] if rest else ""
         return
-    for line in told:
-        if found := _NAMED.match(line.replace("**", "").replace("__", "")):
-            about, *styles = _STYLE.split(found[2], maxsplit=1)
-            if len(found[1].split()) <= 5 and about.strip():
-                yield found[1], about, styles[0] if styles else ""
+    for line in lines:
+        if match := _NAMED.match(line.replace("**", "").replace("__", "")):
+            about, *styles = _STYLE.split(match[2], maxsplit=1)
+            if len(match[1].split()) <= 5 and about.strip():
+                yield match[1], about, styles[0] if styles else ""

@@ -32,11 +32,11 @@ def is_chat_log(data: bytes) -> bool:
     """Whether the first line that can be read is one of a chat log, and the file no whole story."""
     for line in data[:BEGINNING].removeprefix(BOM_UTF8).split(b"\n", FIRST_LINES)[:FIRST_LINES]:
         try:
-            given = json.loads(decoded(line))
+            row = json.loads(decoded(line))
         except (ValueError, RecursionError):
             continue
-        if isinstance(given, dict) and {"speaker", "format"} & given.keys():
-            return "speaker" in given
+        if isinstance(row, dict) and {"speaker", "format"} & row.keys():
+            return "speaker" in row
     return False
 
 
@@ -64,8 +64,8 @@ def read_chat_log(data: bytes, file: str, space: str, id: str = "") -> Imported:
             continue
         labels.add(body["label"])
         node = f"{id}/{len(nodes) + 1}"
-        written = json.dumps(body, ensure_ascii=False)
-        nodes.append(NodeRow(len(nodes) + 1, node, space, id, id, "act", node, "", "", written, now))
+        body_json = json.dumps(body, ensure_ascii=False)
+        nodes.append(NodeRow(len(nodes) + 1, node, space, id, id, "act", node, "", "", body_json, now))
     if not nodes:
         raise UserError("story.import_no_lines", file=file)
     title = PurePath(file).stem[:NAME_CHARS] or file[:NAME_CHARS]
@@ -90,20 +90,20 @@ def decoded(line: bytes) -> str:
 def json_object(line: str) -> dict[str, Any] | None:
     """None for what is no object, or cannot be kept: half a pair of surrogates may stand in a line as an escape."""
     try:
-        given = json.loads(line)
-        json.dumps(given, ensure_ascii=False).encode()
+        tree = json.loads(line)
+        json.dumps(tree, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
-    return given if isinstance(given, dict) else None
+    return tree if isinstance(tree, dict) else None
 
 
 def _body(line: str) -> tuple[dict[str, Any] | None, str]:
     """The body of a line's turn, or why it has none."""
     if len(line) > LINE_CHARS:
         return None, "story.import_line_long"
-    if (given := json_object(line)) is None:
+    if (row := json_object(line)) is None:
         return None, "story.import_line_unreadable"
-    values = {name: _text(given.get(name)) for name in ("id", "speaker", "text", "time", "scene")}
+    values = {name: _text(row.get(name)) for name in ("id", "speaker", "text", "time", "scene")}
     if not values["id"] or not values["speaker"] or not (values["text"] or "").strip():
         return None, "story.import_line_lacking"
     body = {"mode": "say", "text": values["text"], "name": values["speaker"], "label": values["id"]}

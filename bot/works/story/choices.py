@@ -49,9 +49,9 @@ class Before:
         flags = flagged(scene, self.n, say) if scene is not None and scene.id == self.scene else ()
         contents: tuple[Text | Choices | Notice, ...] = (Text(self.text), *flags)
         if self.choices:
-            made = (*acts(self.choices), something_else(say))
-            taken = len(made) - 1 if self.taken is None else self.taken
-            contents = (*contents, Choices(say("story.what_now"), made, taken=taken))
+            options = (*acts(self.choices), something_else(say))
+            chosen = len(options) - 1 if self.taken is None else self.taken
+            contents = (*contents, Choices(say("story.what_now"), options, taken=chosen))
         if self.turn:
             contents = (*contents, Choices("", (stopcard(self.turn, say),)))
         return Changed(self.run, self.stage, self.title, contents, in_place=True, speaker=self.speaker)
@@ -61,9 +61,9 @@ def read_choices(text: str, most: int) -> list[str]:
     """The choices out of what a model wrote: its list's lines, or, without a list, its short lines; each once."""
     lines = [line.strip().strip('*_`"“”').strip() for line in text.splitlines()]
     listed = [_BULLET.sub("", line).strip('*_`"“” ') for line in lines if _BULLET.match(line)]
-    found = listed or [line for line in lines if line and len(line) <= 120 and not line.endswith(":")]
-    kept = [" ".join(line.split())[:CHOICE_CHARS] for line in found]
-    return list(dict.fromkeys(line for line in kept if any(map(str.isalnum, line))))[:most]
+    listed_lines = listed or [line for line in lines if line and len(line) <= 120 and not line.endswith(":")]
+    labels = [" ".join(line.split())[:CHOICE_CHARS] for line in listed_lines]
+    return list(dict.fromkeys(line for line in labels if any(map(str.isalnum, line))))[:most]
 
 
 def taken_away(away: Away, say: Words) -> tuple[Event, ...]:
@@ -82,7 +82,7 @@ def ways(choices: Sequence[str], turn: Turn | None, say: Words, *, votes: bool =
     own, card = something_else(say), (stopcard(turn.id, say),) if turn is not None else ()
     if choices and votes:
         groups.append(
-            Choices(say("story.vote"), tuple(Choice(label(one), "") for one in choices), votes=True)
+            Choices(say("story.vote"), tuple(Choice(label(choice), "") for choice in choices), votes=True)
         )
         winner = Choice(say("story.play_winner"), "/story continue")
         groups.append(Choices(say("story.vote_over"), (winner, own, *card)))
@@ -132,10 +132,10 @@ def scene_changed(story: Story, turn: Turn, say: Words, speaker: Speaker | None 
     if last:
         contents += ways(scene.choices, turn, say)
     elif scene.choices:
-        made = (*acts(scene.choices), something_else(say))
+        options = (*acts(scene.choices), something_else(say))
         text = story.turns[story.path[at + 1]].act.text if at + 1 < len(story.path) else ""
-        taken = scene.choices.index(text) if text in scene.choices else len(made) - 1
-        contents.append(Choices(say("story.what_now"), made, taken=taken))
+        chosen = scene.choices.index(text) if text in scene.choices else len(options) - 1
+        contents.append(Choices(say("story.what_now"), options, taken=chosen))
     if story.head is not turn:
         contents.append(Choices("", (stopcard(turn.id, say),)))
     return Changed(turn.shown_by, turn.stage, say("story.scene", n=at + 1), tuple(contents), speaker=speaker)
@@ -148,14 +148,14 @@ def flagged(scene: Scene, number: int, say: Words, *, last: bool = False) -> tup
     The `last` scene can be written another way, also where it acts for a player; behind the others a branch can go on.
     """
     acts_for = (Notice(say("story.acts_for", names=", ".join(scene.acts_for))),)
-    shown = acts_for if last and scene.acts_for else ()
-    told = [
+    notices = acts_for if last and scene.acts_for else ()
+    of_flags = [
         Notice("\n".join([say(f"story.{name}"), *(f"- {flag}" for flag in flags)]))
         for name, flags in (("crossed", scene.crossed), ("flagged", scene.flags))
         if flags
     ]
-    if not told:
-        return shown
+    if not of_flags:
+        return notices
     correct = Choice(say("story.flag_correct"), "/story correct", say("story.flag_correct_how"))
     how = (
         Choice(say("story.flag_keep"), f"/story keep {scene.id}"),
@@ -164,7 +164,7 @@ def flagged(scene: Scene, number: int, say: Words, *, last: bool = False) -> tup
         if last
         else Choice(say("story.fork_here"), f"/story fork --scene {number}"),
     )
-    return (*shown, *told, Choices(say("story.flag_what"), how))
+    return (*notices, *of_flags, Choices(say("story.flag_what"), how))
 
 
 def acts(choices: Sequence[str]) -> tuple[Choice, ...]:

@@ -36,9 +36,9 @@ async def write(config: Config, space: str, name: str, file: Path) -> StoryRow:
     """Write the story of that id, code or title to the file, as JSON. Raises UserError; leaves no half of a file."""
     async with _resources(config) as resources:
         row = await _named(resources.stories, space, name)
-        found = await resources.stories.whole(space, row.id)
-    assert found is not None, "this process alone has the data folder"
-    text = await asyncio.to_thread(exported, *found)
+        rows = await resources.stories.whole(space, row.id)
+    assert rows is not None, "this process alone has the data folder"
+    text = await asyncio.to_thread(exported, *rows)
     try:
         await asyncio.to_thread(_written, file, text)
     except OSError as error:
@@ -59,20 +59,22 @@ async def take_in(
         data = await asyncio.to_thread(_beginning, file)
     except OSError as error:
         raise UserError("story.import_gone", file=file, reason=error.strerror or error) from error
-    found = await asyncio.to_thread(found_in, data, file.name, Whose(space))
-    if isinstance(found, Lorebook):
+    imported = await asyncio.to_thread(found_in, data, file.name, Whose(space))
+    if isinstance(imported, Lorebook):
         raise UserError("story.import_lore_where", file=file.name)
-    if isinstance(found, Card):
-        found = story_of(found, Whose(space))
+    if isinstance(imported, Card):
+        imported = story_of(imported, Whose(space))
     async with _resources(config) as resources:
-        id = found.story.id
+        id = imported.story.id
         if await resources.stories.story(space, id) is None:
-            await resources.stories.take_in(found.story, found.branches, found.nodes, found.bodies)
+            await resources.stories.take_in(
+                imported.story, imported.branches, imported.nodes, imported.bodies
+            )
         story = await Logs(resources.stories).story(space, id, id)
         memory = Memory(resources.story_vectors, resources.embedding, config.section(RecallConfig))
         with suppress(UserError, StorageFault):  # words do; the next turn catches up
             await memory.learn(space, id, id, story, progress)
-    return found
+    return imported
 
 
 async def evaluate(
@@ -104,14 +106,14 @@ async def _resources(config: Config) -> AsyncGenerator[Resources, None]:
 async def _named(stories: Stories, space: str, name: str) -> StoryRow:
     if (row := await stories.story(space, name)) is not None:
         return row
-    wanted = " ".join(name.split()).casefold()
+    folded = " ".join(name.split()).casefold()
     rows = await stories.all(space, limit=MOST)
-    found = [row for row in rows if wanted in (row.alias, row.title.casefold())]
-    if not found:
+    matching = [row for row in rows if folded in (row.alias, row.title.casefold())]
+    if not matching:
         raise UserError("story.no_story", name=name)
-    if len(found) > 1:
-        raise UserError("story.many_stories", name=name, codes=", ".join(row.alias for row in found[:20]))
-    return found[0]
+    if len(matching) > 1:
+        raise UserError("story.many_stories", name=name, codes=", ".join(row.alias for row in matching[:20]))
+    return matching[0]
 
 
 def _written(file: Path, text: str) -> None:

@@ -67,21 +67,21 @@ def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str =
 
     Raises ValueError where the turn is not of this story.
     """
-    told = story.told
+    turns = story.told
     if before is not None:
-        told = told[: [turn.id for turn in told].index(before)]
+        turns = turns[: [turn.id for turn in turns].index(before)]
     foundation, styles, focus = _foundation(story, frame.begins), _styles(story), _focus(story)
-    styles = "\n".join(part for part in (styles, state.chapter_prompt(story, told)) if part)
+    styles = "\n".join(part for part in (styles, state.chapter_prompt(story, turns)) if part)
     # The log of dealings grows by batches: room is kept for a full one, so that what goes of the oldest stays the same.
     fixed = sum(map(text_tokens, (frame.system, foundation, styles, focus)))
     fixed += len(story.presets) * DEALINGS * DEALING_TOKENS
-    settled = told[: max(0, len(told) - frame.recent) // frame.batch * frame.batch]
+    settled = turns[: max(0, len(turns) - frame.recent) // frame.batch * frame.batch]
     before_recent = state.characters(story, settled)
     standing = state.as_prompt(before_recent)
     # The same for the state, which changes with the batches, too.
     fixed += min(state.STATE_TOKENS, frame.tokens // 8) if standing else 0
     focus = "\n".join(part for part in (_interactions(story, settled), standing, focus) if part)
-    batches, recent = _parted(told, frame, frame.tokens - fixed)
+    batches, recent = _parted(turns, frame, frame.tokens - fixed)
     older = [message for batch in batches for turn in batch for message in _turn(turn)]
     messages = [_user("\n".join(part for part in (foundation, styles) if part), cache=True), _assistant(READ)]
     # --- the cache's break: all before changes no more than once in `batch` turns ---
@@ -91,7 +91,7 @@ def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str =
         messages += [_user(focus), _assistant(READ)]
     # The last but one was the last in the turn before: a service that reads no further than to a mark has kept it then.
     messages += _marked(later, 2)
-    changed = state.since(story, told, len(settled), before_recent, before or "")
+    changed = state.since(story, turns, len(settled), before_recent, before or "")
     frame = replace(frame, recalled="\n".join(filter(None, (frame.recalled, changed))))
     messages.append(_user(_tail(frame, last), cache=True))
     return Prompt(frame.system, tuple(messages), max_tokens=frame.answer, cache=False)
@@ -112,19 +112,19 @@ def then(asked: Prompt, scene: str, task: str, *, answer: int) -> Prompt:
 
 def briefly(story: Story, turn: Turn, *, answer: int) -> Prompt:
     """The same for the demo model, which goes on with a text and understands little else."""
-    told = story.told
-    before = told[: [one.id for one in told].index(turn.id)][-2:]
-    scenes = [one.scene.text.strip() for one in before if one.scene is not None]
+    turns = story.told
+    before = turns[: [earlier.id for earlier in turns].index(turn.id)][-2:]
+    scenes = [earlier.scene.text.strip() for earlier in before if earlier.scene is not None]
     premise = untrusted.data(str(story.settings.get("premise", "")))
-    who = untrusted.data(turn.act.character or turn.act.name or "The hero")
-    done = {"open": "", "continue": ""}.get(turn.act.mode, f"{who}: {untrusted.data(turn.act.text)}")
+    player = untrusted.data(turn.act.character or turn.act.name or "The hero")
+    deed = {"open": "", "continue": ""}.get(turn.act.mode, f"{player}: {untrusted.data(turn.act.text)}")
     task = "Tell what happens next, in four sentences."
     if speaker := untrusted.data(turn.act.speaker):
         task = f"Write only what {speaker} answers, in two sentences."
-    parts = [f"A story about this: {premise}", *map(untrusted.data, scenes), done]
-    said = "\n\n".join([*(part for part in parts if part), task])
+    parts = [f"A story about this: {premise}", *map(untrusted.data, scenes), deed]
+    text = "\n\n".join([*(part for part in parts if part), task])
     system = "You are a storyteller. You write short scenes of a story, in plain prose."
-    return Prompt(system, (_user(said),), max_tokens=min(answer, 200), temperature=0.8)
+    return Prompt(system, (_user(text),), max_tokens=min(answer, 200), temperature=0.8)
 
 
 def _user(text: str, *, cache: bool = False) -> Message:
@@ -141,7 +141,7 @@ def _marked(messages: list[Message], last: int = 1) -> list[Message]:
     return [replace(message, cache=True) if n in actions else message for n, message in enumerate(messages)]
 
 
-def _parted(told: Sequence[Turn], frame: Frame, room: int) -> tuple[list[Sequence[Turn]], Sequence[Turn]]:
+def _parted(turns: Sequence[Turn], frame: Frame, room: int) -> tuple[list[Sequence[Turn]], Sequence[Turn]]:
     """Turns as they are told: in batches, as many of the last ones as there is room for, and the recent ones.
 
     Where they outgrow the room, so many of the oldest batches go that half of it is free, and the next go only when it
@@ -149,23 +149,23 @@ def _parted(told: Sequence[Turn], frame: Frame, room: int) -> tuple[list[Sequenc
     these points the beginning stays the same, and a story that is folded anew comes out the same.
     """
     size = frame.batch
-    sums = list(accumulate(map(_tokens, told), initial=0))
-    whole = max(0, len(told) - frame.recent) // size
+    sums = list(accumulate(map(_tokens, turns), initial=0))
+    full = max(0, len(turns) - frame.recent) // size
     first = 0
-    for n in range(1, whole + 1):
-        begun = n * size
-        recent = sums[min(begun + frame.recent, len(told))] - sums[begun]
+    for n in range(1, full + 1):
+        start = n * size
+        recent = sums[min(start + frame.recent, len(turns))] - sums[start]
         growing = recent * (frame.recent + size) // frame.recent
-        if sums[begun] - sums[first * size] + growing > room:
-            while first < n and sums[begun] - sums[first * size] + growing > room * _KEPT_FREE:
+        if sums[start] - sums[first * size] + growing > room:
+            while first < n and sums[start] - sums[first * size] + growing > room * _KEPT_FREE:
                 first += 1
-    batches = [told[at : at + size] for at in range(first * size, whole * size, size)]
-    later = list(told[whole * size :])
-    left = room - (sums[-1] - sums[first * size])
-    while left < 0 and batches:
-        left += sum(map(_tokens, batches.pop(0)))
-    while left < 0 and len(later) > 1:
-        left += _tokens(later.pop(0))
+    batches = [turns[at : at + size] for at in range(first * size, full * size, size)]
+    later = list(turns[full * size :])
+    free = room - (sums[-1] - sums[first * size])
+    while free < 0 and batches:
+        free += sum(map(_tokens, batches.pop(0)))
+    while free < 0 and len(later) > 1:
+        free += _tokens(later.pop(0))
     return batches, later
 
 
@@ -187,13 +187,13 @@ def _turn(turn: Turn) -> tuple[Message, Message]:
 @lru_cache(maxsize=20_000)
 def _told(act: Act, intents: tuple[tuple[str, str], ...], scene: str) -> tuple[tuple[Message, Message], int]:
     """Both, and their tokens; remembered, since all of a story's are counted with each of its turns."""
-    told = (_user(action(act, intents)), _assistant(untrusted.data(scene).strip() or "…"))
-    return told, sum(text_tokens(message.text) + MESSAGE_TOKENS for message in told)
+    messages = (_user(action(act, intents)), _assistant(untrusted.data(scene).strip() or "…"))
+    return messages, sum(text_tokens(message.text) + MESSAGE_TOKENS for message in messages)
 
 
 def action(act: Act, intents: Sequence[tuple[str, str]] = ()) -> str:
     """What a player did, as the writer reads it, and before it what others want to do."""
-    wanted = "".join(
+    intended = "".join(
         f'<intent by="{_name(name)}">{untrusted.data(text)}</intent>\n' for name, text in intents
     )
     plays = f' plays="{_name(act.character)}"' if act.character else ""
@@ -202,7 +202,7 @@ def action(act: Act, intents: Sequence[tuple[str, str]] = ()) -> str:
     if act.speaker:
         plays, said = f' speaker="{_name(act.speaker)}"', f"{untrusted.data(act.speaker)} replies."
     by = _name(act.name or "a player")
-    return f'{wanted}<turn by="{by}"{plays} how="{act.mode}">\n{said}{dice}\n</turn>'
+    return f'{intended}<turn by="{by}"{plays} how="{act.mode}">\n{said}{dice}\n</turn>'
 
 
 def _name(text: str) -> str:
@@ -212,8 +212,10 @@ def _name(text: str) -> str:
 
 def agreed(story: Story) -> str:
     """What the table has agreed on, as a prompt has it; "" for nothing."""
-    given = story.settings
-    return "\n".join(f"{name}: {untrusted.data(str(given[name]))}" for name in AGREED if given.get(name))
+    settings = story.settings
+    return "\n".join(
+        f"{name}: {untrusted.data(str(settings[name]))}" for name in AGREED if settings.get(name)
+    )
 
 
 def _foundation(story: Story, begins: str) -> str:
@@ -222,7 +224,9 @@ def _foundation(story: Story, begins: str) -> str:
         f"{name}: {untrusted.data(str(story.settings[name]))}" for name in names if story.settings.get(name)
     ]
     cast = [_sheet(name, sheet) for name, sheet in story.cast.items()]
-    constant = [untrusted.data(str(one["content"])) for one in story.lore.values() if one.get("constant")]
+    constant = [
+        untrusted.data(str(entry["content"])) for entry in story.lore.values() if entry.get("constant")
+    ]
     parts = [begins, "<foundation>", *lines, "</foundation>"]
     if cast:
         parts += ["<cast>", *cast, "</cast>"]
@@ -232,12 +236,12 @@ def _foundation(story: Story, begins: str) -> str:
 
 
 def _sheet(name: str, sheet: dict[str, object]) -> str:
-    shown = [
+    fields = [
         f"{key}: {value}"
         for key, value in sheet.items()
         if value and key not in ("style", "player", "picture", "muted", "card")
     ]
-    lines = "\n".join(untrusted.data(str(line)) for line in shown)
+    lines = "\n".join(untrusted.data(str(line)) for line in fields)
     return f'<character name="{_name(name)}">\n{lines}\n</character>'
 
 
@@ -258,9 +262,9 @@ def _interactions(story: Story, settled: Sequence[Turn]) -> str:
     scenes = [(n, turn.scene.text) for n, turn in enumerate(settled, 1) if turn.scene is not None]
     lines = []
     for (first, second), preset in story.presets.items():
-        found = [(n, sentence) for n, text in scenes if (sentence := _between(text, first, second))]
-        who = f"{first} and {second} ({str(preset['preset']).replace('-', ' ')})"
-        lines += [untrusted.data(f"{who}, scene {n}: {sentence}") for n, sentence in found[-DEALINGS:]]
+        sentences = [(n, sentence) for n, text in scenes if (sentence := _between(text, first, second))]
+        pair = f"{first} and {second} ({str(preset['preset']).replace('-', ' ')})"
+        lines += [untrusted.data(f"{pair}, scene {n}: {sentence}") for n, sentence in sentences[-DEALINGS:]]
     return "\n".join(["<interactions>", *lines, "</interactions>"]) if lines else ""
 
 
@@ -269,8 +273,8 @@ def _between(scene: str, first: str, second: str) -> str:
     """The first sentence of a scene that names both; "" where none does."""
     if first not in scene or second not in scene:
         return ""
-    both = (part for part in _SENTENCE.split(scene) if first in part and second in part)
-    return " ".join(next(both, "").split())[:DEALING_CHARS]
+    sentences = (part for part in _SENTENCE.split(scene) if first in part and second in part)
+    return " ".join(next(sentences, "").split())[:DEALING_CHARS]
 
 
 def _focus(story: Story) -> str:

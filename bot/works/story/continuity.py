@@ -52,24 +52,24 @@ def flags(
     """A sentence for each thing that does not fit. `standing` are the characters as the scene leaves them; from who has
     lost a thing to somebody else, which the extractor does not always say, it is taken there.
     """
-    found = [*_dead(standing, before, scene, say), *_held(standing, before, scene, turn, say)]
-    return found + _elsewhere(standing, before, (place, last_place), f"{turn}\n{scene}", say)
+    problems = [*_dead(standing, before, scene, say), *_held(standing, before, scene, turn, say)]
+    return problems + _elsewhere(standing, before, (place, last_place), f"{turn}\n{scene}", say)
 
 
 def _dead(
     standing: Sequence[Mapping[str, Any]], before: Mapping[str, Character], scene: str, say: Words
 ) -> list[str]:
-    seen = {one["name"].casefold() for one in standing if one["present"] and not one["dead"]}
+    seen = {row["name"].casefold() for row in standing if row["present"] and not row["dead"]}
     return [
-        say("story.flag_dead", name=one.name)
-        for key, one in before.items()
-        if one.dead
+        say("story.flag_dead", name=character.name)
+        for key, character in before.items()
+        if character.dead
         and (
             key in seen
             or any(
                 next(attributing.speeches(scene, form), "")
                 or next(attributing.deeds(scene, form, decided=False), "")
-                for form in attributing.forms(one.name, [other.name for other in before.values()])
+                for form in attributing.forms(character.name, [someone.name for someone in before.values()])
             )
         )
     ]
@@ -79,14 +79,16 @@ def raised(turn: str, story: Story) -> list[str]:
     """Those of the dead of whom a player plainly says that they live: not asked, not tried, not wished for."""
     narrated = attributing.unquoted(turn)
     sentences = [
-        one for one in attributing.sentences(narrated) if _ALIVE.search(one) and not _UNSURE.search(one)
+        sentence
+        for sentence in attributing.sentences(narrated)
+        if _ALIVE.search(sentence) and not _UNSURE.search(sentence)
     ]
     if not sentences:
         return []
     return [
-        one.name
-        for one in characters(story).values()
-        if one.dead and any(attributing.names_one(sentence, one.name) for sentence in sentences)
+        character.name
+        for character in characters(story).values()
+        if character.dead and any(attributing.names_one(sentence, character.name) for sentence in sentences)
     ]
 
 
@@ -105,37 +107,45 @@ def telling(text: str) -> frozenset[str]:
 def _held(
     standing: list[dict[str, Any]], before: Mapping[str, Character], scene: str, turn: str, say: Words
 ) -> list[str]:
-    now = {one["name"].casefold(): one for one in standing}
-    holders = {key: one.fields.get("holding", "") for key, one in before.items() if not one.dead}
-    holders |= {key: one["holding"] for key, one in now.items() if one["holding"]}
-    names = {key: one.name for key, one in before.items()} | {key: one["name"] for key, one in now.items()}
-    found: dict[frozenset[str], str] = {}
-    for taker in [one for one in standing if one["holding"]]:
+    now = {row["name"].casefold(): row for row in standing}
+    holders = {
+        key: character.fields.get("holding", "") for key, character in before.items() if not character.dead
+    }
+    holders |= {key: row["holding"] for key, row in now.items() if row["holding"]}
+    names = {key: character.name for key, character in before.items()} | {
+        key: row["name"] for key, row in now.items()
+    }
+    problems: dict[frozenset[str], str] = {}
+    for taker in [row for row in standing if row["holding"]]:
         key = taker["name"].casefold()
         had = things(before[key].fields.get("holding", "")) if key in before else {}
         for words, thing in things(taker["holding"]).items():
-            told = [one for one in attributing.sentences(f"{turn}\n{scene}") if words <= telling(one)]
-            passed = any(_PASSING.search(one) for one in told)
+            sentences = [
+                sentence
+                for sentence in attributing.sentences(f"{turn}\n{scene}")
+                if words <= telling(sentence)
+            ]
+            passed = any(_PASSING.search(sentence) for sentence in sentences)
             for other, holding in holders.items():
                 theirs = things(holding)
-                if other == key or words not in theirs or words in had or words in found:
+                if other == key or words not in theirs or words in had or words in problems:
                     continue
                 if passed:
                     _lose(standing, now, other, names[other], words, theirs)
                     continue
                 shared = any(
-                    all(attributing.names_one(one, name) for name in (taker["name"], names[other]))
-                    for one in told
+                    all(attributing.names_one(sentence, name) for name in (taker["name"], names[other]))
+                    for sentence in sentences
                 )
                 if not shared and not _both_one_of_many(thing, theirs[words]):
                     values = {"name": taker["name"], "thing": thing, "other": names[other]}
-                    found[words] = say("story.flag_held", **values)
-    return list(found.values())
+                    problems[words] = say("story.flag_held", **values)
+    return list(problems.values())
 
 
 def _both_one_of_many(thing: str, theirs: str) -> bool:
     """ "a knife" and "a knife" are two, and so are "his notebook" and "his notebook"."""
-    return all(one.split()[0].casefold() in (*_INDEFINITE, *_OWN) for one in (thing, theirs))
+    return all(name.split()[0].casefold() in (*_INDEFINITE, *_OWN) for name in (thing, theirs))
 
 
 def _lose(
@@ -147,7 +157,7 @@ def _lose(
         now[key] = {"name": name, **empty, "dead": False, "present": False, "relations": []}
         standing.append(now[key])
     if not now[key]["holding"] or words in things(now[key]["holding"]):
-        now[key]["holding"] = ", ".join(part for one, part in theirs.items() if one != words) or GONE
+        now[key]["holding"] = ", ".join(part for held, part in theirs.items() if held != words) or GONE
 
 
 def _elsewhere(
@@ -155,23 +165,27 @@ def _elsewhere(
     told: str, say: Words,
 ) -> list[str]:  # fmt: skip
     """Who was in one place and is in another one that the story knows apart, with no word of a way there."""
-    known = [telling(place) for one in before.values() if (place := one.fields.get("where", ""))]
+    known_places = [
+        telling(place) for character in before.values() if (place := character.fields.get("where", ""))
+    ]
     here_now, here_before = map(telling, places)
     jumped = bool(here_now and here_before) and here_now.isdisjoint(here_before)
-    found = []
-    for one in standing:
-        there = before.get(one["name"].casefold())
-        was, now = (there.fields.get("where", "") if there is not None else ""), one["where"]
+    problems = []
+    for row in standing:
+        character = before.get(row["name"].casefold())
+        was, now = (character.fields.get("where", "") if character is not None else ""), row["where"]
         if (
-            there is None
-            or there.dead
+            character is None
+            or character.dead
             or not was
-            or not (here := telling(now))
-            or not telling(was).isdisjoint(here)
+            or not (here_words := telling(now))
+            or not telling(was).isdisjoint(here_words)
         ):
             continue
-        others = [other.name for key, other in before.items() if key != there.name.casefold()]
-        apart = any(place == here for place in known) or (jumped and not here_now.isdisjoint(here))
-        if apart and not attributing.moved(told, there.name, others):
-            found.append(say("story.flag_elsewhere", name=there.name, was=was, now=now))
-    return found
+        other_names = [someone.name for key, someone in before.items() if key != character.name.casefold()]
+        apart = any(place == here_words for place in known_places) or (
+            jumped and not here_now.isdisjoint(here_words)
+        )
+        if apart and not attributing.moved(told, character.name, other_names):
+            problems.append(say("story.flag_elsewhere", name=character.name, was=was, now=now))
+    return problems

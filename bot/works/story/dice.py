@@ -107,12 +107,12 @@ def find(text: str) -> list[Wanted]:
     `roll 2d6+3` and `check Stealth +4 dc 15 adv`, with `rola`, `teste`, `cd` and `vantagem` in Portuguese; and a line
     that is nothing else. What is asked ("roll 2d6?") is not rolled. Raises UserError for more than MOST_ROLLS.
     """
-    wanted: list[Wanted] = []
+    rolls: list[Wanted] = []
     for line in text.splitlines():
-        wanted += (asked for _, asked in sorted(_in_line(line), key=lambda found: found[0]))
-        if len(wanted) > MOST_ROLLS:
+        rolls += (roll for _, roll in sorted(_in_line(line), key=lambda placed: placed[0]))
+        if len(rolls) > MOST_ROLLS:
             raise _error("many", limit=MOST_ROLLS)
-    return wanted
+    return rolls
 
 
 def _in_line(line: str) -> list[tuple[int, Wanted]]:
@@ -122,40 +122,42 @@ def _in_line(line: str) -> list[tuple[int, Wanted]]:
     alone = _ALONE.match(line, begin)
     if alone and _HAS_DIE.search(alone["dice"]) and _CLOSING.fullmatch(line, alone.end()):
         return [(begin, _wanted(alone))]
-    found: list[tuple[int, Wanted]] = []
+    placed: list[tuple[int, Wanted]] = []
 
     def taken(brackets: re.Match[str]) -> str:
         """What is left of them for the words of the line: not to be read once more, but in their place."""
-        asked = _bracketed(brackets)
-        if asked is None:
+        roll = _bracketed(brackets)
+        if roll is None:
             return brackets[0]
-        found.append((brackets.start(), asked))
+        placed.append((brackets.start(), roll))
         return "\0" * len(brackets[0])
 
-    rest = _BRACKETS.sub(taken, line)
-    for said in _IN_LINE.finditer(rest):
-        if _QUESTION.match(rest, said.end()) or (said["dice"] and not _HAS_DIE.search(said["dice"])):
+    unbracketed = _BRACKETS.sub(taken, line)
+    for match in _IN_LINE.finditer(unbracketed):
+        if _QUESTION.match(unbracketed, match.end()) or (
+            match["dice"] and not _HAS_DIE.search(match["dice"])
+        ):
             continue
-        begins = said.start() == begin and (said["dice"] or _GOES_ON.match(rest, said.end()))
-        if begins or _CLOSING.fullmatch(rest, said.end()):
-            found.append((said.start(), _wanted(said)))
-    return found
+        begins = match.start() == begin and (match["dice"] or _GOES_ON.match(unbracketed, match.end()))
+        if begins or _CLOSING.fullmatch(unbracketed, match.end()):
+            placed.append((match.start(), _wanted(match)))
+    return placed
 
 
 def _bracketed(brackets: re.Match[str]) -> Wanted | None:
     double, single, rounded = brackets.groups()
     if rounded is not None:
-        said = _IN_ROUND.fullmatch(rounded)
+        match = _IN_ROUND.fullmatch(rounded)
     else:
-        said = _IN_SQUARE.fullmatch(single if double is None else double)
-    if said and (not said["dice"] or _HAS_DIE.search(said["dice"])):
-        return _wanted(said)
+        match = _IN_SQUARE.fullmatch(single if double is None else double)
+    if match and (not match["dice"] or _HAS_DIE.search(match["dice"])):
+        return _wanted(match)
     # In [[ ]] nothing else can be meant: who slipped there is told so.
     return Wanted(double.strip()) if double is not None and _MEANT.match(double) else None
 
 
-def _wanted(said: re.Match[str]) -> Wanted:
-    parts = said.groupdict()
+def _wanted(match: re.Match[str]) -> Wanted:
+    parts = match.groupdict()
     advantage = 1 if parts["higher"] else -1 if parts["lower"] else 0
     if parts["dice"]:
         return Wanted(_plain(parts["dice"]), advantage)
@@ -181,20 +183,20 @@ def rolled(wanted: Wanted) -> Roll:
     try:
         if "." in expression:  # the grammar has decimals
             raise d20.RollValueError("not a whole number")
-        whole = re.sub("//?", "//", expression)
-        tree = roller.parse(whole)
+        divided = re.sub("//?", "//", expression)
+        tree = roller.parse(divided)
         first = d20.utils.leftmost(tree)
         twice = wanted.advantage and not (isinstance(first, d20.ast.Dice) and str(first) == "1d20")
         if twice:
-            tree = roller.parse(f"({whole}, {whole})k{'h' if wanted.advantage > 0 else 'l'}1")
+            tree = roller.parse(f"({divided}, {divided})k{'h' if wanted.advantage > 0 else 'l'}1")
         result = roller.roll(tree, advantage=0 if twice else wanted.advantage)
-        shown, total = str(result.result), int(result.total)
+        written, total = str(result.result), int(result.total)
     except d20.TooManyRolls as error:
         raise _error("crowd", expression=_short(expression), limit=MOST_DICE) from error
     except (d20.RollError, ArithmeticError, RecursionError, ValueError) as error:
         raise _error("bad", expression=_short(expression)) from error
     natural = 0 if twice else {d20.CritType.CRIT: 20, d20.CritType.FAIL: 1}.get(result.crit, 0)
-    return Roll(str(result.ast), shown, total, natural, wanted.check, wanted.dc)
+    return Roll(str(result.ast), written, total, natural, wanted.check, wanted.dc)
 
 
 def as_text(rolls: Sequence[Roll], say: Words) -> str:

@@ -170,10 +170,10 @@ class _Writer:
             return set(), set()
         branches = {row.id: row for row in self._branches}
         stories = [folded(lineage(branches, row.id), self._nodes) for row in self._branches]
-        unpinned = set[str]().union(*(one.unpinned for one in stories))
+        unpinned = set[str]().union(*(story.unpinned for story in stories))
         # What somebody wanted to do may still wait for a turn on another branch.
-        unpinned = unpinned.difference(*(one.intents for one in stories))
-        return set[str]().union(*(one.carded for one in stories)), unpinned
+        unpinned = unpinned.difference(*(story.intents for story in stories))
+        return set[str]().union(*(story.carded for story in stories)), unpinned
 
     def text(self) -> str:
         head = {
@@ -191,32 +191,32 @@ class _Writer:
         return {**({"author": self._person(author)} if author else {}), "time": at.isoformat()}
 
     def _branch(self, row: BranchRow) -> dict[str, Any]:
-        made: dict[str, Any] = {"id": self._branch_numbers[row.id]}
+        tree: dict[str, Any] = {"id": self._branch_numbers[row.id]}
         if row.parent:
-            made |= {
+            tree |= {
                 "name": row.name,
                 "parent": self._branch_numbers[row.parent],
                 "turn": self._node_numbers.get(row.turn, 0),
                 "cut": self._place(row.cut),
                 "until": self._place(row.until),
             }
-        return made | self._made(row.author_id, row.created_at)
+        return tree | self._made(row.author_id, row.created_at)
 
     def _node(self, row: NodeRow) -> dict[str, Any]:
-        made: dict[str, Any] = {
+        tree: dict[str, Any] = {
             "id": self._node_numbers[row.id],
             "branch": self._branch_numbers.get(row.branch_id, 1),
             "kind": row.kind,
         }
         if row.turn != row.id and (turn := self._node_numbers.get(row.turn, 0)):
-            made["turn"] = turn
-        told = json.loads(row.body) if row.body else None
+            tree["turn"] = turn
+        fields = json.loads(row.body) if row.body else None
         # Its place stays, as that of words that were taken back.
-        kept = told["id"] if told and row.kind in PINNED else row.id
-        if told and (row.turn in self._carded or kept in self._unpinned):
-            told = None
-        body = self._fields(FIELDS[row.kind], told) if told is not None else None
-        return made | self._made(row.author_id, row.created_at) | {"body": body}
+        node_id = fields["id"] if fields and row.kind in PINNED else row.id
+        if fields and (row.turn in self._carded or node_id in self._unpinned):
+            fields = None
+        body = self._fields(FIELDS[row.kind], fields) if fields is not None else None
+        return tree | self._made(row.author_id, row.created_at) | {"body": body}
 
     def _fields(self, fields: Mapping[str, str], body: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -236,9 +236,9 @@ class _Writer:
             case "key":
                 return self._keys.setdefault(value, str(len(self._keys) + 1))
             case "keys":
-                return [self._value("key", one) for one in value]
+                return [self._value("key", item) for item in value]
             case "list of seen" | "list of memory" | "list of event":
-                return [self._fields(WITHIN[holds.removeprefix("list of ")], one) for one in value]
+                return [self._fields(WITHIN[holds.removeprefix("list of ")], item) for item in value]
             case "passed" | "entry":
                 return self._fields(WITHIN[holds], value) if value is not None else None
             case _:

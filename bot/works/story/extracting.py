@@ -108,9 +108,9 @@ class Extracting:
                 return []
             return [played.row.id, played.branch]
 
-        found = await run.step("extracts", branch, list[str])
-        if found:
-            await _extract(run, *found)
+        target = await run.step("extracts", branch, list[str])
+        if target:
+            await _extract(run, *target)
         return True
 
     def able(self, models: Models) -> bool:
@@ -120,7 +120,7 @@ class Extracting:
     def settled(self, story: Story, of_last: int) -> int:
         """How many turns, from the first on, wait for no look into their scene: only the `of_last` may."""
         last = story.told[-of_last:]
-        waiting = {one.turn for one in _scenes(last, TRIES)}
+        waiting = {version.turn for version in _scenes(last, TRIES)}
         waiting |= {turn.id for turn in last if not turn.scenes and not is_line(turn)}  # it is being written
         before = next((n for n, turn in enumerate(last) if turn.id in waiting), len(last))
         return story.length - len(last) + before
@@ -157,43 +157,45 @@ class Extracting:
 
         roles = await run.step("roles", lambda: self._roles(request), dict[str, list[str]])
         models, doubtful = self._models.with_roles(roles), False
-        for number, one in enumerate(await run.step("scenes", wanted, list[Version]), 1):
-            look = partial(self._look, space, story, branch, one)
+        for number, version in enumerate(await run.step("scenes", wanted, list[Version]), 1):
+            look = partial(self._look, space, story, branch, version)
             looked = await run.step(f"events-{number}", look, Look)
             if not looked.there:
                 continue
             now = await self._logs.story(space, story, branch)
-            prompt = await self.asked(space, now, one, looked.events)
+            prompt = await self.asked(space, now, version, looked.events)
             try:
-                found = await models.json(run, "extractor", f"extract-{number}", prompt, Findings)
+                findings = await models.json(run, "extractor", f"extract-{number}", prompt, Findings)
             except UserError as error:
-                _log.info("scene %s is not looked into: %s", one.scene, error)
+                _log.info("scene %s is not looked into: %s", version.scene, error)
                 if error.key in OF_SCENE:
-                    await self._append(run, story, branch, one, number, {"failed": _failed(now, one) + 1})
+                    await self._append(
+                        run, story, branch, version, number, {"failed": _failed(now, version) + 1}
+                    )
                     continue
                 if doubtful or error.key not in OF_EITHER:  # no service, no money
                     return  # the next turn's run tries it again
                 doubtful = True
                 continue
             now = await self._logs.story(space, story, branch)
-            say, turn = words(request.locale), now.turns[one.turn]
-            scene = scene_of(now, one)
+            say, turn = words(request.locale), now.turns[version.turn]
+            scene = scene_of(now, version)
             if not context.agreed(now):
-                found = replace(found, crossed=[])
-            body = read(found, before(now, one), looked.events, turn, scene, say)
-            if stretch := stretch_of(now, one):
+                findings = replace(findings, crossed=[])
+            body = read(findings, before(now, version), looked.events, turn, scene, say)
+            if stretch := stretch_of(now, version):
                 texts = [*body["events"], *(memory["text"] for memory in body["memories"])]
-                body |= {"turns": one.turns, "lines": lines_back(texts, stretch)}
+                body |= {"turns": version.turns, "lines": lines_back(texts, stretch)}
             await self._append(
-                run, story, branch, one, number, body, scene.author if scene is not None else ""
+                run, story, branch, version, number, body, scene.author if scene is not None else ""
             )
             now = await self._logs.story(space, story, branch)
-            turn = now.turns[one.turn]
+            turn = now.turns[version.turn]
             scene = turn.scene
             # Of an earlier scene, too, since the next turn does not wait; what was pressed under it stays greyed.
             if (
                 scene is not None
-                and scene.id == one.scene
+                and scene.id == version.scene
                 and (scene.flags or scene.crossed)
                 and turn.id in now.path[: now.length]
             ):
@@ -203,30 +205,32 @@ class Extracting:
             await _extract(run, story, branch, goes_on=True)
 
     async def _append(
-        self, run: Run, story: str, branch: str, one: Version, number: int, body: dict[str, Any],
+        self, run: Run, story: str, branch: str, version: Version, number: int, body: dict[str, Any],
         author: str = "",
     ) -> None:  # fmt: skip
         """`author` is whose words the scene is made of."""
-        body = body | {"scene": one.scene}
-        kept = node(run.id, f"extracted-{number}", "extracted", body, turn=one.turn, author=author)
-        await self._logs.stories.append(run.request.place.space, story, branch, [kept])
+        body = body | {"scene": version.scene}
+        extracted_node = node(
+            run.id, f"extracted-{number}", "extracted", body, turn=version.turn, author=author
+        )
+        await self._logs.stories.append(run.request.place.space, story, branch, [extracted_node])
 
-    async def _look(self, space: str, story: str, branch: str, one: Version) -> Look:
+    async def _look(self, space: str, story: str, branch: str, version: Version) -> Look:
         now = await self._logs.story(space, story, branch)
         mode = str(now.settings.get("plot_check_mode") or self._settings.plot_check_mode)
-        events = events_for(now, before(now, one), mode)
-        return Look(scene_of(now, one) is not None or bool(stretch_of(now, one)), events)
+        events = events_for(now, before(now, version), mode)
+        return Look(scene_of(now, version) is not None or bool(stretch_of(now, version)), events)
 
-    async def asked(self, space: str, story: Story, one: Version, events: Sequence[KeyEvent]) -> Prompt:
-        scene, lines = scene_of(story, one), stretch_of(story, one)
-        turn = story.turns[one.turn]
+    async def asked(self, space: str, story: Story, version: Version, events: Sequence[KeyEvent]) -> Prompt:
+        scene, lines = scene_of(story, version), stretch_of(story, version)
+        turn = story.turns[version.turn]
         text = as_scene(lines) if lines else scene.text if scene is not None else ""
-        known = state.as_prompt(before(story, one).characters)
+        characters = state.as_prompt(before(story, version).characters)
         listed = "\n".join(f"{n}. {untrusted.data(event.text)}" for n, event in enumerate(events, 1))
         wording = (await self._prompts.wording(space, PROMPT)).text
         system, task = wording.fill(
             cast=untrusted.data(", ".join(dict.fromkeys([*story.cast, *(line.act.name for line in lines)]))),
-            state=known,
+            state=characters,
             events=listed,
             scene=untrusted.data(text[:SCENE_CHARS]),
             turn="" if lines else untrusted.data(turn.act.text),
@@ -240,11 +244,11 @@ async def _extract(run: Run, story: str, branch: str, *, goes_on: bool = False) 
     await run.begin("extract", "extracted", options=options, line=f"extract:{branch}")
 
 
-def _scenes(told: Sequence[Turn], tries: int) -> list[Version]:
+def _scenes(turns: Sequence[Turn], tries: int) -> list[Version]:
     """The scenes that count and nobody has looked into, unless no answer could be used so many times."""
     return [
         Version(turn.id, scene.id)
-        for turn in told
+        for turn in turns
         if turn.scenes
         and (scene := turn.scene) is not None
         and scene.text
@@ -253,85 +257,90 @@ def _scenes(told: Sequence[Turn], tries: int) -> list[Version]:
     ]
 
 
-def _failed(story: Story, wanted: Version) -> int:
-    scene, turn = scene_of(story, wanted), story.turns.get(wanted.turn)
+def _failed(story: Story, version: Version) -> int:
+    scene, turn = scene_of(story, version), story.turns.get(version.turn)
     return scene.failed if scene is not None else turn.failed if turn is not None else 0
 
 
-def scene_of(story: Story, wanted: Version) -> Scene | None:
-    turn = story.turns.get(wanted.turn)
+def scene_of(story: Story, version: Version) -> Scene | None:
+    turn = story.turns.get(version.turn)
     return (
-        next((scene for scene in turn.versions if scene.id == wanted.scene), None)
+        next((scene for scene in turn.versions if scene.id == version.scene), None)
         if turn is not None
         else None
     )
 
 
-def stretch_of(story: Story, wanted: Version) -> list[Turn]:
+def stretch_of(story: Story, version: Version) -> list[Turn]:
     """The lines of a chat log that are to be looked into; none where a scene is, and where the turn counts no more."""
-    if wanted.turn not in story.path[: story.length]:
+    if version.turn not in story.path[: story.length]:
         return []
-    end = story.path.index(wanted.turn) + 1
-    lines = [story.turns[id] for id in story.path[max(0, end - wanted.turns) : end]]
-    return lines if lines[-1].act.id == wanted.scene and all(map(is_line, lines)) else []
+    end = story.path.index(version.turn) + 1
+    lines = [story.turns[id] for id in story.path[max(0, end - version.turns) : end]]
+    return lines if lines[-1].act.id == version.scene and all(map(is_line, lines)) else []
 
 
 def before_turns(story: Story, turn: str) -> list[Turn]:
     """The turns that count and came before this one."""
-    told = story.told
-    return told[: next((n for n, one in enumerate(told) if one.id == turn), len(told))]
+    turns = story.told
+    return turns[: next((n for n, earlier in enumerate(turns) if earlier.id == turn), len(turns))]
 
 
-def before(story: Story, wanted: Version) -> Before:
+def before(story: Story, version: Version) -> Before:
     """Before this version was written: a correction that was made behind an earlier one counts."""
-    told = before_turns(story, wanted.turn)
-    told = told[: len(told) - wanted.turns + 1]
-    standing, scenes = state.characters(story, told), story.turns[wanted.turn].scenes
-    at = next((n for n, scene in enumerate(scenes) if scene.id == wanted.scene), -1)
-    corrections = story.corrections.get(wanted.turn, ())
-    state.correct(standing, [one for one in corrections if one.versions <= at])
-    return Before(told, standing)
+    turns = before_turns(story, version.turn)
+    turns = turns[: len(turns) - version.turns + 1]
+    standing, scenes = state.characters(story, turns), story.turns[version.turn].scenes
+    at = next((n for n, scene in enumerate(scenes) if scene.id == version.scene), -1)
+    corrections = story.corrections.get(version.turn, ())
+    state.correct(standing, [correction for correction in corrections if correction.versions <= at])
+    return Before(turns, standing)
 
 
 def events_for(story: Story, before: Before, mode: str) -> list[KeyEvent]:
     """The events of the chapter that are looked for in a scene; its climax once all have happened."""
-    if not (begun := state.chapters(story, before.told)):
+    if not (chapters := state.chapters(story, before.told)):
         return []
-    chapter, happened = begun[-1], state.done(story, before.told)
+    chapter, happened = chapters[-1], state.done(story, before.told)
     if events := state.checked(chapter, happened, mode):
         return events
     return [KeyEvent(chapter.id, chapter.climax)] if chapter.climax and chapter.id not in happened else []
 
 
 def read(
-    found: Findings, before: Before, events: Sequence[KeyEvent], turn: Turn, scene: Scene | None, say: Words
+    findings: Findings,
+    before: Before,
+    events: Sequence[KeyEvent],
+    turn: Turn,
+    scene: Scene | None,
+    say: Words,
 ) -> dict[str, Any]:
     """What the node holds, cut to what a story keeps. What names nobody, or no event of the list, is passed over.
 
     Of a chat log, whose lines have no `scene`, nothing is flagged: it was played elsewhere.
     """
     standing = list[dict[str, Any]]()
-    said = [line for text in found.contradictions[:FOUND] if (line := _line(text))]
-    for one in found.characters[:FOUND]:
-        if not (name := _line(one.character)[:NAME_CHARS]):
+    contradictions = [line for text in findings.contradictions[:FOUND] if (line := _line(text))]
+    for character in findings.characters[:FOUND]:
+        if not (name := _line(character.character)[:NAME_CHARS]):
             continue
-        known = before.characters.get(name.casefold())
-        fields = {part: _line(getattr(one, part)) for part in state.FIELDS}
-        relations = [[_line(to.other)[:NAME_CHARS], _line(to.feeling)] for to in one.relations[:FOUND]]
-        made = {
-            "name": known.name if known is not None else name,
+        earlier = before.characters.get(name.casefold())
+        fields = {part: _line(getattr(character, part)) for part in state.FIELDS}
+        relations = [[_line(to.other)[:NAME_CHARS], _line(to.feeling)] for to in character.relations[:FOUND]]
+        row = {
+            "name": earlier.name if earlier is not None else name,
             **fields,
-            "dead": one.dead,
-            "present": one.present,
+            "dead": character.dead,
+            "present": character.present,
         }
-        standing.append(made | {"relations": [pair for pair in relations if all(pair)]})
+        standing.append(row | {"relations": [pair for pair in relations if all(pair)]})
     memories = [
-        {"character": _line(one.character)[:NAME_CHARS], "kind": one.kind, "text": _line(one.text)}
-        for one in found.memories[:FOUND]
-        if one.kind in KINDS and _line(one.character) and _line(one.text)
+        {"character": _line(memory.character)[:NAME_CHARS], "kind": memory.kind, "text": _line(memory.text)}
+        for memory in findings.memories[:FOUND]
+        if memory.kind in KINDS and _line(memory.character) and _line(memory.text)
     ]
-    happened = {check.number for check in found.key_events if check.happened}
-    place = _line(found.place)
+    happened = {check.number for check in findings.key_events if check.happened}
+    place = _line(findings.place)
     places = (one.extracted.place for one in reversed(before.told) if one.extracted is not None)
     last_place = next(filter(None, places), "")
     flags = list[str]()
@@ -339,17 +348,17 @@ def read(
         checked = continuity.flags(
             standing, before.characters, place, last_place, scene.text, turn.act.text, say
         )
-        flags = list(dict.fromkeys([*checked, *said]))[:FOUND]
+        flags = list(dict.fromkeys([*checked, *contradictions]))[:FOUND]
     return {
-        "summary": _line(found.summary),
+        "summary": _line(findings.summary),
         "place": place,
-        "time": _line(found.time),
+        "time": _line(findings.time),
         "state": standing,
         "memories": memories,
-        "events": [line for text in found.events[:FOUND] if (line := _line(text))],
+        "events": [line for text in findings.events[:FOUND] if (line := _line(text))],
         "done": [event.id for n, event in enumerate(events, 1) if n in happened],
         "flags": flags,
-        "crossed": [line for text in found.crossed[:FOUND] if (line := _line(text))],
+        "crossed": [line for text in findings.crossed[:FOUND] if (line := _line(text))],
     }
 
 

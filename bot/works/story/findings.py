@@ -12,10 +12,10 @@ from bot.works.story.log import CharacterMemory
 
 def _as_text(value: object) -> object:
     if isinstance(value, list):
-        return ", ".join(str(one) for one in value if isinstance(one, str | int | float))
+        return ", ".join(str(item) for item in value if isinstance(item, str | int | float))
     if isinstance(value, dict):
         return "; ".join(
-            f"{name}: {one}" for name, one in value.items() if isinstance(one, str | int | float)
+            f"{name}: {item}" for name, item in value.items() if isinstance(item, str | int | float)
         )
     return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
 
@@ -26,7 +26,7 @@ def _as_flag(value: object) -> object:
 
 def _as_texts(value: object) -> object:
     listed = value if isinstance(value, list) else [value]
-    return [one for one in listed if isinstance(one, str)]
+    return [text for text in listed if isinstance(text, str)]
 
 
 def _as_objects(value: object, key: str, only: str) -> list[object]:
@@ -34,8 +34,10 @@ def _as_objects(value: object, key: str, only: str) -> list[object]:
     there is meant as the field `only`.
     """
     if isinstance(value, dict):
-        value = [value] if key in value else [_keyed(key, name, only, one) for name, one in value.items()]
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+        value = (
+            [value] if key in value else [_keyed(key, name, only, content) for name, content in value.items()]
+        )
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
 def _keyed(key: str, name: str, only: str, value: object) -> object:
@@ -43,8 +45,8 @@ def _keyed(key: str, name: str, only: str, value: object) -> object:
 
 
 def _as_characters(value: object) -> object:
-    found = _as_objects(value, "character", "where")
-    return [{"character": one.get("name"), **one} for one in found if isinstance(one, dict)]
+    rows = _as_objects(value, "character", "where")
+    return [{"character": row.get("name"), **row} for row in rows if isinstance(row, dict)]
 
 
 def _as_relations(value: object) -> object:
@@ -54,14 +56,14 @@ def _as_relations(value: object) -> object:
 def _as_memories(value: object) -> object:
     """The type is the log's, which is strict."""
     names = ("character", "kind", "text")
-    found = _as_objects(value, "character", "text")
-    return [{name: _as_text(one.get(name)) for name in names} for one in found if isinstance(one, dict)]
+    rows = _as_objects(value, "character", "text")
+    return [{name: _as_text(row.get(name)) for name in names} for row in rows if isinstance(row, dict)]
 
 
 def _as_checks(value: object) -> object:
     """Small models write {"1": true} instead, too, which is taken as it is meant."""
-    found = _as_objects(value, "number", "happened")
-    numbers = [(str(one.get("number")), one.get("happened")) for one in found if isinstance(one, dict)]
+    rows = _as_objects(value, "number", "happened")
+    numbers = [(str(row.get("number")), row.get("happened")) for row in rows if isinstance(row, dict)]
     return [
         {"number": int(number), "happened": _as_flag(happened)}
         for number, happened in numbers

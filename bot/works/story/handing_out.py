@@ -41,7 +41,7 @@ LOOKED: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Meant:
+class _Source:
     row: StoryRow
     branch: str
     story: Story
@@ -53,7 +53,7 @@ class HandingOut:
     def __init__(self, logs: Logs, adults: Adults) -> None:
         self._logs = logs
         self._adults = adults
-        self._forms: dict[str, Callable[[_Meant, Request, Words], tuple[str, str, bytes]]] = {
+        self._forms: dict[str, Callable[[_Source, Request, Words], tuple[str, str, bytes]]] = {
             "markdown": _markdown,
             "epub": _epub,
             "card-json": _card_json,
@@ -62,82 +62,82 @@ class HandingOut:
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        meant = await self._meant(request)
-        await check_rating(meant.story, request, self._adults)
+        source = await self._source(request)
+        await check_rating(source.story, request, self._adults)
         form = "share" if request.verb == "share" else str(request.options.get("as") or "markdown")
-        title = harmless(meant.row.title or say("story.untitled"))
+        title = harmless(source.row.title or say("story.untitled"))
         if form == "json":
-            name, media, data = await self._whole(meant, request)
+            name, media, data = await self._whole(source, request)
         elif form == "chat":
-            whole = await self._logs.stories.whole(request.place.space, meant.row.id)
-            name, media, data = await asyncio.to_thread(_chat, meant, whole[2] if whole else [], request, say)
+            rows = await self._logs.stories.whole(request.place.space, source.row.id)
+            name, media, data = await asyncio.to_thread(_chat, source, rows[2] if rows else [], request, say)
         elif form in _CARD_FILES:
-            name, media, data = await self._card(meant, request, _CARD_FILES[form])
+            name, media, data = await self._card(source, request, _CARD_FILES[form])
         else:
             make = self._forms.get(form, _share)
             # What is folded goes on meanwhile: none of these waits for anything but the thread.
-            name, media, data = await asyncio.to_thread(make, meant, request, say)
+            name, media, data = await asyncio.to_thread(make, source, request, say)
         yield Stage(request.verb, say("story.exporting", title=title))
         if form == "share":
             yield Text(say("story.shared"))
         yield Attachment(name, media, data)
 
-    async def _meant(self, request: Request) -> _Meant:
+    async def _source(self, request: Request) -> _Source:
         """The story that is played here, as it stands; or the one that is named, as its first branch does."""
-        wanted = " ".join(request.text.split()).casefold()
+        folded = " ".join(request.text.split()).casefold()
         space = request.place.space
-        if not wanted:
+        if not folded:
             played = await self._logs.played(request)
             story = await self._logs.copy(space, played.row.id, played.branch)
-            return _Meant(played.row, played.branch, story)
+            return _Source(played.row, played.branch, story)
         rows = await self._logs.stories.open_to(space, request.author.id, spot(request.place))
-        found = [row for row in rows if wanted in (row.alias, row.title.casefold())]
-        found = found or [row for row in rows if wanted in row.title.casefold()]
-        if not found:
+        matching = [row for row in rows if folded in (row.alias, row.title.casefold())]
+        matching = matching or [row for row in rows if folded in row.title.casefold()]
+        if not matching:
             raise UserError("story.no_story", name=request.text.strip())
-        row = found[0]
-        return _Meant(row, row.id, await self._logs.copy(space, row.id, row.id))
+        row = matching[0]
+        return _Source(row, row.id, await self._logs.copy(space, row.id, row.id))
 
-    async def _whole(self, meant: _Meant, request: Request) -> tuple[str, str, bytes]:
+    async def _whole(self, source: _Source, request: Request) -> tuple[str, str, bytes]:
         """With all that was undone, flipped away and told on other branches: not for everybody who reads along."""
-        if not request.author.admin and request.author.id != meant.row.author_id:
+        if not request.author.admin and request.author.id != source.row.author_id:
             raise UserError("story.export_whose")
-        found = await self._logs.stories.whole(request.place.space, meant.row.id)
-        if found is None:
+        rows = await self._logs.stories.whole(request.place.space, source.row.id)
+        if rows is None:
             raise UserError("story.none_here")
-        text = await asyncio.to_thread(exported, *found)
-        return _named(meant, "json"), "application/json", text.encode()
+        text = await asyncio.to_thread(exported, *rows)
+        return _named(source, "json"), "application/json", text.encode()
 
-    async def _card(self, meant: _Meant, request: Request, suffix: str) -> tuple[str, str, bytes]:
-        name, tree = _card_of(meant, request)
-        sheet, key = meant.story.cast[name], card.key_of(meant.story.cast[name])
-        came = await self._logs.stories.card_file(meant.row.space, meant.row.id, key) if key else None
-        suffix, data = await asyncio.to_thread(card.file_of, name, sheet, tree, came, suffix)
+    async def _card(self, source: _Source, request: Request, suffix: str) -> tuple[str, str, bytes]:
+        name, tree = _card_of(source, request)
+        sheet, key = source.story.cast[name], card.key_of(source.story.cast[name])
+        original = await self._logs.stories.card_file(source.row.space, source.row.id, key) if key else None
+        suffix, data = await asyncio.to_thread(card.file_of, name, sheet, tree, original, suffix)
         return f"{safe(name)}{suffix}", "image/png" if suffix == ".png" else "application/zip", data
 
 
-def _named(meant: _Meant, suffix: str) -> str:
-    return f"{safe(meant.row.title or 'story')}.{suffix}"
+def _named(source: _Source, suffix: str) -> str:
+    return f"{safe(source.row.title or 'story')}.{suffix}"
 
 
-def _markdown(meant: _Meant, request: Request, say: Words) -> tuple[str, str, bytes]:
-    text = markdown(book_of(meant.row, meant.story, say), say)
-    return _named(meant, "md"), "text/markdown", text.encode("utf-8", "replace")
+def _markdown(source: _Source, request: Request, say: Words) -> tuple[str, str, bytes]:
+    text = markdown(book_of(source.row, source.story, say), say)
+    return _named(source, "md"), "text/markdown", text.encode("utf-8", "replace")
 
 
-def _epub(meant: _Meant, request: Request, say: Words) -> tuple[str, str, bytes]:
+def _epub(source: _Source, request: Request, say: Words) -> tuple[str, str, bytes]:
     from bot.retrieval.language import detect
 
-    book = book_of(meant.row, meant.story, say)
-    told = "\n".join(passage.scene for chapter in book.chapters for passage in chapter.passages[:10])
-    language = detect(told[:LOOKED]) or request.locale
-    return _named(meant, "epub"), "application/epub+zip", epub(book, language, say)
+    book = book_of(source.row, source.story, say)
+    sample = "\n".join(passage.scene for chapter in book.chapters for passage in chapter.passages[:10])
+    language = detect(sample[:LOOKED]) or request.locale
+    return _named(source, "epub"), "application/epub+zip", epub(book, language, say)
 
 
-def _chat(meant: _Meant, nodes: Sequence[NodeRow], request: Request, say: Words) -> tuple[str, str, bytes]:
-    speakers = {turn.act.speaker for turn in meant.story.told}
+def _chat(source: _Source, nodes: Sequence[NodeRow], request: Request, say: Words) -> tuple[str, str, bytes]:
+    speakers = {turn.act.speaker for turn in source.story.told}
     # A chat's own character is the one whose words no speaker has: so one that came in goes out as it came.
-    narrators = [name for name in cast.free(meant.story) if name not in speakers]
+    narrators = [name for name in cast.free(source.story) if name not in speakers]
     narrator = narrators[0] if len(narrators) == 1 else say("story.narrator")
     bodies = [
         (row, json.loads(row.body)) for row in nodes if row.kind in ("act", "scene", "set") and row.body
@@ -145,39 +145,41 @@ def _chat(meant: _Meant, nodes: Sequence[NodeRow], request: Request, say: Words)
     sources = {
         "" if row.kind == "set" else row.id: body["source"] for row, body in bodies if "source" in body
     }
-    text = sillytavern(meant.story, request.author.name, narrator, sources)
-    return _named(meant, "jsonl"), "application/jsonl", text.encode("utf-8", "replace")
+    text = sillytavern(source.story, request.author.name, narrator, sources)
+    return _named(source, "jsonl"), "application/jsonl", text.encode("utf-8", "replace")
 
 
-def _card_of(meant: _Meant, request: Request) -> tuple[str, dict[str, Any]]:
-    story = meant.story
-    wanted = str(request.options.get("character") or "")
-    if not wanted and len(story.cast) == 1:
-        wanted = next(iter(story.cast))
-    known = cast.called(story, " ".join(wanted.split()))
-    if not known:
+def _card_of(source: _Source, request: Request) -> tuple[str, dict[str, Any]]:
+    story = source.story
+    name = str(request.options.get("character") or "")
+    if not name and len(story.cast) == 1:
+        name = next(iter(story.cast))
+    character = cast.called(story, " ".join(name.split()))
+    if not character:
         names = ", ".join(story.cast) or "…"
         raise UserError("story.export_which", names=names)
     first = story.told[0].scene if story.told else None
     premise = str(story.settings.get("premise") or "")
-    return known, card.card(known, story.cast[known], premise, first.text if first is not None else "")
+    return character, card.card(
+        character, story.cast[character], premise, first.text if first is not None else ""
+    )
 
 
-def _card_json(meant: _Meant, request: Request, say: Words) -> tuple[str, str, bytes]:
-    name, tree = _card_of(meant, request)
+def _card_json(source: _Source, request: Request, say: Words) -> tuple[str, str, bytes]:
+    name, tree = _card_of(source, request)
     return f"{safe(name)}.json", "application/json", json.dumps(tree, ensure_ascii=False, indent=2).encode()
 
 
-def _lorebook(meant: _Meant, request: Request, say: Words) -> tuple[str, str, bytes]:
-    if not meant.story.lore:
+def _lorebook(source: _Source, request: Request, say: Words) -> tuple[str, str, bytes]:
+    if not source.story.lore:
         raise UserError("story.no_lore")
-    text = json.dumps(world_info(list(meant.story.lore.values())), ensure_ascii=False, indent=2)
-    return _named(meant, "lore.json"), "application/json", text.encode()
+    text = json.dumps(world_info(list(source.story.lore.values())), ensure_ascii=False, indent=2)
+    return _named(source, "lore.json"), "application/json", text.encode()
 
 
-def _share(meant: _Meant, request: Request, say: Words) -> tuple[str, str, bytes]:
-    text = exported(*shared(meant.row, meant.branch, meant.story))
-    return _named(meant, "json"), "application/json", text.encode()
+def _share(source: _Source, request: Request, say: Words) -> tuple[str, str, bytes]:
+    text = exported(*shared(source.row, source.branch, source.story))
+    return _named(source, "json"), "application/json", text.encode()
 
 
 def shared(row: StoryRow, branch: str, story: Story) -> tuple[StoryRow, list[BranchRow], list[NodeRow]]:
@@ -188,7 +190,7 @@ def shared(row: StoryRow, branch: str, story: Story) -> tuple[StoryRow, list[Bra
 
     def add(kind: str, body: dict[str, Any], turn: str = "", id: str = "") -> None:
         seq = len(nodes) + 1
-        written = json.dumps(body, ensure_ascii=False)
+        body_json = json.dumps(body, ensure_ascii=False)
         nodes.append(
             NodeRow(
                 seq,
@@ -200,7 +202,7 @@ def shared(row: StoryRow, branch: str, story: Story) -> tuple[StoryRow, list[Bra
                 turn,
                 "",
                 "",
-                written,
+                body_json,
                 row.created_at,
             )
         )
@@ -212,7 +214,7 @@ def shared(row: StoryRow, branch: str, story: Story) -> tuple[StoryRow, list[Bra
         add("cast", {"name": name, "sheet": sheet})
     for id, entry in story.lore.items():
         add("lore", {"id": id, "entry": entry})
-    chapters = {one.turn: one for one in state.chapters(story)}
+    chapters = {chapter.turn: chapter for chapter in state.chapters(story)}
     for turn in ("", *(turn.id for turn in story.told)):
         if turn:
             _turn(story, turn, add)

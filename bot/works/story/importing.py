@@ -73,8 +73,8 @@ def imported(data: bytes, file: str, space: str, id: str = "") -> Imported:
         raise UserError("story.import_other", file=file)
     version = tree.get("version")
     if type(version) is not int or version != VERSION:
-        named = version if type(version) is int else "?"
-        raise UserError("story.import_version", file=file, version=named, known=VERSION)
+        written_version = version if type(version) is int else "?"
+        raise UserError("story.import_version", file=file, version=written_version, known=VERSION)
     return _Reader(file, space, id or new_id()).story(tree)
 
 
@@ -115,8 +115,8 @@ class _Reader:
         title = self._name(tree.get("title"), "title")
         if not title.strip():
             self._wrong("title")
-        author, made = self._made(tree, "")
-        row = StoryRow(self.id, self.space, title, author, made, self.now, offered=True)
+        author, created = self._made(tree, "")
+        row = StoryRow(self.id, self.space, title, author, created, self.now, offered=True)
         nodes = self._numbered(tree, "nodes")
         for number, node in enumerate(nodes, 1):
             kind = self._text(node.get("kind"), f"nodes[{number}].kind")
@@ -127,22 +127,22 @@ class _Reader:
             elif kind == "scene":
                 self.scenes.add(number)
         branches = self._branches(self._numbered(tree, "branches"))
-        kept: list[NodeRow] = []
+        rows: list[NodeRow] = []
         at: dict[str, tuple[dict[str, Any], int]] = {}
         for number, node in enumerate(nodes, 1):
             if node["kind"] in FIELDS:
-                kept.append(self._node(number, node, branches, at))
-        return Imported(row, branches, kept, at, len(self.begun))
+                rows.append(self._node(number, node, branches, at))
+        return Imported(row, branches, rows, at, len(self.begun))
 
-    def _branches(self, given: Sequence[Mapping[str, Any]]) -> list[BranchRow]:
-        if not given or "parent" in given[0]:
+    def _branches(self, branches: Sequence[Mapping[str, Any]]) -> list[BranchRow]:
+        if not branches or "parent" in branches[0]:
             self._wrong("branches[1]")
         # In order: of those that were made at the same moment, the ids say which comes first.
-        ids = [self.id, *sorted(new_id() for _ in given[1:])]
+        ids = [self.id, *sorted(new_id() for _ in branches[1:])]
         rows = []
-        for number, branch in enumerate(given, 1):
+        for number, branch in enumerate(branches, 1):
             where = f"branches[{number}]"
-            author, made = self._made(branch, f"{where}.")
+            author, created = self._made(branch, f"{where}.")
             name = parent = turn = ""
             cut = until = 0
             if number > 1:
@@ -153,7 +153,9 @@ class _Reader:
                 cut = self._place(branch.get("cut"), f"{where}.cut")
                 until = self._place(branch.get("until"), f"{where}.until")
             rows.append(
-                BranchRow(ids[number - 1], self.space, self.id, name, parent, turn, cut, until, author, made)
+                BranchRow(
+                    ids[number - 1], self.space, self.id, name, parent, turn, cut, until, author, created
+                )
             )
         return rows
 
@@ -170,7 +172,7 @@ class _Reader:
         if not branch:
             self._wrong(f"{where}.branch")
         turn = self._reference(node.get("turn", 0), f"{where}.turn", self.begun)
-        author, made = self._made(node, f"{where}.")
+        author, created = self._made(node, f"{where}.")
         text = ""
         if node.get("body", ...) is not None:  # else its words were withdrawn
             body = self._fields(FIELDS[kind], node.get("body"), f"{where}.body")
@@ -180,7 +182,9 @@ class _Reader:
         if kind == "act" and not turn:
             turn = id
         row = branches[branch - 1].id if kind not in OF_ALL else ""
-        return NodeRow(self.places[number], id, self.space, self.id, row, kind, turn, "", author, text, made)
+        return NodeRow(
+            self.places[number], id, self.space, self.id, row, kind, turn, "", author, text, created
+        )
 
     def _fields(self, fields: Mapping[str, str], value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -289,8 +293,8 @@ class _Reader:
         if "time" not in row:
             return author, self.now
         try:
-            made = datetime.fromisoformat(self._text(row["time"], f"{where}time"))
-            return author, made.astimezone(UTC) if made.tzinfo else self._wrong(f"{where}time")
+            created = datetime.fromisoformat(self._text(row["time"], f"{where}time"))
+            return author, created.astimezone(UTC) if created.tzinfo else self._wrong(f"{where}time")
         except (ValueError, OverflowError):
             self._wrong(f"{where}time")
 

@@ -471,8 +471,8 @@ class Story:
         """Whether the turn counts, and this version of its scene."""
         if turn not in self.path[: self.length]:
             return False
-        shown = self.turns[turn].scene
-        return shown is not None and shown.id == scene
+        current = self.turns[turn].scene
+        return current is not None and current.id == scene
 
     @property
     def told(self) -> list[Turn]:
@@ -582,29 +582,29 @@ class Story:
 
     def gone_with(self, turn: str) -> set[str]:
         """It, and the turns that were played on from it."""
-        gone = {turn}
+        removed = {turn}
         for id, later in self.turns.items():  # in the order in which they began
-            if later.after in gone:
-                gone.add(id)
-        return gone
+            if later.after in removed:
+                removed.add(id)
+        return removed
 
     def _stopcard(self, node: Node) -> None:
         """The turn goes, what was played on from it, and what was kept of their words beside the story."""
         self.cards[node.turn], self.card_at = node.run_id, node.seq
-        gone = self.gone_with(node.turn)
-        self.carded |= gone
-        first = next((place for place, id in enumerate(self.path) if id in gone), None)
+        removed = self.gone_with(node.turn)
+        self.carded |= removed
+        first = next((place for place, id in enumerate(self.path) if id in removed), None)
         if first is not None:
             del self.path[first:]
             self.length = min(self.length, first)
             self._changed(first)
             self.unpinned |= self.intents.keys()  # said behind what is gone
             self.intents.clear()
-        left = [self.turns[id] for id in gone & self.turns.keys()]
-        self.unpinned.update(id for turn in left for id in turn.intended)
-        words = [text for turn in left for text in turn.words]
-        self._unwrite(min((turn.first for turn in left), default=self.seq), words)
-        quoting = {id for id, text in self.memories.items() if any(_quoted(text, told) for told in words)}
+        removed_turns = [self.turns[id] for id in removed & self.turns.keys()]
+        self.unpinned.update(id for turn in removed_turns for id in turn.intended)
+        words = [text for turn in removed_turns for text in turn.words]
+        self._unwrite(min((turn.first for turn in removed_turns), default=self.seq), words)
+        quoting = {id for id, text in self.memories.items() if any(_quoted(text, own) for own in words)}
         self.unpinned |= quoting | self.ideas.keys()
         for id in quoting:
             del self.memories[id]
@@ -615,16 +615,16 @@ class Story:
 
         def quotes(text: Any) -> bool:
             quote = " ".join(str(text).split())
-            return len(quote) >= QUOTED and any(quote in told for told in words)
+            return len(quote) >= QUOTED and any(quote in text for text in words)
 
-        sheets = [one for one in self.sheets if one.seq > began and one.sheet and not one.scene]
-        gone = {one.id for one in sheets if any(map(quotes, (one.sheet or {}).values()))}
-        self.sheets = [one for one in self.sheets if one.id not in gone]
+        sheets = [sheet for sheet in self.sheets if sheet.seq > began and sheet.sheet and not sheet.scene]
+        quoting_ids = {sheet.id for sheet in sheets if any(map(quotes, (sheet.sheet or {}).values()))}
+        self.sheets = [sheet for sheet in self.sheets if sheet.id not in quoting_ids]
         lore = [id for id, seq in self.lore_seqs.items() if seq > began and id in self.lore]
         for id in [id for id in lore if quotes(self.lore[id]["content"])]:
             del self.lore[id]
-            gone.add(self.lore_nodes.pop(id))
-        self.unpinned |= gone
+            quoting_ids.add(self.lore_nodes.pop(id))
+        self.unpinned |= quoting_ids
 
     def _scene(self, node: Node) -> None:
         if (turn := self.turns.get(node.turn)) is None:
@@ -665,7 +665,7 @@ class Story:
                 turn.moved = body.get("run", turn.moved)
                 turn.moves += [body["run"]] if "run" in body else []
                 act = body.get("act", turn.act_shown)
-                turn.act_shown = act if any(one.id == act for one in turn.acts) else turn.act_shown
+                turn.act_shown = act if any(version.id == act for version in turn.acts) else turn.act_shown
             case "set" | "safety":
                 self.settings.update(body)
             case "cast":
@@ -698,13 +698,13 @@ class Story:
                 for scene in turn.scenes:
                     scene.settled = scene.settled or scene.id == body["scene"]
             case "corrected":
-                made = Correction(
+                correction = Correction(
                     body["character"],
                     body["field"],
                     body["value"],
                     len(turn.scenes) if turn is not None else 0,
                 )
-                self.corrections[of] = (*self.corrections.get(of, ()), made)
+                self.corrections[of] = (*self.corrections.get(of, ()), correction)
             case "ticked":
                 versions = len(turn.scenes) if turn is not None else 0
                 ticked = Tick(body["event"], body["happened"], versions)
@@ -717,24 +717,29 @@ class Story:
                 self.intents[id] = (body["name"], body["text"])
 
 
-def _quoted(text: str, told: str) -> bool:
+def _quoted(text: str, source: str) -> bool:
     """Whether a memory quotes these words, as one does that was pinned from what was recalled ("Scene 3: …")."""
     quote = " ".join(text.partition(": ")[2].removesuffix(" …").split())
-    return len(quote) >= QUOTED and quote in told
+    return len(quote) >= QUOTED and quote in source
 
 
 def _extracted(body: Mapping[str, Any], id: str) -> Extracted:
     state = tuple(
         Seen(
-            one["name"],
-            (one.get("where", ""), one.get("holding", ""), one.get("wearing", ""), one.get("mood", "")),
-            tuple((other, text) for other, text in one.get("relations", ())),
-            bool(one.get("dead")),
-            bool(one.get("present")),
+            character["name"],
+            (
+                character.get("where", ""),
+                character.get("holding", ""),
+                character.get("wearing", ""),
+                character.get("mood", ""),
+            ),
+            tuple((other, text) for other, text in character.get("relations", ())),
+            bool(character.get("dead")),
+            bool(character.get("present")),
         )
-        for one in body.get("state", ())
+        for character in body.get("state", ())
     )
-    memories = (CharacterMemory(**one) for one in body.get("memories", ()))
+    memories = (CharacterMemory(**memory) for memory in body.get("memories", ()))
     names = ("events", "done", "flags", "crossed")
     events, done, flags, crossed = (tuple(body.get(name, ())) for name in names)
     summary, place, time = (str(body.get(name, "")) for name in ("summary", "place", "time"))
@@ -745,7 +750,7 @@ def _extracted(body: Mapping[str, Any], id: str) -> Extracted:
 
 
 def _chapter(turn: str, body: Mapping[str, Any]) -> Chapter:
-    events = tuple(KeyEvent(one["id"], one["text"]) for one in body.get("key_events", ()))
+    events = tuple(KeyEvent(event["id"], event["text"]) for event in body.get("key_events", ()))
     texts = {
         name: str(body.get(name, ""))
         for name in ("location", "time", "scenario", "climax", "resolution", "scene")
@@ -753,11 +758,11 @@ def _chapter(turn: str, body: Mapping[str, Any]) -> Chapter:
     return Chapter(body["id"], turn, str(body["title"]), key_events=events, **texts)
 
 
-def _put(kept: dict[Any, Any], name: Any, value: Any) -> None:
+def _put(entries: dict[Any, Any], name: Any, value: Any) -> None:
     if value is None:
-        kept.pop(name, None)
+        entries.pop(name, None)
     else:
-        kept[name] = value
+        entries[name] = value
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,9 +86,9 @@ class Logs:
 
         With `node`: before it appended that one. Raises StorageFault.
         """
-        if (found := await self.stories.played(spot(place))) is None:
+        if (row_and_branch := await self.stories.played(spot(place))) is None:
             return None
-        row, played = found
+        row, played = row_and_branch
         own = await self.stories.of_run(place.space, run) if run else []
         own = [one for one in own if node in ("", one.id)]
         at = own[0].seq - 1 if own else None

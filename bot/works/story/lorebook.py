@@ -108,7 +108,7 @@ def triggered(
     deepest = max((call.depth for _, call in waiting), default=0)
     passages = [_Passages(list(_limited(enumerate(scanned[:deepest]))))]
     chosen: dict[int, LoreEntry] = {}
-    left = budget
+    remaining = budget
     for _ in range(SWEEPS if recursive else 1):
         still, called = [], []
         for number, call in waiting:
@@ -118,9 +118,9 @@ def triggered(
             cost = tokens(call.entry.content)
             if cost > budget:
                 continue
-            if cost > left:
+            if cost > remaining:
                 return _in_order(chosen)
-            left -= cost
+            remaining -= cost
             chosen[number] = call.entry
             called.append(call.entry.content)
         if not called:
@@ -136,12 +136,12 @@ def _in_order(chosen: dict[int, LoreEntry]) -> list[LoreEntry]:
 
 def _limited(messages: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """Of numbered messages the first SCANNED_CHARS."""
-    left = SCANNED_CHARS
+    remaining = SCANNED_CHARS
     for number, message in messages:
-        if left <= 0:
+        if remaining <= 0:
             return
-        yield number, message[:left]
-        left -= len(message)
+        yield number, message[:remaining]
+        remaining -= len(message)
 
 
 class _Needle(NamedTuple):
@@ -175,12 +175,12 @@ class _Call:
             return False
         if not self._secondary:
             return True
-        others = (self._found(key, passages) for key in self._secondary)
+        matches = (self._found(key, passages) for key in self._secondary)
         if entry.logic == "and any":
-            return any(others)
+            return any(matches)
         if entry.logic == "and all":
-            return all(others)
-        return not (any(others) if entry.logic == "not any" else all(others))
+            return all(matches)
+        return not (any(matches) if entry.logic == "not any" else all(matches))
 
     def _found(self, key: list[_Needle], passages: Sequence[_Passages]) -> bool:
         return any(texts.nearest(needle) < self.depth for needle in key for texts in passages)
@@ -188,7 +188,7 @@ class _Call:
 
 def _needles(entry: LoreEntry, keys: Iterable[str]) -> list[list[_Needle]]:
     """For each key of an entry what is looked for, any of which will do."""
-    found = []
+    needles = []
     for key in keys:
         key = _form(key, folded=False).strip()
         if not key:
@@ -199,8 +199,8 @@ def _needles(entry: LoreEntry, keys: Iterable[str]) -> list[list[_Needle]]:
             spelt, folded = [_EDGE + key + _EDGE if marked else key], not entry.case_sensitive
         else:
             folded = "i" in key.rpartition("/")[2]
-        found.append([_needle(text, folded=folded) for text in spelt])
-    return found
+        needles.append([_needle(text, folded=folded) for text in spelt])
+    return needles
 
 
 def _needle(text: str, *, folded: bool) -> _Needle:
@@ -248,25 +248,25 @@ class _Passages:
             if folded not in self._words:
                 self._words[folded] = _words(self.texts, folded=folded)
             return self._words[folded].get(text, inf)
-        known = self._known.get(needle)
-        if known is None:
+        distance = self._known.get(needle)
+        if distance is None:
             if (folded, marked) not in self._sorted:
                 self._sorted[folded, marked] = _beginnings(self.texts, folded=folded, marked=marked)
             beginnings, numbers = self._sorted[folded, marked]
-            first, known = bisect_left(beginnings, text), inf
+            first, distance = bisect_left(beginnings, text), inf
             if first < len(beginnings) and beginnings[first].startswith(text):
-                known = min(numbers[first : bisect_left(beginnings, text + "\U0010ffff", first)])
-            self._known[needle] = known
-        return known
+                distance = min(numbers[first : bisect_left(beginnings, text + "\U0010ffff", first)])
+            self._known[needle] = distance
+        return distance
 
 
 def _words(texts: Iterable[tuple[int, str]], *, folded: bool) -> dict[str, float]:
     """Each word between its edges, with the lowest number of a text that has it."""
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for number, text in texts:
         for word in set(_WORD.findall(_marked(_form(text, folded=folded)))):
-            found[word] = min(number, found.get(word, inf))
-    return found
+            numbers[word] = min(number, numbers.get(word, inf))
+    return numbers
 
 
 def _beginnings(

@@ -22,9 +22,9 @@ def everybody(story: Story) -> dict[str, str]:
         for turn in story.told
         if (act := turn.act).mode != "open" and act.author and not act.speaker
     ]
-    came = sorted([*acts, *((one.seq, id, one.name) for id, one in story.party.items())])
+    arrivals = sorted([*acts, *((member.seq, id, member.name) for id, member in story.party.items())])
     names: dict[str, str] = {}
-    for _, id, name in came:
+    for _, id, name in arrivals:
         names.setdefault(id, name)
     return names
 
@@ -41,21 +41,21 @@ def members(story: Story) -> dict[str, str]:
     return {
         id: name
         for id, name in everybody(story).items()
-        if (one := story.party.get(id)) is None or one.here or last.get(id, 0) > one.changed
+        if (member := story.party.get(id)) is None or member.here or last.get(id, 0) > member.changed
     }
 
 
 def whose(story: Story) -> tuple[str, str] | None:
     """Whose turn it is where people take turns in a fixed order: an author's id and name; None while only one plays."""
-    here, order = members(story), list(everybody(story))
-    if len(here) < 2:
+    present, order = members(story), list(everybody(story))
+    if len(present) < 2:
         return None
     acts = (turn.act for turn in story.told)
     acted = [act.author for act in acts if act.mode != "open" and not act.speaker and act.author in order]
     after = order.index(acted[-1]) + 1 if acted else 0
-    waiting = [id for id in (*order[after:], *order[:after]) if id in here]
+    waiting = [id for id in (*order[after:], *order[:after]) if id in present]
     following = waiting[passed(story) % len(waiting)]
-    return following, here[following]
+    return following, present[following]
 
 
 def waited_for(story: Story, settings: StoryConfig) -> tuple[str, str] | None:
@@ -81,18 +81,18 @@ def game_master(story: Story) -> str:
     return str(story.settings.get("gm") or "")
 
 
-def masters(story: Story, who: Author) -> bool:
+def masters(story: Story, author: Author) -> bool:
     """Whether they may do what is the game master's: they are, or run the place, or nobody at the table is."""
     master = game_master(story)
-    there = any(turn.act.author == master for turn in story.told) or master in story.party
-    return who.admin or who.id == master or not there
+    here = any(turn.act.author == master for turn in story.told) or master in story.party
+    return author.admin or author.id == master or not here
 
 
 def passed(story: Story) -> int:
     """How many turns were passed on since the last one that was taken."""
-    kept = story.settings.get("passed") or {}
+    stored = story.settings.get("passed") or {}
     # An earlier release kept who was passed, one turn at most.
-    return int(kept.get("count", 1)) if (last := last_taken(story)) and kept.get("after") == last else 0
+    return int(stored.get("count", 1)) if (last := last_taken(story)) and stored.get("after") == last else 0
 
 
 def last_taken(story: Story) -> str:

@@ -59,8 +59,8 @@ class Outlining:
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """The next chapter; what the request says of it itself holds."""
         request, say = run.request, words(run.request.locale)
-        wanted = request.options.get("write")
-        count = min(max(wanted, 1), MOST) if isinstance(wanted, int) else 1
+        requested = request.options.get("write")
+        count = min(max(requested, 1), MOST) if isinstance(requested, int) else 1
 
         def may(story: Story) -> None:
             if len(state.chapters(story)) >= CHAPTERS:
@@ -81,22 +81,24 @@ class Outlining:
             taken, "story_chapter", count=str(count), about=untrusted.data(request.text[:ABOUT_CHARS])
         )
         answer = min(room(WORDS * (count + 6), None), taken.answer)
-        asked = context.prompt(story, replace(frame, answer=answer))
+        prompt = context.prompt(story, replace(frame, answer=answer))
 
         async def outlined() -> bool:
-            told = await self._playing.models.with_roles(taken.roles).ask(run, "writer", "chapter", asked)
-            outline = read_outline(told.text, count)
+            completion = await self._playing.models.with_roles(taken.roles).ask(
+                run, "writer", "chapter", prompt
+            )
+            outline = read_outline(completion.text, count)
             if not outline.title:
                 return False
-            given = {name: str(request.options[name]) for name in OPTIONS if request.options.get(name)}
+            fields_given = {name: str(request.options[name]) for name in OPTIONS if request.options.get(name)}
             events = [{"id": f"{run.id}/{n}", "text": text} for n, text in enumerate(outline.events, 1)]
             body: dict[str, Any] = {"id": run.id, "title": outline.title, "key_events": events}
             if story.head is not None and story.head.scene is not None:
                 body["scene"] = story.head.scene.id
-            body |= outline.fields | {name: text[:TEXT_CHARS] for name, text in given.items()}
-            author = request.author.id if given else ""
-            kept = node(run.id, "chapter", "chapter", body, turn=turn, author=author)
-            await self._logs.stories.append(request.place.space, taken.story, taken.branch, [kept])
+            body |= outline.fields | {name: text[:TEXT_CHARS] for name, text in fields_given.items()}
+            author = request.author.id if fields_given else ""
+            chapter_node = node(run.id, "chapter", "chapter", body, turn=turn, author=author)
+            await self._logs.stories.append(request.place.space, taken.story, taken.branch, [chapter_node])
             return True
 
         if not await run.step("outlined", outlined, bool):
@@ -104,9 +106,9 @@ class Outlining:
             yield Text(say("story.none_outlined"))
             return
         now = await self._logs.story(request.place.space, taken.story, taken.branch)
-        shown = shown_chapter(now, say)
-        yield Stage("chapter", shown.title)
-        yield Text(shown.text)
+        chapter = shown_chapter(now, say)
+        yield Stage("chapter", chapter.title)
+        yield Text(chapter.text)
         yield Notice(say("story.chapter_begun"))
 
 
@@ -114,15 +116,15 @@ def read_outline(text: str, most: int) -> Outline:
     """The outline out of what a model wrote, whether as lines or as JSON; of each part the first, and `most` events."""
     title, events, fields = "", list[str](), dict[str, str]()
     for name, value in [*_from_json(text)] or _from_lines(text):
-        said, known = " ".join(value.strip('*_ "“”').split()), _NAMES.get(name.casefold())
-        if not any(map(str.isalnum, said)):
+        text_of_line, field_name = " ".join(value.strip('*_ "“”').split()), _NAMES.get(name.casefold())
+        if not any(map(str.isalnum, text_of_line)):
             continue
-        if known == "title":
-            title = title or said[:TITLE_CHARS]
-        elif known == "event":
-            events.append(said[:VALUE_CHARS])
-        elif known is not None:
-            fields.setdefault(known, said[:TEXT_CHARS])
+        if field_name == "title":
+            title = title or text_of_line[:TITLE_CHARS]
+        elif field_name == "event":
+            events.append(text_of_line[:VALUE_CHARS])
+        elif field_name is not None:
+            fields.setdefault(field_name, text_of_line[:TEXT_CHARS])
     return Outline(title, fields, list(dict.fromkeys(events))[:most])
 
 
@@ -132,10 +134,10 @@ def _from_json(text: str) -> Iterator[tuple[str, str]]:
     except (ValueError, RecursionError):
         return
     for name, value in tree.items() if isinstance(tree, dict) else ():
-        for one in value if isinstance(value, list) else [value]:
-            said = one.get("text") if isinstance(one, dict) else one
-            if isinstance(said, str):
-                yield str(name), said
+        for item in value if isinstance(value, list) else [value]:
+            text_of_item = item.get("text") if isinstance(item, dict) else item
+            if isinstance(text_of_item, str):
+                yield str(name), text_of_item
 
 
 def _from_lines(text: str) -> Iterator[tuple[str, str]]:
@@ -143,10 +145,10 @@ def _from_lines(text: str) -> Iterator[tuple[str, str]]:
     listing = False
     for line in text.splitlines():
         plain = line.strip(_DECORATION)
-        found = _LINE.fullmatch(plain)
-        if found is not None and found[1].casefold() in _NAMES:
+        match = _LINE.fullmatch(plain)
+        if match is not None and match[1].casefold() in _NAMES:
             listing = False
-            yield found[1], found[2]
+            yield match[1], match[2]
         elif _NAMES.get(plain.rstrip(":* ").casefold()) == "event":
             listing = True
         elif listing and (listed := _LISTED.match(line)):

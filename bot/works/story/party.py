@@ -95,11 +95,11 @@ class Party:
             except TakenAway as error:
                 raise UserError("story.taken_away") from error
 
-        told = await run.step("told", doing, Told)
+        outcome = await run.step("told", doing, Told)
         yield Stage(request.verb, "")
-        yield Text(told.text or say(told.key, **(told.values or {})))
-        if told.to:  # that there is a whisper, where all can see it, by a run that has none of its words
-            await run.begin("whispered", "whispered", options={"name": told.to}, for_all=True)
+        yield Text(outcome.text or say(outcome.key, **(outcome.values or {})))
+        if outcome.to:  # that there is a whisper, where all can see it, by a run that has none of its words
+            await run.begin("whispered", "whispered", options={"name": outcome.to}, for_all=True)
         if request.verb in ("join", "leave", "gm", DEADLINE):
             await self.wait(run)
 
@@ -110,74 +110,76 @@ class Party:
         return Told("story.party_joined", {"name": request.author.name})
 
     def _here(self, request: Request, story: Story, *, here: bool, plays: str = "") -> Node:
-        known = story.party.get(request.author.id)
-        plays = plays or (known.plays if known is not None and here else "")
+        member = story.party.get(request.author.id)
+        plays = plays or (member.plays if member is not None and here else "")
         body: dict[str, Any] = {"person": request.author.id, "name": request.author.name, "here": here}
         body |= {"plays": plays} if plays else {}
         return node(request.id, "party", "party", body, author=request.author.id)
 
     async def _leave(self, request: Request, played: Played, say: Words) -> Told:
         """Whoever asks; or somebody who is absent, by the game master."""
-        story, who = played.story, request.author
-        if wanted := request.text.strip():
-            id, name = self._named(story, wanted)
-            if id != who.id and not masters(story, who):
+        story, leaver = played.story, request.author
+        if name_typed := request.text.strip():
+            id, name = self._named(story, name_typed)
+            if id != leaver.id and not masters(story, leaver):
                 raise UserError("story.only_gm")
-            who = Author(id, name)
+            leaver = Author(id, name)
         names = members(story)
-        if who.id not in names:
-            raise UserError("story.not_at_table", name=who.name)
-        nodes = [self._here(replace(request, author=Author(who.id, names[who.id])), story, here=False)]
+        if leaver.id not in names:
+            raise UserError("story.not_at_table", name=leaver.name)
+        nodes = [self._here(replace(request, author=Author(leaver.id, names[leaver.id])), story, here=False)]
         for n, (character, sheet) in enumerate(story.cast.items()):
-            if self._is_played_by(story, character, who):
-                left = {key: value for key, value in sheet.items() if key != "player"}
-                body = {"name": character, "sheet": left}
+            if self._is_played_by(story, character, leaver):
+                remaining = {key: value for key, value in sheet.items() if key != "player"}
+                body = {"name": character, "sheet": remaining}
                 nodes.append(node(request.id, f"cast-{n}", "cast", body, author=request.author.id))
         await self._logs.append(played, *nodes)
-        return Told("story.party_left", {"name": names[who.id]})
+        return Told("story.party_left", {"name": names[leaver.id]})
 
-    def _is_played_by(self, story: Story, character: str, who: Author) -> bool:
-        member = story.party.get(who.id)
+    def _is_played_by(self, story: Story, character: str, author: Author) -> bool:
+        member = story.party.get(author.id)
         player = str(story.cast[character].get("player") or "")
-        return player.casefold() == who.name.casefold() or (member is not None and member.plays == character)
+        return player.casefold() == author.name.casefold() or (
+            member is not None and member.plays == character
+        )
 
     async def _play(self, request: Request, played: Played, say: Words) -> Told:
-        story, wanted = played.story, " ".join(request.text.split())[: cast.NAME_CHARS]
-        if not (known := cast.called(story, wanted)):
-            raise UserError("story.no_character_of", name=wanted, names=", ".join(story.cast) or "…")
-        player = str(story.cast[known].get("player") or "")
-        if player and not self._is_played_by(story, known, request.author):
-            raise UserError("story.played_by_other", name=known, player=player)
-        sheet = {**story.cast[known], "player": request.author.name}
+        story, name = played.story, " ".join(request.text.split())[: cast.NAME_CHARS]
+        if not (character := cast.called(story, name)):
+            raise UserError("story.no_character_of", name=name, names=", ".join(story.cast) or "…")
+        player = str(story.cast[character].get("player") or "")
+        if player and not self._is_played_by(story, character, request.author):
+            raise UserError("story.played_by_other", name=character, player=player)
+        sheet = {**story.cast[character], "player": request.author.name}
         await self._logs.append(
             played,
-            self._here(request, story, here=True, plays=known),
-            node(request.id, "cast", "cast", {"name": known, "sheet": sheet}, author=request.author.id),
+            self._here(request, story, here=True, plays=character),
+            node(request.id, "cast", "cast", {"name": character, "sheet": sheet}, author=request.author.id),
         )
-        return Told("story.party_plays", {"name": request.author.name, "character": known})
+        return Told("story.party_plays", {"name": request.author.name, "character": character})
 
     async def _gm(self, request: Request, played: Played, say: Words) -> Told:
-        story, wanted = played.story, request.text.strip()
+        story, text = played.story, request.text.strip()
         master = game_master(story)
-        if not wanted:
+        if not text:
             name = names_of(story).get(master, "")
             return Told("story.gm_is", {"name": name}) if name else Told("story.gm_nobody")
         if not masters(story, request.author):
             raise UserError("story.only_gm")
-        id, name = self._named(story, wanted)
+        id, name = self._named(story, text)
         await self._logs.append(played, node(request.id, "set", "set", {"gm": id}, author=request.author.id))
         return Told("story.gm_now", {"name": name})
 
     async def _deadline(self, request: Request, played: Played, say: Words) -> Told:
-        story, wanted = played.story, request.text.strip()
+        story, text = played.story, request.text.strip()
         now = int(story.settings.get("deadline") or 0)
-        if not wanted:
+        if not text:
             return Told("story.deadline_is", {"span": _span(now, say)}) if now else Told("story.no_deadline")
         if not masters(story, request.author):
             raise UserError("story.only_gm")
-        found = _SPAN.fullmatch(wanted)
-        minutes = int(found[1]) * _MINUTES[found[2][0].casefold()] if found else 0
-        if wanted.casefold() not in _NONE and not 0 < minutes <= LONGEST.total_seconds() // 60:
+        match = _SPAN.fullmatch(text)
+        minutes = int(match[1]) * _MINUTES[match[2][0].casefold()] if match else 0
+        if text.casefold() not in _NONE and not 0 < minutes <= LONGEST.total_seconds() // 60:
             raise UserError("story.deadline_how")
         body = {"deadline": minutes}
         await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
@@ -190,19 +192,20 @@ class Party:
         story, me, master = played.story, request.author.id, game_master(played.story)
         text = request.text.strip()
         if not text:
-            mine = [one for one in story.whispers if me in (one.by, one.to)][-SHOWN:]
+            mine = [whisper for whisper in story.whispers if me in (whisper.by, whisper.to)][-SHOWN:]
             names = names_of(story)
             lines = [
-                f"- **{one.name} → {names.get(one.to, '?')}:** {' '.join(one.text.split())}" for one in mine
+                f"- **{whisper.name} → {names.get(whisper.to, '?')}:** {' '.join(whisper.text.split())}"
+                for whisper in mine
             ]
             return Told(text="\n".join(lines)) if lines else Told("story.no_whispers")
         if len(text) > WHISPER_CHARS:
             raise UserError("story.long_whisper", length=len(text), limit=WHISPER_CHARS)
         if me == master:
-            named, colon, text = text.partition(":")
+            recipient, colon, text = text.partition(":")
             if not colon or not text.strip():
                 raise UserError("story.whisper_whom")
-            to, name = self._named(story, named.strip())
+            to, name = self._named(story, recipient.strip())
         else:
             to, name = master, names_of(story).get(master, "")
             if not name:
@@ -229,10 +232,10 @@ class Party:
             place, turn, minutes = request.place, await self._waiting(request), 0
             if turn and (played := await self._logs.here(place)) is not None:
                 minutes = int(played.story.settings.get("deadline") or 0)
-            here = await self._schedules.here(place.space, place.platform, place.channel, place.thread)
+            schedules = await self._schedules.here(place.space, place.platform, place.channel, place.thread)
             # It is the table's: it stays when whoever played last takes their words back.
             id = child_id(request, DEADLINE)
-            old = [row for row in here if row.kind == DEADLINE and row.id != id]
+            old = [row for row in schedules if row.kind == DEADLINE and row.id != id]
             if minutes and request.verb != DEADLINE and any(json.loads(row.options) == turn for row in old):
                 return True  # it counts from when the waiting began
             await self._schedules.remove(place.space, *(row.id for row in old))
@@ -254,13 +257,13 @@ class Party:
         played = await self._logs.here(request.place, before)
         if played is None or (played.place is not None and played.place.away):
             return {}
-        waited = waited_for(played.story, self._settings)
+        expected = waited_for(played.story, self._settings)
         after, count = last_taken(played.story), passed(played.story)
-        if waited is None:
+        if expected is None:
             return {}
         # Not the person's id, which would stay there after they have their data deleted.
-        who = sha256(waited[0].encode()).hexdigest()[:8] if waited[0] else ""
-        return {"after": after, "passed": count, "waited": who}
+        person_hash = sha256(expected[0].encode()).hexdigest()[:8] if expected[0] else ""
+        return {"after": after, "passed": count, "waited": person_hash}
 
     async def overdue(self, run: Run) -> AsyncGenerator[Event, None]:
         """What the calendar begins: nobody waits any longer, unless something has happened since.
@@ -278,17 +281,17 @@ class Party:
             mode = mode_of(played.story, self._settings)
             if mode == "vote":
                 return [mode]
-            waited = waited_for(played.story, self._settings)
-            assert waited is not None
+            expected = waited_for(played.story, self._settings)
+            assert expected is not None
             following = await self._passed_over(run, played)
-            return [mode, waited[1], following[1] if following is not None else "?"]
+            return [mode, expected[1], following[1] if following is not None else "?"]
 
         async def unvoted() -> bool:
             played = await self._logs.here(request.place, run.id)
             return played is not None and await self._passed_over(run, played) is None
 
-        told = await run.step("passing", passing, list[str])
-        match told:
+        names = await run.step("passing", passing, list[str])
+        match names:
             case ["vote"]:
                 try:
                     async with aclosing(self._count_votes(run)) as events:
@@ -304,7 +307,7 @@ class Party:
             case [_, name, following]:
                 yield Stage(OVERDUE, "")
                 yield Text(say("story.overdue", name=name, next=following))
-        if told:
+        if names:
             await self.wait(run)
 
     async def _passed_over(self, run: Run, played: Played) -> tuple[str, str] | None:
@@ -314,27 +317,27 @@ class Party:
         now = await self._logs.here(run.request.place)
         return whose(now.story) if now is not None else None
 
-    def _named(self, story: Story, wanted: str) -> tuple[str, str]:
+    def _named(self, story: Story, typed: str) -> tuple[str, str]:
         """Raises UserError for nobody's name; a character's name is that of who plays it."""
-        key = " ".join(wanted.removeprefix("@").split()).casefold()
+        key = " ".join(typed.removeprefix("@").split()).casefold()
         names = names_of(story)
         for id, name in names.items():
             member = story.party.get(id)
             if key == name.casefold() or (member is not None and key == member.plays.casefold() != ""):
                 return id, name
-        raise UserError(
-            "story.nobody_called", name=wanted[: cast.NAME_CHARS], names=", ".join(names.values())
-        )
+        raise UserError("story.nobody_called", name=typed[: cast.NAME_CHARS], names=", ".join(names.values()))
 
 
-def plays(story: Story, who: Author) -> str:
+def plays(story: Story, author: Author) -> str:
     """The character whom this person plays, "" for none."""
-    member = story.party.get(who.id)
+    member = story.party.get(author.id)
     if member is not None and member.plays in story.cast:
         return member.plays
-    name = who.name.casefold()
+    name = author.name.casefold()
     sheets = story.cast.items()
-    return next((one for one, sheet in sheets if str(sheet.get("player", "")).casefold() == name), "")
+    return next(
+        (character for character, sheet in sheets if str(sheet.get("player", "")).casefold() == name), ""
+    )
 
 
 def _span(minutes: int, say: Words) -> str:

@@ -33,20 +33,20 @@ def overused(scenes: Sequence[str], names: Collection[str], least: int) -> list[
     """
     if not least or len(scenes) < least:
         return []
-    named = {word for name in names for word in _WORD.findall(name.casefold())}
+    words_of_names = {word for name in names for word in _WORD.findall(name.casefold())}
     clauses = [(n, clause) for n, scene in enumerate(scenes) for clause in _clauses(scene)]
     places = [(n, clause, at) for n, clause in clauses for at in range(len(clause) - SHORTEST + 1)]
     often: dict[tuple[str, ...], int] = {}
     for length in range(SHORTEST, LONGEST + 1):
         # What stands in few scenes stands in no more of them with a word behind it.
-        found = defaultdict[tuple[str, ...], set[int]](set)
+        scenes_of = defaultdict[tuple[str, ...], set[int]](set)
         for n, clause, at in places:
             if at + length <= len(clause):
-                found[clause[at : at + length]].add(n)
-        frequent = {phrase: len(held) for phrase, held in found.items() if len(held) >= least}
+                scenes_of[clause[at : at + length]].add(n)
+        frequent = {phrase: len(scenes) for phrase, scenes in scenes_of.items() if len(scenes) >= least}
         places = [(n, clause, at) for n, clause, at in places if clause[at : at + length] in frequent]
         often |= frequent
-    telling = [phrase for phrase in often if _telling(phrase) and not named.intersection(phrase)]
+    telling = [phrase for phrase in often if _telling(phrase) and not words_of_names.intersection(phrase)]
     chosen: list[tuple[str, ...]] = []
     for phrase in sorted(telling, key=lambda phrase: (-len(phrase), -often[phrase], phrase)):
         if not any(set(phrase) & set(longer) - _BINDING for longer in chosen):

@@ -164,11 +164,11 @@ class Playing:
         await self._logs.stories.create(spot(request.place), request.id, title, request.author.id)
         row = await self._logs.stories.story(space, request.id)
         assert row is not None, "it was made just now"
-        given = {
+        roles = {
             name: options[name] for name in ("genre", "tone", "view", "length", "mode") if options.get(name)
         }
         author = request.author.id
-        settings = {"title": title, "premise": premise, "gm": author, **given}
+        settings = {"title": title, "premise": premise, "gm": author, **roles}
         nodes = [node(request.id, "set", "set", settings, author=author)]
         if agreed:
             nodes.append(node(request.id, "safety", "safety", agreed, author=author))
@@ -200,7 +200,7 @@ class Playing:
         mode: Mode = "continue" if request.verb == "continue" else "say" if request.verb == "say" else "act"
         self._may(request, story)
         body: dict[str, Any] = {"mode": mode, "text": text, "name": request.author.name}
-        rolls = [dice.rolled(wanted) for wanted in dice.find(text)]
+        rolls = [dice.rolled(roll) for roll in dice.find(text)]
         if rolls:
             body["rolls"] = dice.for_writer(rolls).splitlines()
             body["dice"] = dice.as_text(rolls, words(request.locale)).splitlines()
@@ -230,7 +230,7 @@ class Playing:
             if (body := {"character": name, "field": "dead", "value": "no"})
         ]
         at = await self._logs.append(played, act, *lives)
-        told = await self._logs.story(played.row.space, played.row.id, played.branch, at)
+        story_then = await self._logs.story(played.row.space, played.row.id, played.branch, at)
         before = None
         if head is not None and (scene := head.scene) is not None and scene.choices:
             chosen = [n for n, choice in enumerate(scene.choices) if choice == text]
@@ -248,7 +248,9 @@ class Playing:
                 scene.id,
                 number,
             )
-        return replace(await self.taken(request, replace(played, story=told), act.id, at), before=before)
+        return replace(
+            await self.taken(request, replace(played, story=story_then), act.id, at), before=before
+        )
 
     async def votes_counted(self, run: Run) -> AsyncGenerator[Event, None]:
         """The scene of what the table has voted for, whoever asks. Raises UserError where nobody has."""
@@ -311,9 +313,9 @@ class Playing:
         if scene is None or head.shown_by == request.id:
             return taken
         title = words(request.locale)("story.scene", n=taken.n)
-        shown, choices = head.shown_by, list(scene.choices)
+        version, choices = head.shown_by, list(scene.choices)
         before = Before(
-            shown,
+            version,
             title,
             scene.text,
             choices,
@@ -326,8 +328,8 @@ class Playing:
 
     def _may(self, request: Request, story: Story) -> None:
         """Raises UserError where it is somebody else's turn."""
-        if mode_of(story, self.settings) == "round-robin" and (waited := whose(story)) is not None:
-            author, name = waited
+        if mode_of(story, self.settings) == "round-robin" and (expected := whose(story)) is not None:
+            author, name = expected
             if author != request.author.id:
                 raise UserError("story.not_your_turn", name=name)
 
@@ -355,10 +357,10 @@ class Playing:
         demo = can is not None and can.demo
         window = (await models.window("writer") if writer is not None else None) or limits.window
         length = str(story.settings.get("length") or limits.length)
-        wanted = {"short": limits.short, "medium": limits.medium, "long": limits.long}.get(
+        target_words = {"short": limits.short, "medium": limits.medium, "long": limits.long}.get(
             length, limits.medium
         )
-        answer = min(room(wanted, None), window // 3)
+        answer = min(room(target_words, None), window // 3)
         number = story.path.index(turn) + 1 if turn else 0
         recalls = self._recall.share if self._recall.strategy == "hybrid" and not demo else 0.0
         wordings = await self._prompts.all(request.place.space)
@@ -371,12 +373,12 @@ class Playing:
             opening=number == 1,
             writer=writer,
             demo=demo,
-            prompts={one.text.name: one.text for one in wordings if one.text.name in PROMPTS},
+            prompts={wording.text.name: wording.text for wording in wordings if wording.text.name in PROMPTS},
             roles=roles,
             tokens=int(window * (limits.share - recalls - (limits.lore_share if story.lore else 0))) - answer,
             recall_tokens=int(window * recalls),
             answer=answer,
-            words=min(wanted, limits.short) if speaks else wanted,
+            words=min(target_words, limits.short) if speaks else target_words,
             speaker=cast.speaker(story, speaks, own=own),
             recent=limits.recent,
             batch=limits.aligned,
@@ -416,7 +418,7 @@ class Playing:
                 f"recalled-{taken.turn}", lambda: self._recalled(run, taken), list[Excerpt]
             )
             taken = replace(taken, recalled=recalled)
-        asked = await self.asked(space, taken)
+        prompt_sent = await self.asked(space, taken)
         card = stopcard(taken.turn, say)
         yield Stage(taken.stage, say("story.scene", n=taken.n), taken.speaker, meanwhile=card)
         if run.request.files:
@@ -437,7 +439,7 @@ class Playing:
             yield Unsaid(taken.before.run, taken.before.stage)
         yield Speaking(taken.stage, narrator)
         try:
-            async with aclosing(writing.events(asked, say)) as events:
+            async with aclosing(writing.events(prompt_sent, say)) as events:
                 async for event in events:
                     yield event
         except UserError as error:
@@ -449,17 +451,17 @@ class Playing:
         if taken.before is not None:  # not sooner: on some platforms it would keep the first words waiting
             now = await self._logs.story(space, taken.story, taken.branch)
             yield taken.before.greyed(now, say)
-        text, ended = writing.text, writing.ended
+        text, completion = writing.text, writing.ended
         if writing.acted_for:
             yield Notice(say("story.acts_for", names=", ".join(writing.acted_for)))
-        if ended is not None and ended.finish == "refusal":
+        if completion is not None and completion.finish == "refusal":
             yield Notice(say("story.finish_refusal"))
             yield ways_after_refusal(say)
         elif not text:
             yield Notice(say("story.nothing_written"))
-        elif ended is not None and ended.finish in ("length", "cut") and not taken.demo:
-            yield Notice(say(f"story.finish_{ended.finish}"))
-        elif text in (message.text for message in asked.messages[-4:]):
+        elif completion is not None and completion.finish in ("length", "cut") and not taken.demo:
+            yield Notice(say(f"story.finish_{completion.finish}"))
+        elif text in (message.text for message in prompt_sent.messages[-4:]):
             yield Notice(say("story.repeated"))
         if text:
             yield Speak(text, taken.stage, narrator)
@@ -467,10 +469,12 @@ class Playing:
             yield Choices("", (card,))
             return
         offered: list[str] = []
-        if text and ended is not None and (ended.finish == "end" or taken.demo) and taken.choices:
-            offered = await run.step("choices", lambda: self._choices(run, taken, asked, text), list[str])
-        played = await self._logs.story(space, taken.story, taken.branch)
-        turn = played.turns.get(taken.turn)
+        if text and completion is not None and (completion.finish == "end" or taken.demo) and taken.choices:
+            offered = await run.step(
+                "choices", lambda: self._choices(run, taken, prompt_sent, text), list[str]
+            )
+        story_now = await self._logs.story(space, taken.story, taken.branch)
+        turn = story_now.turns.get(taken.turn)
         for group in ways(offered, turn, say, votes=taken.votes):
             yield group
 
@@ -495,10 +499,10 @@ class Playing:
     async def _recalled(self, run: Run, taken: Taken) -> list[Excerpt]:
         """The past that bears on the turn and that its prompt does not tell."""
         space = run.request.place.space
-        asked = await self.asked(space, taken)
+        prompt_sent = await self.asked(space, taken)
         story = await self._logs.story(space, taken.story, taken.branch, taken.at)
         turn = story.turns[taken.turn]
-        without = {turn.id, *context.told_in(story, asked)}
+        without = {turn.id, *context.told_in(story, prompt_sent)}
         if turn.act.speaker:  # who replies knows no more than what it was there for
             without |= unknown_to(story, turn.act.speaker)
         query = query_of(story, turn, self._recall)
@@ -524,9 +528,9 @@ class Playing:
         if not by.decomposition or len(text.split()) < PARTED:
             return ()
         system, task = taken.prompts["story_parts"].fill(text=untrusted.data(text), most=str(by.sub_queries))
-        asked = Prompt(system, (Message("user", task),), max_tokens=room(20 * by.sub_queries, None))
+        prompt_of_parts = Prompt(system, (Message("user", task),), max_tokens=room(20 * by.sub_queries, None))
         try:
-            answer = await models.ask(run, "extractor", "parts", asked, within=by.seconds)
+            answer = await models.ask(run, "extractor", "parts", prompt_of_parts, within=by.seconds)
         except UserError as error:
             _log.info("a turn of %s is searched for as a whole: %s", run.id, error)
             return ()

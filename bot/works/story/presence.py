@@ -13,10 +13,10 @@ from bot.works.story.log import Story, Turn
 
 def known_as(story: Story, name: str) -> str:
     """The character's name as the cast has it, or the scenes, or the lines of a chat log; "" for nobody's."""
-    wanted = " ".join(name.split())
-    if found := called(story, wanted):
-        return found
-    key = wanted.casefold()
+    plain_name = " ".join(name.split())
+    if character := called(story, plain_name):
+        return character
+    key = plain_name.casefold()
     if (seen := state.characters(story).get(key)) is not None:
         return seen.name
     return next((turn.act.name for turn in story.told if _speaks(turn) == key), "")
@@ -33,12 +33,14 @@ def unknown_to(story: Story, character: str) -> set[str]:
 def _was_there(turn: Turn, key: str) -> bool:
     if key in (turn.act.character.casefold(), turn.act.speaker.casefold(), _speaks(turn)):
         return True
-    found = turn.extracted
+    extracted = turn.extracted
     if (
         turn.scene is None and not turn.act.group
     ):  # whoever was seen in some stretch of a log was not in all of it
         return False
-    return found is not None and any(one.present and one.name.casefold() == key for one in found.state)
+    return extracted is not None and any(
+        character.present and character.name.casefold() == key for character in extracted.state
+    )
 
 
 def _speaks(turn: Turn) -> str:

@@ -49,7 +49,7 @@ class Preset:
     def lines(self, first: str, second: str) -> list[str]:
         """The guidance for these two. One pass: what stands in a name is never filled in."""
         names = {FIRST: first, SECOND: second}
-        return [_PLACEHOLDER.sub(lambda found: names[found[0]], line) for line in self.guidance]
+        return [_PLACEHOLDER.sub(lambda match: names[match[0]], line) for line in self.guidance]
 
 
 class Presets:
@@ -142,11 +142,11 @@ class _Reader:
     def _by_locale(self, name: str, part: str, key: yaml.Node, parts: _Entries) -> dict[str, str]:
         at, value = parts.get(part, (key, None))
         texts = (self._among(LOCALES, value) if value else None) or {}
-        found = {}
+        by_locale = {}
         for locale in LOCALES:
             where, text = texts.get(locale, (at, None))
-            found[locale] = self._text(name, f"{part}: {locale}", where, text)
-        return found
+            by_locale[locale] = self._text(name, f"{part}: {locale}", where, text)
+        return by_locale
 
     def _guidance(self, name: str, key: yaml.Node, parts: _Entries) -> tuple[str, ...]:
         at, value = parts.get("guidance", (key, None))
@@ -154,25 +154,27 @@ class _Reader:
             raise self._wrong("missing", value or at, name=name, part="guidance")
         lines = []
         for line in value.value:
-            said = self._text(name, "guidance", line, line)
-            for found in _PLACEHOLDER.findall(said):
-                if found not in (FIRST, SECOND):
-                    raise self._wrong("placeholder", line, placeholder=found[:60], first=FIRST, second=SECOND)
-            lines.append(said)
+            plain = self._text(name, "guidance", line, line)
+            for placeholder in _PLACEHOLDER.findall(plain):
+                if placeholder not in (FIRST, SECOND):
+                    raise self._wrong(
+                        "placeholder", line, placeholder=placeholder[:60], first=FIRST, second=SECOND
+                    )
+            lines.append(plain)
         return tuple(lines)
 
     def _text(self, name: str, part: str, at: yaml.Node, value: yaml.Node | None) -> str:
         """A text on one line. What YAML would read as a number or as a truth is the text that stands there."""
-        said = " ".join(value.value.split()) if value is not None and _is(value, "scalar") else ""
-        if not said or (value is not None and value.tag == "tag:yaml.org,2002:null"):
+        plain = " ".join(value.value.split()) if value is not None and _is(value, "scalar") else ""
+        if not plain or (value is not None and value.tag == "tag:yaml.org,2002:null"):
             raise self._wrong("missing", value or at, name=name, part=part)
-        return said
+        return plain
 
-    def _among(self, known: tuple[str, ...], node: yaml.Node) -> _Entries | None:
+    def _among(self, names: tuple[str, ...], node: yaml.Node) -> _Entries | None:
         entries = self._entries(node)
         for part, (key, _) in (entries or {}).items():
-            if part not in known:
-                raise self._wrong("unknown", key, part=part[:60], parts=", ".join(known))
+            if part not in names:
+                raise self._wrong("unknown", key, part=part[:60], parts=", ".join(names))
         return entries
 
     def _entries(self, node: yaml.Node) -> _Entries | None:
@@ -187,13 +189,13 @@ class _Reader:
             entries[part] = key, value
         return entries
 
-    def _wrong(self, what: str, node: yaml.Node, **values: object) -> UserError:
-        return _error(what, file=self._file, line=node.start_mark.line + 1, **values)
+    def _wrong(self, fault: str, node: yaml.Node, **values: object) -> UserError:
+        return _error(fault, file=self._file, line=node.start_mark.line + 1, **values)
 
 
 def _is(node: yaml.Node, kind: str) -> bool:
     return getattr(node, "id", "") == kind
 
 
-def _error(what: str, **values: object) -> UserError:
-    return UserError(f"story.preset_{what}", **values)
+def _error(fault: str, **values: object) -> UserError:
+    return UserError(f"story.preset_{fault}", **values)

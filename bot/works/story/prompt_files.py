@@ -43,22 +43,24 @@ class PromptFiles:
             return replace(taken, recalled=list(head.scene.recalled or ()), lore=list(head.scene.lore or ()))
 
         taken = await run.step("turn", last, Taken)
-        made = {"prompt_sent.json": await playing.asked(space, taken)}
+        prompts = {"prompt_sent.json": await playing.asked(space, taken)}
         now = await self._logs.story(space, taken.story, taken.branch)
         scene, task = now.turns[taken.turn].scene, choices_task(now, taken)
-        made["prompt_sent_choices.json"] = context.then(
-            made["prompt_sent.json"], scene.text if scene is not None else "", task, answer=taken.answer
+        prompts["prompt_sent_choices.json"] = context.then(
+            prompts["prompt_sent.json"], scene.text if scene is not None else "", task, answer=taken.answer
         )
         if scene is not None and self._extracting.able(playing.models.with_roles(taken.roles)):
             version = Version(taken.turn, scene.id)
             events = events_for(now, before(now, version), taken.check)
-            made["prompt_plot_extraction.json"] = await self._extracting.asked(space, now, version, events)
+            prompts["prompt_plot_extraction.json"] = await self._extracting.asked(space, now, version, events)
         yield Stage("prompt", say("story.prompt_of"))
-        for name, prompt in made.items():
+        for name, prompt in prompts.items():
             yield Attachment(name, "application/json", _as_json(prompt))
 
 
-def _as_json(asked: Prompt) -> bytes:
-    messages = [{"role": one.role, "text": one.text, "cache": one.cache} for one in asked.messages]
-    tree = {"system": asked.system, "max_tokens": asked.max_tokens, "messages": messages}
+def _as_json(prompt: Prompt) -> bytes:
+    messages = [
+        {"role": message.role, "text": message.text, "cache": message.cache} for message in prompt.messages
+    ]
+    tree = {"system": prompt.system, "max_tokens": prompt.max_tokens, "messages": messages}
     return json.dumps(tree, ensure_ascii=False, indent=2).encode()

@@ -40,40 +40,40 @@ async def excerpts(
 
     None of the turns `without`: the prompt tells these anyway.
     """
-    found = await memory.recall(space, id, branch, story, query, by.pieces, without)
+    pieces_found = await memory.recall(space, id, branch, story, query, by.pieces, without)
     by_turn: defaultdict[str, list[Recalled]] = defaultdict(list)
-    for piece in found:
-        if piece.score >= by.least * found[0].score and piece.turn in story.turns:
+    for piece in pieces_found:
+        if piece.score >= by.least * pieces_found[0].score and piece.turn in story.turns:
             by_turn[piece.turn].append(piece)
     path = story.path[: story.length]
     chosen: dict[int, Excerpt] = {}
-    told, left = set[str](without), tokens
+    used, tokens_free = set[str](without), tokens
     for turn, pieces in by_turn.items():
-        if turn in told or len(chosen) == by.scenes:
+        if turn in used or len(chosen) == by.scenes:
             continue
         at = pieces[0].number - 1
-        turns = _beside(story, path, at, told)
-        told.update(turns)
+        turns = _beside(story, path, at, used)
+        used.update(turns)
         text = _text(story, turns)
         # Where the very words were found, more of the scene may matter.
-        wanted = by.most_chars if pieces[0].keyword else by.least_chars
-        start = _start(story.turns[turn], text, pieces[0], wanted)
-        excerpt = Excerpt(turns, start, wanted)
+        chars = by.most_chars if pieces[0].keyword else by.least_chars
+        start = _start(story.turns[turn], text, pieces[0], chars)
+        excerpt = Excerpt(turns, start, chars)
         needed = text_tokens(_shown(story, excerpt))
-        if needed > left:  # as much of it as there is room for, if that says anything
-            excerpt = Excerpt(turns, start, wanted * left // needed)
+        if needed > tokens_free:  # as much of it as there is room for, if that says anything
+            excerpt = Excerpt(turns, start, chars * tokens_free // needed)
             needed = text_tokens(_shown(story, excerpt))
-            if excerpt.chars < by.least_chars // 2 or needed > left:
+            if excerpt.chars < by.least_chars // 2 or needed > tokens_free:
                 break
-        left -= needed
+        tokens_free -= needed
         chosen[at] = excerpt
     return [chosen[at] for at in sorted(chosen)]
 
 
 def as_prompt(story: Story, excerpts: Collection[Excerpt]) -> str:
     """The excerpts as the writer reads them; what was withdrawn or forgotten since is told no more. "" for none."""
-    shown = [part for excerpt in excerpts if (part := _shown(story, excerpt))]
-    return "\n".join(["<related>", *shown, "</related>"]) if shown else ""
+    parts = [part for excerpt in excerpts if (part := _shown(story, excerpt))]
+    return "\n".join(["<related>", *parts, "</related>"]) if parts else ""
 
 
 def query_of(story: Story, turn: Turn, by: RecallConfig) -> Query:
@@ -81,20 +81,20 @@ def query_of(story: Story, turn: Turn, by: RecallConfig) -> Query:
     at = story.path.index(turn.id)
     path = story.path[:at]
     before = [story.turns[id] for id in path[-by.context_scenes :]] if by.context_scenes else []
-    scenes = [one.scene.text for one in before if one.scene is not None]
+    scenes = [turn_before.scene.text for turn_before in before if turn_before.scene is not None]
     last = scenes[-1][-by.context_chars :] if scenes else ""
     context = "\n".join(scene[: by.context_chars] for scene in scenes)
     chapter = state.title_at(state.titles(story, path), at)
     return Query(turn.act.text or last, context, chapter=chapter)
 
 
-def _beside(story: Story, path: list[str], at: int, told: Collection[str]) -> tuple[str, ...]:
+def _beside(story: Story, path: list[str], at: int, used: Collection[str]) -> tuple[str, ...]:
     """The turn; of a chat log with some before and after it in the same scene."""
     group = story.turns[path[at]].act.group
     if not group:
         return (path[at],)
     near = path[max(0, at - AROUND) : at + AROUND + 1]
-    return tuple(turn for turn in near if story.turns[turn].act.group == group and turn not in told)
+    return tuple(turn for turn in near if story.turns[turn].act.group == group and turn not in used)
 
 
 def _text(story: Story, turns: Collection[str]) -> str:

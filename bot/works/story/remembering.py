@@ -130,8 +130,8 @@ class Remembering:
         async def forgotten() -> bool:
             played = await self._logs.going_on(request)
             of = request.text.strip()
-            known = {part for turn in played.story.told for part in pieces_of(turn)}
-            if of not in known:
+            pieces_known = {part for turn in played.story.told for part in pieces_of(turn)}
+            if of not in pieces_known:
                 raise UserError("story.gone")
             body = {"node": of}
             await self._logs.append(
@@ -153,9 +153,9 @@ class Remembering:
             yield Notice(say("story.no_recap"))
             return
         story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
-        asked = recap_prompt(story, since, _length(request))
+        prompt = recap_prompt(story, since, _length(request))
         models = self._playing.models.with_roles(taken.roles)
-        async with aclosing(models.stream(run, "writer", "recap", asked)) as pieces:
+        async with aclosing(models.stream(run, "writer", "recap", prompt)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, str):
                     yield Text(piece)
@@ -173,9 +173,9 @@ class Remembering:
             last = head.scene.text if head is not None and head.scene is not None else ""
             return [played.row.title, last[-QUOTED_CHARS:], following[1] if following is not None else ""]
 
-        if not (found := await run.step("idle", idle, list[str])):
+        if not (idle_story := await run.step("idle", idle, list[str])):
             return
-        title, last, name = found
+        title, last, name = idle_story
         yield Stage("nudge", say("story.nudge", title=title))
         yield Text(say("story.nudged", n=days))
         if last:
@@ -194,8 +194,10 @@ class Remembering:
         story, space = played.story, request.place.space
         if story.head is None:
             raise UserError("story.nothing_yet")
-        who, text = str(request.options.get("character") or ""), request.text.strip()[:QUERY_CHARS]
-        return await moments(self._memory, space, played.row.id, played.branch, story, text, who, self._by)
+        character, text = str(request.options.get("character") or ""), request.text.strip()[:QUERY_CHARS]
+        return await moments(
+            self._memory, space, played.row.id, played.branch, story, text, character, self._by
+        )
 
     async def _since(self, request: Request) -> Since:
         """Raises UserError."""
@@ -204,23 +206,23 @@ class Remembering:
         if story.head is None:
             raise UserError("story.nothing_yet")
         taken = await self._playing.taken(request, played, story.head.id, story.seq)
-        given = " ".join(request.text.casefold().split())
-        match [part for part in given.replace("#", " ").split() if part not in BEFORE_A_NUMBER]:
+        plain = " ".join(request.text.casefold().split())
+        match [part for part in plain.replace("#", " ").split() if part not in BEFORE_A_NUMBER]:
             case [digits] if digits.isdecimal():
                 number = int(digits[:9])
                 if not 1 <= number <= story.length:
                     raise UserError("story.no_scene", n=number, count=story.length)
                 return Since(taken, number)
-        if request.verb == "missed" or OWN_TURN.fullmatch(given):
+        if request.verb == "missed" or OWN_TURN.fullmatch(plain):
             own = [at for at, turn in enumerate(story.told, 1) if turn.act.author == request.author.id]
             if request.verb == "missed" and own and own[-1] == story.length:
                 raise UserError("story.nothing_missed")
             # Of who has just taken the last turn, all that there is to tell came before.
             return Since(taken, min(own[-1] + 1, story.length) if own else 1)
-        if not given:
+        if not plain:
             return Since(taken)
         zone = await self._zone(request)
-        since = await asyncio.to_thread(point_in_time, given, datetime.now(zone), request.locale)
+        since = await asyncio.to_thread(point_in_time, plain, datetime.now(zone), request.locale)
         if since is None:
             raise UserError("story.recap_since")
         turns = enumerate(story.told, 1)
@@ -231,21 +233,28 @@ class Remembering:
 
 
 async def moments(
-    memory: Memory, space: str, id: str, branch: str, story: Story, text: str, who: str, by: RecallConfig
+    memory: Memory,
+    space: str,
+    id: str,
+    branch: str,
+    story: Story,
+    text: str,
+    character: str,
+    by: RecallConfig,
 ) -> list[Moment]:
     """The moments of the branch that tell most about the text; of those that the character `who` was there for, if one
     is named. Raises UserError for nobody's name.
     """
     chapter = state.title_at(state.titles(story, story.path[: story.length]), story.length)
     unknown: set[str] = set()
-    if who:
-        if not (known := known_as(story, who)):
-            raise UserError("story.no_character", name=who[: cast.NAME_CHARS])
-        unknown = unknown_to(story, known)
+    if character:
+        if not (name := known_as(story, character)):
+            raise UserError("story.no_character", name=character[: cast.NAME_CHARS])
+        unknown = unknown_to(story, name)
     query = Query(text, chapter=chapter)
-    found = await memory.recall(space, id, branch, story, query, by.pieces, unknown)
+    pieces = await memory.recall(space, id, branch, story, query, by.pieces, unknown)
     best: dict[str, Recalled] = {}
-    for piece in found:
+    for piece in pieces:
         best.setdefault(piece.turn, piece)
     return [_moment(story, piece) for piece in list(best.values())[:SHOWN] if piece.turn in story.turns]
 
@@ -253,10 +262,10 @@ async def moments(
 def _played_at(turn: Turn, zone: tzinfo) -> datetime:
     """When it was played; of a chat log's line when that was written, where the log says it as a machine does."""
     try:
-        made = datetime.fromisoformat(turn.act.when)
+        played = datetime.fromisoformat(turn.act.when)
     except ValueError:
-        made = turn.made
-    return made.astimezone(zone) if made.tzinfo else made.replace(tzinfo=zone)
+        played = turn.made
+    return played.astimezone(zone) if played.tzinfo else played.replace(tzinfo=zone)
 
 
 def _moment(story: Story, piece: Recalled) -> Moment:
@@ -265,13 +274,13 @@ def _moment(story: Story, piece: Recalled) -> Moment:
     quote = parts[piece.part].text if piece.part < len(parts) else ""
     if len(quote) > QUOTED_CHARS:
         quote = quote[:QUOTED_CHARS].rsplit(" ", 1)[0] + " …"
-    said = f"{parts[piece.part].speaker}: {quote}" if parts and parts[piece.part].speaker else quote
-    return Moment(piece.number, turn.shown_by, piece.node, said, piece.reasons, turn.act.when)
+    quoted = f"{parts[piece.part].speaker}: {quote}" if parts and parts[piece.part].speaker else quote
+    return Moment(piece.number, turn.shown_by, piece.node, quoted, piece.reasons, turn.act.when)
 
 
 def _length(request: Request) -> int:
-    wanted = request.options.get("words")
-    return min(max(wanted, 30), LONGEST_RECAP) if isinstance(wanted, int) else RECAP_WORDS
+    words_asked = request.options.get("words")
+    return min(max(words_asked, 30), LONGEST_RECAP) if isinstance(words_asked, int) else RECAP_WORDS
 
 
 def recap_prompt(story: Story, since: Since, count: int) -> Prompt:
@@ -287,11 +296,11 @@ def recap_prompt(story: Story, since: Since, count: int) -> Prompt:
         parts = {number: parts[number] for number, _ in turns[::step]}
         cost = sum(map(text_tokens, parts.values()))
     for number, turn in reversed(turns):
-        whole = _told(number, _whole(turn))
-        cost += text_tokens(whole) - text_tokens(parts.get(number, ""))
+        in_full = _told(number, _whole(turn))
+        cost += text_tokens(in_full) - text_tokens(parts.get(number, ""))
         if cost > taken.tokens:
             break
-        parts[number] = whole
+        parts[number] = in_full
     system, task = taken.prompts["story_recap"].fill(words=str(count))
     scenes = "\n".join(["<story>", *(parts[number] for number in sorted(parts)), "</story>"])
     answer = min(room(count, None), taken.answer * 4)
@@ -303,12 +312,12 @@ def _told(number: int, text: str) -> str:
 
 
 def _whole(turn: Turn) -> str:
-    who, scene = turn.act.character or turn.act.name, turn.scene.text if turn.scene is not None else ""
-    return "\n".join(part for part in (f"{who}: {turn.act.text}" if turn.act.text else "", scene) if part)
+    speaker, scene = turn.act.character or turn.act.name, turn.scene.text if turn.scene is not None else ""
+    return "\n".join(part for part in (f"{speaker}: {turn.act.text}" if turn.act.text else "", scene) if part)
 
 
 def _briefly(turn: Turn, chars: int) -> str:
     """What a small model says of it in a sentence, else how it begins."""
-    found = turn.extracted
-    text = found.summary if found is not None and found.summary else _whole(turn)
+    extracted = turn.extracted
+    text = extracted.summary if extracted is not None and extracted.summary else _whole(turn)
     return text if len(text) <= chars else text[:chars].rsplit(" ", 1)[0] + " …"

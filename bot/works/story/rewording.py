@@ -70,12 +70,12 @@ class Rewording:
         request, say = run.request, words(run.request.locale)
 
         async def doing() -> Edited:
-            found = await self._found(request.place.space, request.answers, request)
-            if found is None or found.text == request.text:
+            turn = await self._found(request.place.space, request.answers, request)
+            if turn is None or turn.text == request.text:
                 return Edited()
-            edited = found.edited()
+            edited = turn.edited()
             if not edited.later:  # the last one, or one that was taken back
-                await self._reword(found, request.id, request.text)
+                await self._reword(turn, request.id, request.text)
             return edited
 
         edited = await run.step("edited", doing, Edited)
@@ -101,29 +101,29 @@ class Rewording:
         if way == WORDS:
             yield Stage("reword", "")
             yield Text(say("story.reworded_only", n=done.n))
-        *asked, choices = question(done, say)
+        *question_contents, choices = question(done, say)
         taken_now = replace(choices, taken=0 if way == BRANCH else 1)
-        yield Changed(request.answers, EDITED, "", (*asked, taken_now), in_place=True)
+        yield Changed(request.answers, EDITED, "", (*question_contents, taken_now), in_place=True)
 
     async def _decided(self, request: Request, branch: str, way: str) -> Edited:
-        found, text = await self._asked(request, branch)
+        turn, text = await self._asked(request, branch)
         if way == WORDS:
-            await self._reword(found, request.answers, text, by=request.id)
-        return found.edited()
+            await self._reword(turn, request.answers, text, by=request.id)
+        return turn.edited()
 
     async def _rewritten(self, request: Request, branch: str, say: Words) -> Taken:
         """The turn is taken in its new words on a branch that leaves before it, which this thread plays from now on."""
-        found, text = await self._asked(request, branch)
-        played, id = found.played, request.answers
+        turn, text = await self._asked(request, branch)
+        played, id = turn.played, request.answers
         space, story = played.row.space, played.row.id
-        name = say("story.branch_reworded", n=found.n)
-        await self._logs.fork(played, id, name, played.story.before(found.turn), request.author.id)
+        name = say("story.branch_reworded", n=turn.n)
+        await self._logs.fork(played, id, name, played.story.before(turn.turn), request.author.id)
         await self._logs.stories.play(spot(request.place), story, id, request.id)
-        body = found.body | {"text": text, "by": request.id}  # the dice stay as they fell
-        act = node(id, "act", "act", body, author=found.author)
+        body = turn.body | {"text": text, "by": request.id}  # the dice stay as they fell
+        act = node(id, "act", "act", body, author=turn.author)
         at = await self._logs.stories.append(space, story, id, [act])
-        told = await self._logs.story(space, story, id, at)
-        taken = await self._playing.taken(request, Played(played.row, id, told), act.id, at)
+        story_then = await self._logs.story(space, story, id, at)
+        taken = await self._playing.taken(request, Played(played.row, id, story_then), act.id, at)
         return replace(taken, branched=name)
 
     async def _asked(self, request: Request, branch: str) -> tuple[Found, str]:
@@ -134,20 +134,20 @@ class Rewording:
         space = request.place.space
         asking = await self._runs.request_of(space, request.answers)
         message = await self._runs.request_of(space, asking.answers) if asking is not None else None
-        found = await self._found(space, asking.answers, branch=branch) if asking is not None else None
-        if found is None or message is None or not message.text:
+        turn = await self._found(space, asking.answers, branch=branch) if asking is not None else None
+        if turn is None or message is None or not message.text:
             raise UserError("story.edit_gone")
         own = await self._logs.stories.of_run(space, request.answers)
-        if any(not one.body or json.loads(one.body).get("by") != request.id for one in own):
+        if any(not row.body or json.loads(row.body).get("by") != request.id for row in own):
             raise UserError("story.edit_decided")
-        return found, message.text
+        return turn, message.text
 
     async def _found(
         self, space: str, run: str, request: Request | None = None, branch: str = ""
     ) -> Found | None:
         """The turn that a run has taken, on the branch that is played where the request comes from, or on this one."""
         own = await self._logs.stories.of_run(space, run)
-        act = next((one for one in own if one.kind == "act" and one.id == one.turn and one.body), None)
+        act = next((row for row in own if row.kind == "act" and row.id == row.turn and row.body), None)
         row = await self._logs.stories.story(space, act.story_id) if act is not None else None
         if act is None or row is None:
             return None
@@ -160,11 +160,11 @@ class Rewording:
             played = Played(row, branch, await self._logs.story(space, row.id, branch))
         return Found(played, act.turn, act.author_id, body) if act.turn in played.story.path else None
 
-    async def _reword(self, found: Found, run: str, text: str, *, by: str = "") -> None:
+    async def _reword(self, turn: Found, run: str, text: str, *, by: str = "") -> None:
         """Another wording of the turn; the dice stay as they fell."""
-        body = found.body | {"text": text} | ({"by": by} if by else {})
-        kept = node(run, "act", "act", body, turn=found.turn, author=found.author)
-        await self._logs.append(found.played, kept)
+        body = turn.body | {"text": text} | ({"by": by} if by else {})
+        act = node(run, "act", "act", body, turn=turn.turn, author=turn.author)
+        await self._logs.append(turn.played, act)
 
 
 def question(edited: Edited, say: Words) -> tuple[Text, Choices]:
@@ -173,5 +173,5 @@ def question(edited: Edited, say: Words) -> tuple[Text, Choices]:
         Choice(say("story.edited_words"), f"/story reword {WORDS} {edited.branch}"),
         Choice(say("story.edited_leave"), ""),
     )
-    told = Text(say("story.edited_turn", n=edited.n, later=edited.later))
-    return told, Choices(say("story.edited_how"), ways)
+    title = Text(say("story.edited_turn", n=edited.n, later=edited.later))
+    return title, Choices(say("story.edited_how"), ways)

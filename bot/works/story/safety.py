@@ -64,22 +64,22 @@ async def check_rating(story: Story, request: Request, adults: Adults) -> None:
 
 def agreement(request: Request) -> dict[str, str]:
     """What the options of a request say of it, "" for what shall be open again. Raises UserError if one is too long."""
-    given = {}
+    limits = {}
     for name in AGREED:
         if (value := request.options.get(name)) is not None:
             text = " ".join(str(value).split())
             if len(text) > AGREED_CHARS:
                 raise UserError("story.long_agreement", length=len(text), limit=AGREED_CHARS)
-            given[name] = "" if text.casefold() in NOTHING else text
-    return given
+            limits[name] = "" if text.casefold() in NOTHING else text
+    return limits
 
 
 def agreed_lines(story: Story, say: Words) -> list[str]:
     """It, as people read it."""
-    given = {name: str(story.settings.get(name) or "") for name in AGREED}
-    if given["rating"]:
-        given["rating"] = say(f"names.rating_{given['rating']}")
-    return [f"**{say(f'story.agreed_{name}')}:** {value}" for name, value in given.items() if value]
+    limits = {name: str(story.settings.get(name) or "") for name in AGREED}
+    if limits["rating"]:
+        limits["rating"] = say(f"names.rating_{limits['rating']}")
+    return [f"**{say(f'story.agreed_{name}')}:** {value}" for name, value in limits.items() if value]
 
 
 class Safety:
@@ -99,18 +99,18 @@ class Safety:
 
         async def agreed() -> list[str]:
             try:
-                played = await (self._logs.going_on(request) if given else self._logs.played(request))
+                played = await (self._logs.going_on(request) if limits else self._logs.played(request))
             except TakenAway as error:
                 raise UserError("story.taken_away") from error
-            if given.get("rating") == MATURE and not await self._adults(request):
+            if limits.get("rating") == MATURE and not await self._adults(request):
                 raise UserError("story.not_for_all")
-            if given:
-                kept = node(request.id, "safety", "safety", given, author=request.author.id)
-                await self._logs.append(played, kept)
+            if limits:
+                agreement_node = node(request.id, "safety", "safety", limits, author=request.author.id)
+                await self._logs.append(played, agreement_node)
             now = await self._logs.story(request.place.space, played.row.id, played.branch)
             return agreed_lines(now, say)
 
-        given = agreement(request)
+        limits = agreement(request)
         lines = await run.step("agreed", agreed, list[str])
         yield Stage("safety", say("story.safety"))
         yield Text("\n".join(lines) or say("story.nothing_agreed"))
@@ -126,21 +126,23 @@ class Safety:
         if card.again:
             return
         yield Answered()
-        shown = await run.step("shown", lambda: self._withdrawn(request.place.space, card), list[list[str]])
+        messages = await run.step(
+            "shown", lambda: self._withdrawn(request.place.space, card), list[list[str]]
+        )
         story = await self._logs.story(request.place.space, card.story, card.branch)
-        for shown_by, stage in shown:
+        for shown_by, stage in messages:
             yield Unsaid(shown_by, stage)
-        for shown_by, stage in shown[:-1]:
+        for shown_by, stage in messages[:-1]:
             yield Changed(shown_by, stage, "", (Text(say("story.carded")),))
-        for shown_by, stage in shown[-1:]:
+        for shown_by, stage in messages[-1:]:
             head = story.head
             back = (
                 (Link(head.shown_by, say("story.scene", n=story.length)),) if head and head.shown_by else ()
             )
             on = (Choice(say("story.button_continue"), "/story continue"), something_else(say))
-            told = Text(say("story.carded_on" if head else "story.carded_all", n=story.length))
+            notice = Text(say("story.carded_on" if head else "story.carded_all", n=story.length))
             then = Choices(say("story.what_now"), on)
-            yield Changed(shown_by, stage, "", (told, *back, then))
+            yield Changed(shown_by, stage, "", (notice, *back, then))
 
     async def _card(self, request: Request) -> Card:
         """Raises UserError."""
@@ -158,25 +160,25 @@ class Safety:
 
     async def _meant(self, request: Request) -> tuple[Played, str]:
         """The branch and the turn of the scene that is meant: by a button, by its number, or the last one."""
-        space, wanted = request.place.space, request.text.strip()
-        if "/" in wanted:
-            here = await self._logs.here(request.place)
-            found = await self._of_code(space, here, wanted)
-            row = await self._logs.stories.story(space, found.story_id) if found is not None else None
-            if found is None or row is None or found.kind != "act":
+        space, typed = request.place.space, request.text.strip()
+        if "/" in typed:
+            played_here = await self._logs.here(request.place)
+            act = await self._of_code(space, played_here, typed)
+            row = await self._logs.stories.story(space, act.story_id) if act is not None else None
+            if act is None or row is None or act.kind != "act":
                 raise UserError("story.gone")
-            story = await self._logs.story(space, row.id, found.branch_id)
-            if here is not None and here.row.id == row.id and found.id in here.story.turns:
-                return here, found.id
-            return Played(row, found.branch_id, story), found.id
+            story = await self._logs.story(space, row.id, act.branch_id)
+            if played_here is not None and played_here.row.id == row.id and act.id in played_here.story.turns:
+                return played_here, act.id
+            return Played(row, act.branch_id, story), act.id
         played = await self._logs.played(request)
         story = played.story
         if mine := next((turn for turn, run in story.cards.items() if run == request.id), ""):
             return played, mine
-        if wanted:
-            number = int(wanted) if wanted.isascii() and wanted.isdecimal() and len(wanted) < 9 else 0
+        if typed:
+            number = int(typed) if typed.isascii() and typed.isdecimal() and len(typed) < 9 else 0
             if not 1 <= number <= story.length:
-                raise UserError("story.no_scene", n=wanted[:9], count=story.length)
+                raise UserError("story.no_scene", n=typed[:9], count=story.length)
             return played, story.path[number - 1]
         if story.cards and (story.head is None or story.head.first < story.card_at):
             # Nothing was played since: who typed it at the same time meant the same scene.
@@ -185,20 +187,20 @@ class Safety:
             raise UserError("story.nothing_yet")
         return played, story.head.id
 
-    async def _of_code(self, space: str, here: Played | None, wanted: str) -> NodeRow | None:
+    async def _of_code(self, space: str, played: Played | None, code: str) -> NodeRow | None:
         """The act of a turn, by its id or by the end of it, of the story that is played here before all others."""
-        stories, is_code = self._logs.stories, len(wanted.rpartition("/")[0]) >= CODE
-        own = [id for id in here.story.turns if id.endswith(wanted)] if here is not None and is_code else []
-        found = await stories.node(space, own[0] if len(own) == 1 else wanted)
-        return await stories.turn_ending(space, wanted) if found is None and is_code else found
+        stories, is_code = self._logs.stories, len(code.rpartition("/")[0]) >= CODE
+        own = [id for id in played.story.turns if id.endswith(code)] if played is not None and is_code else []
+        node_row = await stories.node(space, own[0] if len(own) == 1 else code)
+        return await stories.turn_ending(space, code) if node_row is None and is_code else node_row
 
     async def _stopped(self, space: str, card: Card) -> set[str]:
         """The runs that were writing something of what is gone."""
         story = await self._logs.story(space, card.story, card.branch)
-        gone = story.gone_with(card.turn)
-        writing = {run for turn, runs in self._logs.writing.items() if turn in gone for run in runs}
-        for one in writing:
-            await self._runs.stop_run(space, one)
+        turns = story.gone_with(card.turn)
+        writing = {run for turn, runs in self._logs.writing.items() if turn in turns for run in runs}
+        for id in writing:
+            await self._runs.stop_run(space, id)
         return writing
 
     async def _withdrawn(self, space: str, card: Card) -> list[list[str]]:
@@ -210,17 +212,17 @@ class Safety:
 
     async def _messages(self, space: str, card: Card) -> list[tuple[str, str]]:
         """Whether or not their scenes are kept: one that was stopped at its first word is not."""
-        found: dict[tuple[str, str], None] = {}
+        messages: dict[tuple[str, str], None] = {}
         for branch in await self._logs.stories.branches(space, card.story):
             story = await self._logs.story(space, card.story, branch.id)
-            gone = story.gone_with(card.turn)
-            for turn in (turn for id, turn in story.turns.items() if id in gone):
-                shown = [
+            turns = story.gone_with(card.turn)
+            for turn in (turn for id, turn in story.turns.items() if id in turns):
+                own = [
                     (turn.id.partition("/")[0], SCENE),
                     *((scene.run, scene.stage) for scene in turn.scenes),
                 ]
-                found |= dict.fromkeys([*shown, *((run, SCENE) for run in turn.moves)])
-        return [message for message in found if message[0]]
+                messages |= dict.fromkeys([*own, *((run, SCENE) for run in turn.moves)])
+        return [message for message in messages if message[0]]
 
 
 def _number(story: Story, turn: str) -> int:

@@ -106,42 +106,42 @@ class SessionZero:
         nodes: list[Node] = []
         skips = bool(request.options.get("skip")) or (now != BEGIN and text.casefold() in SKIP)
         if request.options.get("back"):
-            following, said = _before(now), f"← {say('story.zero_left')}"
+            following, line = _before(now), f"← {say('story.zero_left')}"
         elif now == BEGIN:
             if step or text.casefold() in YES:
                 return await self._open(request, played, shown_by)
-            following, said = BEGIN, ""
+            following, line = BEGIN, ""
         elif skips or text:
             nodes = [] if skips else await self._answer(request, now, text, say)
-            given = {one for part in nodes for one in _given(part)}
-            following = _next(story, now, given)
-            said = f"✓ {text if text and not skips else say('story.zero_skipped')}"
+            answered = {name for part in nodes for name in _given(part)}
+            following = _next(story, now, answered)
+            line = f"✓ {text if text and not skips else say('story.zero_skipped')}"
         else:  # it is asked again, as after a week
-            following, said = now, ""
+            following, line = now, ""
         where = {"zero": following, "zero_run": request.id}
         await self._logs.append(
             played, *nodes, node(request.id, "zero", "set", where, author=request.author.id)
         )
-        return Progress(played.row.id, played.branch, following, now, shown_by, said)
+        return Progress(played.row.id, played.branch, following, now, shown_by, line)
 
     async def _new(self, request: Request) -> Progress:
         """A story of which nothing has been told: what the request says of it is not asked."""
         say, premise, space = words(request.locale), request.text.strip(), request.place.space
         nodes: list[Node] = []
         options = {name: str(value) for name, value in request.options.items() if isinstance(value, str)}
-        for step, given in (("premise", premise), *((name, options.get(name, "")) for name in STEPS[1:])):
-            if given.strip():
-                nodes += await self._answer(request, step, given.strip(), say)
+        for step, answer in (("premise", premise), *((name, options.get(name, "")) for name in STEPS[1:])):
+            if answer.strip():
+                nodes += await self._answer(request, step, answer.strip(), say)
         title = title_of(options.get("title") or premise or say("story.zero_untitled"))
         await session_for(self._sessions, request, title, over=True)
         await self._logs.stories.create(spot(request.place), request.id, title, request.author.id)
         row = await self._logs.stories.story(space, request.id)
         assert row is not None, "it was made just now"
-        following = _next(Story(), "", {one for part in nodes for one in _given(part)})
-        rest = {name: options[name] for name in ("genre", "view", "length") if options.get(name)}
-        where = {"zero": following, "zero_run": request.id, "gm": request.author.id, **rest}
-        kept = node(request.id, "zero", "set", where, author=request.author.id)
-        await self._logs.append(Played(row, row.id, Story()), *nodes, kept)
+        following = _next(Story(), "", {name_answered for part in nodes for name_answered in _given(part)})
+        optional = {name: options[name] for name in ("genre", "view", "length") if options.get(name)}
+        where = {"zero": following, "zero_run": request.id, "gm": request.author.id, **optional}
+        settings_node = node(request.id, "zero", "set", where, author=request.author.id)
+        await self._logs.append(Played(row, row.id, Story()), *nodes, settings_node)
         return Progress(row.id, row.id, following)
 
     async def _answer(self, request: Request, step: str, text: str, say: Words) -> list[Node]:
@@ -167,21 +167,21 @@ class SessionZero:
         return [node(request.id, step, kind, {step: text}, author=author)]
 
     async def _open(self, request: Request, played: Played, shown_by: str) -> Progress:
-        who, row = request.author, played.row
+        author, row = request.author, played.row
         # By an id that `is_open` knows; it is this run's, which a crash has do all of it again.
-        begun = replace(node(row.id, "begun", "set", {"zero": ""}, author=who.id), run_id=request.id)
-        opening = {"mode": "open", "text": "", "name": who.name}
-        act = node(request.id, "act", "act", opening, author=who.id)
-        at = await self._logs.append(played, begun, act)
+        begin_node = replace(node(row.id, "begun", "set", {"zero": ""}, author=author.id), run_id=request.id)
+        opening = {"mode": "open", "text": "", "name": author.name}
+        act = node(request.id, "act", "act", opening, author=author.id)
+        at = await self._logs.append(played, begin_node, act)
         return Progress(row.id, played.branch, BEGIN, BEGIN, shown_by, "", act.id, at)
 
 
 async def is_open(stories: Stories, place: Place) -> bool:
     """Whether the table there is in its session zero: then what is written answers it."""
-    found = await stories.played(spot(place))
-    if found is None:
+    row_and_branch = await stories.played(spot(place))
+    if row_and_branch is None:
         return False
-    space, id = place.space, found[0].id
+    space, id = place.space, row_and_branch[0].id
     return await stories.node(space, f"{id}/zero") is not None and (
         await stories.node(space, f"{id}/begun") is None
     )
@@ -192,12 +192,12 @@ def _given(part: Node) -> set[str]:
     return {"cast"} if part.kind == "cast" else set(json.loads(part.body))
 
 
-def _next(story: Story, step: str, given: set[str]) -> str:
+def _next(story: Story, step: str, answered: set[str]) -> str:
     """The first step behind this one to which nobody has said anything yet."""
-    known = {*given, *(name for name, value in story.settings.items() if value)}
-    known |= {"cast"} if story.cast else set()
+    settled = {*answered, *(name for name, value in story.settings.items() if value)}
+    settled |= {"cast"} if story.cast else set()
     later = STEPS[STEPS.index(step) + 1 :] if step else STEPS
-    return next((one for one in later if one not in known), BEGIN)
+    return next((later_step for later_step in later if later_step not in settled), BEGIN)
 
 
 def _before(step: str) -> str:
@@ -209,8 +209,12 @@ def _so_far(story: Story, step: str, say: Words) -> str:
     """What was answered to a question that is asked once more; "" for nothing."""
     if step == "cast":
         return ", ".join(story.cast)
-    given = str(story.settings.get(step) or "")
-    return say(f"names.{step}_{given.replace('-', '_')}") if given and step in ("rating", "mode") else given
+    setting = str(story.settings.get(step) or "")
+    return (
+        say(f"names.{step}_{setting.replace('-', '_')}")
+        if setting and step in ("rating", "mode")
+        else setting
+    )
 
 
 def _number(step: str) -> int:
@@ -219,34 +223,38 @@ def _number(step: str) -> int:
 
 def _one_of(text: str, step: str, say: Words) -> str:
     """A rating or a mode, by its own name or as people read it. Raises UserError."""
-    known = RATINGS if step == "rating" else MODES
-    named = {say(f"names.{step}_{one.replace('-', '_')}").casefold(): one for one in known}
-    wanted = "-".join(text.casefold().split())
-    if found := named.get(wanted) or named.get(text.casefold()) or (wanted if wanted in known else ""):
-        return found
-    raise UserError("story.zero_one_of", names=", ".join(named))
+    options = RATINGS if step == "rating" else MODES
+    by_label = {say(f"names.{step}_{option.replace('-', '_')}").casefold(): option for option in options}
+    folded = "-".join(text.casefold().split())
+    if (
+        option := by_label.get(folded)
+        or by_label.get(text.casefold())
+        or (folded if folded in options else "")
+    ):
+        return option
+    raise UserError("story.zero_one_of", names=", ".join(by_label))
 
 
 def _ways(step: str, say: Words) -> tuple[Choice, ...]:
-    line, known = f"/story zero --step {step}", dict[str, str]()
+    line, by_label = f"/story zero --step {step}", dict[str, str]()
     back = (Choice(say("story.zero_back"), f"{line} --back"),) if step != STEPS[0] else ()
     if step == BEGIN:
         return (Choice(say("story.zero_button_begin"), line), *back)
     if step == "tone":
-        known = {one: one for one in say("story.zero_tones").split("|")}
+        by_label = {tone: tone for tone in say("story.zero_tones").split("|")}
     elif step in ("rating", "mode"):
         names = RATINGS if step == "rating" else MODES
-        known = {say(f"names.{step}_{one.replace('-', '_')}"): one for one in names}
-    choices = [Choice(label, f"{line} -- {value}") for label, value in known.items()]
+        by_label = {say(f"names.{step}_{option.replace('-', '_')}"): option for option in names}
+    choices = [Choice(label, f"{line} -- {value}") for label, value in by_label.items()]
     if step not in ("rating", "mode"):
         choices.append(Choice(say("story.button_own_words"), line, say(f"story.zero_{step}")))
     return (*choices, Choice(say("story.zero_skip"), f"{line} --skip"), *back)
 
 
 def _summary(story: Story, say: Words) -> list[str]:
-    told = [
+    lines_of_settings = [
         f"**{say(f'story.about_{name}')}:** {story.settings[name]}"
         for name in ("premise", "tone", "mode")
         if story.settings.get(name)
     ]
-    return [*told, *agreed_lines(story, say), *([cast.lines(story, say)] if story.cast else [])]
+    return [*lines_of_settings, *agreed_lines(story, say), *([cast.lines(story, say)] if story.cast else [])]

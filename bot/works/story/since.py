@@ -21,18 +21,18 @@ CHARS: Final = 100
 """Of a point in time; more is none."""
 
 
-def point_in_time(given: str, now: datetime, locale: str) -> datetime | None:
+def point_in_time(point: str, now: datetime, locale: str) -> datetime | None:
     """When that is, in the time zone of `now`: of a day or a month its beginning, of one without a year the last one.
 
     None for what is no point in time, or still to come. Takes tens of milliseconds at first.
     """
-    text = _SINCE.sub("", " ".join(given[: 2 * CHARS].split()), count=1).strip(" .")
-    here = now.replace(tzinfo=None)
+    text = _SINCE.sub("", " ".join(point[: 2 * CHARS].split()), count=1).strip(" .")
+    now_local = now.replace(tzinfo=None)
     if len(text) > CHARS or _NUMBERS.fullmatch(text):
         return None
     day = "current" if _MONTHS_AGO.search(text) else "first"
-    meant = read_date(text, locale, here, PREFER_DATES_FROM="past", PREFER_DAY_OF_MONTH=day)
-    if meant is None:
+    date = read_date(text, locale, now_local, PREFER_DATES_FROM="past", PREFER_DAY_OF_MONTH=day)
+    if date is None:
         return None
-    meant = meant.replace(tzinfo=None) if _OF_A_DAY.search(text) else datetime.combine(meant, time())
-    return meant.replace(tzinfo=now.tzinfo) if meant <= here else None
+    date = date.replace(tzinfo=None) if _OF_A_DAY.search(text) else datetime.combine(date, time())
+    return date.replace(tzinfo=now.tzinfo) if date <= now_local else None

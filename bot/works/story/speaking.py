@@ -86,15 +86,15 @@ class Speaking:
         word, name = cast.typed(request.text, request.options)
         dead = {character.name.casefold() for character in characters(story).values() if character.dead}
         if word == "all" or (cast.is_all(name) and not cast.called(story, name)):
-            if not (names := [one for one in cast.free(story) if one.casefold() not in dead]):
+            if not (names := [speaker for speaker in cast.free(story) if speaker.casefold() not in dead]):
                 raise UserError("story.nobody_speaks")
             return Speakers(names)
-        known = cast.may_speak(story, name)
-        if story.cast[known].get("muted"):
-            raise UserError("story.muted_character", name=known)
-        if known.casefold() in dead:
-            raise UserError("story.dead_character", name=known)
-        return Speakers([known])
+        speaker = cast.may_speak(story, name)
+        if story.cast[speaker].get("muted"):
+            raise UserError("story.muted_character", name=speaker)
+        if speaker.casefold() in dead:
+            raise UserError("story.dead_character", name=speaker)
+        return Speakers([speaker])
 
     async def _reply(self, request: Request, name: str, stage: str, *, last: bool) -> Taken:
         """The turn in which the character replies. It is nobody's: nobody's words are in it."""
@@ -109,8 +109,8 @@ class Speaking:
     async def invent(self, run: Run) -> AsyncGenerator[Event, None]:
         """Have the writer think up characters; nobody who is there already is changed."""
         request, say = run.request, words(run.request.locale)
-        wanted = request.options.get("write")
-        count = min(max(wanted, 1), MOST) if isinstance(wanted, int) else 1
+        requested = request.options.get("write")
+        count = min(max(requested, 1), MOST) if isinstance(requested, int) else 1
 
         def may(story: Story) -> None:
             if len(story.cast) + count > CAST:
@@ -127,41 +127,50 @@ class Speaking:
             return
         story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
         frame = framed(taken, "story_cast", count=str(count), about=untrusted.data(request.text[:2_000]))
-        asked = context.prompt(story, replace(frame, answer=min(room(WORDS * count, None), taken.answer)))
+        prompt = context.prompt(story, replace(frame, answer=min(room(WORDS * count, None), taken.answer)))
 
         turn, scene = (story.head.id, story.head.scene) if story.head is not None else ("", None)
         behind = {"scene": scene.id} if scene is not None else {}
 
         async def invented() -> Invented:
-            answer = await self._playing.models.with_roles(taken.roles).ask(run, "writer", "cast", asked)
+            answer = await self._playing.models.with_roles(taken.roles).ask(run, "writer", "cast", prompt)
             now = await self._logs.story(request.place.space, taken.story, taken.branch)
             # Of a run that a crash has repeated the first ones are there already.
-            own = {one.id for one in await self._logs.stories.of_run(request.place.space, run.id)}
-            found = read_characters(answer.text, count)
+            own = {row.id for row in await self._logs.stories.of_run(request.place.space, run.id)}
+            characters = read_characters(answer.text, count)
             new = [
-                (n, one)
-                for n, one in enumerate(found)
-                if not cast.called(now, one.name) or f"{run.id}/cast-{n}" in own
+                (n, character)
+                for n, character in enumerate(characters)
+                if not cast.called(now, character.name) or f"{run.id}/cast-{n}" in own
             ]
             nodes = [
-                node(run.id, f"cast-{n}", "cast", {"name": one.name, "sheet": one.sheet} | behind, turn=turn)
-                for n, one in new
+                node(
+                    run.id,
+                    f"cast-{n}",
+                    "cast",
+                    {"name": character.name, "sheet": character.sheet} | behind,
+                    turn=turn,
+                )
+                for n, character in new
             ]
             if nodes:
                 await self._logs.stories.append(request.place.space, taken.story, taken.branch, nodes)
-            shown = [
-                f"- **{one.name}**: {one.about}{f' _{one.style}_' if one.style else ''}" for _, one in new
+            lines = [
+                f"- **{character.name}**: {character.about}{f' _{character.style}_' if character.style else ''}"
+                for _, character in new
             ]
-            there = {one.name for _, one in new}
-            return Invented(shown, [one.name for one in found if one.name not in there])
+            new_names = {character.name for _, character in new}
+            return Invented(
+                lines, [character.name for character in characters if character.name not in new_names]
+            )
 
-        kept = await run.step("invented", invented, Invented)
-        if not kept.lines and not kept.known:
+        invention = await run.step("invented", invented, Invented)
+        if not invention.lines and not invention.known:
             yield Text(say("story.none_invented"))
             return
-        if kept.lines:
-            yield Text("\n".join(kept.lines))
-        if kept.known:
-            yield Notice(say("story.known_already", names=", ".join(kept.known)))
-        if kept.lines:
+        if invention.lines:
+            yield Text("\n".join(invention.lines))
+        if invention.known:
+            yield Notice(say("story.known_already", names=", ".join(invention.known)))
+        if invention.lines:
             yield Notice(say("story.how_to_change"))

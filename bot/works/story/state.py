@@ -37,29 +37,29 @@ class Character:
 
 
 def characters(
-    story: Story, told: Sequence[Turn] | None = None, begun: Mapping[str, Character] | None = None
+    story: Story, turns: Sequence[Turn] | None = None, before: Mapping[str, Character] | None = None
 ) -> dict[str, Character]:
     """By casefolded name, after these turns of the story (all that count by default); `begun` is how they stood
     before the first of these.
     """
-    found: dict[str, Character] = {}
-    if begun is None:
-        correct(found, story.corrections.get("", ()))
+    standing: dict[str, Character] = {}
+    if before is None:
+        correct(standing, story.corrections.get("", ()))
     else:
-        found |= {
-            key: replace(one, fields={**one.fields}, relations={**one.relations})
-            for key, one in begun.items()
+        standing |= {
+            key: replace(character, fields={**character.fields}, relations={**character.relations})
+            for key, character in before.items()
         }
-    for turn in story.told if told is None else told:
+    for turn in story.told if turns is None else turns:
         corrections, at = story.corrections.get(turn.id, ()), _version(turn)
         if not (corrections or turn.scenes or turn.found):  # nearly all lines of a chat log
             continue
         # What was corrected before this version was written is older than what happens in it.
-        correct(found, [one for one in corrections if one.versions <= at])
+        correct(standing, [correction for correction in corrections if correction.versions <= at])
         if (extracted := turn.extracted) is not None:
-            _take(found, turn.id, extracted)
-        correct(found, [one for one in corrections if one.versions > at])
-    return found
+            _take(standing, turn.id, extracted)
+        correct(standing, [correction for correction in corrections if correction.versions > at])
+    return standing
 
 
 def _version(turn: Turn) -> int:
@@ -68,39 +68,39 @@ def _version(turn: Turn) -> int:
     return next((n for n, version in enumerate(turn.scenes) if version is scene), -1)
 
 
-def _take(found: dict[str, Character], turn: str, extracted: Extracted) -> None:
+def _take(standing: dict[str, Character], turn: str, extracted: Extracted) -> None:
     for seen in extracted.state:
-        one = found.setdefault(seen.name.casefold(), Character(seen.name))
-        one.fields |= {name: value for name, value in zip(FIELDS, seen.values, strict=True) if value}
-        one.relations |= dict(seen.relations)
-        one.dead = one.dead or seen.dead
+        character = standing.setdefault(seen.name.casefold(), Character(seen.name))
+        character.fields |= {name: value for name, value in zip(FIELDS, seen.values, strict=True) if value}
+        character.relations |= dict(seen.relations)
+        character.dead = character.dead or seen.dead
         if seen.present:
-            one.turn, one.scenes = turn, one.scenes + 1
+            character.turn, character.scenes = turn, character.scenes + 1
 
 
-def correct(found: dict[str, Character], corrections: Sequence[Correction]) -> None:
+def correct(standing: dict[str, Character], corrections: Sequence[Correction]) -> None:
     """Have the characters stand as people say."""
     for correction in corrections:
-        one = found.setdefault(correction.character.casefold(), Character(correction.character))
+        character = standing.setdefault(correction.character.casefold(), Character(correction.character))
         if correction.field == "dead":
-            one.dead = correction.value == "yes"
+            character.dead = correction.value == "yes"
         elif correction.field in FIELDS:
-            one.fields[correction.field] = correction.value
+            character.fields[correction.field] = correction.value
         else:
-            one.relations[correction.field] = correction.value
+            character.relations[correction.field] = correction.value
 
 
-def as_prompt(found: dict[str, Character]) -> str:
+def as_prompt(standing: dict[str, Character]) -> str:
     """The state as the writer reads it, those who were seen last first to stay; "" for none."""
     lines: list[str] = []
-    left = STATE_TOKENS
-    for one in reversed(found.values()):
-        facts = [f"{name}: {value}" for name, value in one.fields.items() if value]
-        facts += [f"towards {other}: {value}" for other, value in one.relations.items() if value]
-        facts = ["dead, and stays so", *facts] if one.dead else facts
-        line = " ".join(untrusted.data(f"{one.name}: {'; '.join(facts)}").split())
-        left -= text_tokens(line) + 1
-        if left < 0:
+    tokens_free = STATE_TOKENS
+    for character in reversed(standing.values()):
+        facts = [f"{name}: {value}" for name, value in character.fields.items() if value]
+        facts += [f"towards {other}: {value}" for other, value in character.relations.items() if value]
+        facts = ["dead, and stays so", *facts] if character.dead else facts
+        line = " ".join(untrusted.data(f"{character.name}: {'; '.join(facts)}").split())
+        tokens_free -= text_tokens(line) + 1
+        if tokens_free < 0:
             break
         if facts:
             lines.append(line)
@@ -108,113 +108,119 @@ def as_prompt(found: dict[str, Character]) -> str:
 
 
 def since(
-    story: Story, told: Sequence[Turn], settled: int, before: Mapping[str, Character], now_told: str = ""
+    story: Story, turns: Sequence[Turn], settled: int, before: Mapping[str, Character], current: str = ""
 ) -> str:
-    """Who has died, and what people have corrected, in the turns that the prompt's beginning does not know yet: those
-    from number `settled` on, `before` which the characters stood so; and in the one whose scene is written.
+    """Who has died, and what people have corrected, in the turns that are not in the prompt's beginning: those from
+    number `settled` on (`before`: the characters before them), and in the turn `current` whose scene is written.
     """
-    now = characters(story, told[settled:], before)
-    if now_told:
-        correct(now, story.corrections.get(now_told, ()))
-    died = [one.name for name, one in now.items() if one.dead and not (name in before and before[name].dead)]
+    now = characters(story, turns[settled:], before)
+    if current:
+        correct(now, story.corrections.get(current, ()))
+    died = [
+        character.name
+        for name, character in now.items()
+        if character.dead and not (name in before and before[name].dead)
+    ]
     lines = [f"{name} is dead, and stays so." for name in died]
-    turns = [*(turn.id for turn in told[settled:]), *([""] if not settled else []), *filter(None, [now_told])]
-    corrected = (one for turn in turns for one in story.corrections.get(turn, ()))
-    lines += [f"{one.character}, {one.field}: {one.value}" for one in corrected]
+    ids = [*(turn.id for turn in turns[settled:]), *([""] if not settled else []), *filter(None, [current])]
+    corrected = (correction for id in ids for correction in story.corrections.get(id, ()))
+    lines += [f"{correction.character}, {correction.field}: {correction.value}" for correction in corrected]
     return (
-        "\n".join(["<state>", *(" ".join(untrusted.data(one).split()) for one in lines), "</state>"])
+        "\n".join(["<state>", *(" ".join(untrusted.data(line).split()) for line in lines), "</state>"])
         if lines
         else ""
     )
 
 
-def chapters(story: Story, told: Sequence[Turn] | None = None) -> list[Chapter]:
-    """Those that have begun, the current one last."""
-    turns = {turn.id for turn in (story.told if told is None else told)}
+def chapters(story: Story, turns: Sequence[Turn] | None = None) -> list[Chapter]:
+    """The chapters that have begun, the current one last."""
+    ids = {turn.id for turn in (story.told if turns is None else turns)}
     return [
-        one for one in story.chapters.values() if not one.turn or (one.turn in turns and _stands(story, one))
+        chapter
+        for chapter in story.chapters.values()
+        if not chapter.turn or (chapter.turn in ids and _stands(story, chapter))
     ]
 
 
 def _stands(story: Story, chapter: Chapter) -> bool:
-    """Whether the version still counts behind which the writer has thought it up."""
+    """Whether the version of the scene for which the writer invented the chapter still counts."""
     turn = story.turns.get(chapter.turn)
-    shown = turn.scene if turn is not None else None
-    return not chapter.scene or (shown is not None and shown.id == chapter.scene)
+    current = turn.scene if turn is not None else None
+    return not chapter.scene or (current is not None and current.id == chapter.scene)
 
 
 def titles(story: Story, path: Sequence[str]) -> list[tuple[int, str]]:
-    """The titles of the chapters that these turns have lived through, each with the place of the first turn in it."""
-    chapters = [one for one in story.chapters.values() if _stands(story, one)]
-    begins = {one.turn: (number, one.title) for number, one in enumerate(chapters)}
-    found, last = list[tuple[int, str]](), -1
+    """The titles of the chapters of these turns, each with the place of its first turn."""
+    chapters = [chapter for chapter in story.chapters.values() if _stands(story, chapter)]
+    begins = {chapter.turn: (number, chapter.title) for number, chapter in enumerate(chapters)}
+    starts, last = list[tuple[int, str]](), -1
     for at, turn in enumerate(chain(("",), path) if begins else ()):
         number, title = begins.get(turn, (-1, ""))
         if number > last:  # as in `chapters`: where turns were undone, a later one may begin before another
-            found.append((at, title))
+            starts.append((at, title))
             last = number
-    return found
+    return starts
 
 
 def title_at(titles: Sequence[tuple[int, str]], at: int) -> str:
-    """The title of the chapter in which the turn of this place is, "" for none."""
-    begun = bisect_right(titles, at, key=lambda one: one[0])
-    return titles[begun - 1][1] if begun else ""
+    """The title of the chapter of the turn at this place; "" for none."""
+    number = bisect_right(titles, at, key=lambda title: title[0])
+    return titles[number - 1][1] if number else ""
 
 
-def done(story: Story, told: Sequence[Turn] | None = None) -> set[str]:
-    """The ids of key events that have happened, and of chapters whose climax has: as was found, and corrected."""
+def done(story: Story, turns: Sequence[Turn] | None = None) -> set[str]:
+    """The ids of key events that have happened, and of chapters whose climax has, as extracted and as corrected."""
     happened = set[str]()
     _tick(happened, story.ticks.get("", ()))
-    for turn in story.told if told is None else told:
+    for turn in story.told if turns is None else turns:
         ticks, at = story.ticks.get(turn.id, ()), _version(turn)
         if not (ticks or turn.scenes or turn.found):
             continue
-        _tick(happened, [one for one in ticks if one.versions <= at])
+        _tick(happened, [tick for tick in ticks if tick.versions <= at])
         if (extracted := turn.extracted) is not None:
             happened.update(extracted.done)
-        _tick(happened, [one for one in ticks if one.versions > at])
+        _tick(happened, [tick for tick in ticks if tick.versions > at])
     return happened
 
 
 def _tick(happened: set[str], ticks: Sequence[Tick]) -> None:
-    for one in ticks:
-        if one.happened:
-            happened.add(one.event)
+    for tick in ticks:
+        if tick.happened:
+            happened.add(tick.event)
         else:
-            happened.discard(one.event)
+            happened.discard(tick.event)
 
 
 def memories(story: Story, name: str) -> list[tuple[Turn, CharacterMemory]]:
-    """What a character remembers, each with the turn that it is of, in order."""
+    """What a character remembers, each memory with its turn, in order."""
     key = name.casefold()
     return [
-        (turn, one)
+        (turn, memory)
         for turn in story.told
         if (extracted := turn.extracted) is not None
-        for one in extracted.memories
-        if one.character.casefold() == key
+        for memory in extracted.memories
+        if memory.character.casefold() == key
     ]
 
 
 def checked(chapter: Chapter, happened: set[str], mode: str) -> list[KeyEvent]:
     """The open events that are looked for next: one, three, or ("all") as many as the chapter's progress allows.
 
-    "all" looks two ahead in its first third, four in its second, and then at all that are left: what comes late in a
-    chapter is seldom true early, and each event that is asked for can be answered wrongly.
+    "all": two in the first third of the chapter, four in the second, then all open ones: late events seldom happen
+    early, and each event that is asked for can be answered wrongly.
     """
-    left = [event for event in chapter.key_events if event.id not in happened]
+    open_events = [event for event in chapter.key_events if event.id not in happened]
     if mode in ("1", "3"):
-        return left[: int(mode)]
-    progress = 1 - len(left) / len(chapter.key_events) if chapter.key_events else 1.0
-    return left[: 2 if progress < 1 / 3 else 4 if progress < 2 / 3 else len(left)]
+        return open_events[: int(mode)]
+    progress = 1 - len(open_events) / len(chapter.key_events) if chapter.key_events else 1.0
+    return open_events[: 2 if progress < 1 / 3 else 4 if progress < 2 / 3 else len(open_events)]
 
 
-def guidance(story: Story, told: Sequence[Turn], mode: str) -> str:
+def guidance(story: Story, turns: Sequence[Turn], mode: str) -> str:
     """Where the current chapter may go next: its open events, then its climax, then its resolution; "" for nothing."""
-    if not (begun := chapters(story, told)):
+    if not (opened := chapters(story, turns)):
         return ""
-    chapter, happened = begun[-1], done(story, told)
+    chapter, happened = opened[-1], done(story, turns)
     goals = [event.text for event in checked(chapter, happened, mode)]
     if not goals and (chapter.key_events or chapter.climax):
         goals = [chapter.climax if chapter.climax and chapter.id not in happened else chapter.resolution]
@@ -222,13 +228,13 @@ def guidance(story: Story, told: Sequence[Turn], mode: str) -> str:
     return "\n".join(["<milestones>", *lines, "</milestones>"]) if lines else ""
 
 
-def idle(story: Story, told: Sequence[Turn]) -> int:
-    """For how many scenes of the current chapter nothing of it has happened."""
-    begun, happened = chapters(story, told), done(story, told)
+def idle(story: Story, turns: Sequence[Turn]) -> int:
+    """For how many scenes no event of the current chapter has happened."""
+    opened, happened = chapters(story, turns), done(story, turns)
     count = 0
-    for turn in reversed(told):
+    for turn in reversed(turns):
         extracted = turn.extracted
-        if (begun and turn.id == begun[-1].turn) or (
+        if (opened and turn.id == opened[-1].turn) or (
             extracted is not None and not happened.isdisjoint(extracted.done)
         ):
             break
@@ -236,21 +242,23 @@ def idle(story: Story, told: Sequence[Turn]) -> int:
     return count
 
 
-def chapter_prompt(story: Story, told: Sequence[Turn]) -> str:
+def chapter_prompt(story: Story, turns: Sequence[Turn]) -> str:
     """What has been and which chapter it is, as it stands behind the foundation; "" where there are no chapters."""
-    begun, happened = chapters(story, told), done(story, told)
-    if not begun:
+    opened, happened = chapters(story, turns), done(story, turns)
+    if not opened:
         return ""
     past = []
-    for one in begun[:-1]:
-        events = [event.text for event in one.key_events if event.id in happened]
-        if one.climax and one.id in happened:
-            events.append(one.climax)
+    for chapter in opened[:-1]:
+        events = [event.text for event in chapter.key_events if event.id in happened]
+        if chapter.climax and chapter.id in happened:
+            events.append(chapter.climax)
         # It came to its resolution only where all that leads there has happened.
-        ended = len(events) == len(one.key_events) + bool(one.climax) and events
-        text = "; ".join([*events, *([one.resolution] if one.resolution and ended else [])])[:SUMMARY_CHARS]
-        past.append(" ".join(untrusted.data(f"{one.title}: {text}" if text else one.title).split()))
-    now = begun[-1]
+        is_over = len(events) == len(chapter.key_events) + bool(chapter.climax) and events
+        text = "; ".join([*events, *([chapter.resolution] if chapter.resolution and is_over else [])])[
+            :SUMMARY_CHARS
+        ]
+        past.append(" ".join(untrusted.data(f"{chapter.title}: {text}" if text else chapter.title).split()))
+    now = opened[-1]
     about = [
         f"{name}: {untrusted.data(value)}"
         for name, value in (

@@ -54,13 +54,13 @@ def is_line(turn: Turn) -> bool:
 
 def as_scene(stretch: Sequence[Turn]) -> str:
     """The stretch as an extractor reads it, with the times that its lines name."""
-    told, when = list[str](), ""
+    lines, when = list[str](), ""
     for turn in stretch:
         if turn.act.when not in ("", when):
             when = turn.act.when
-            told.append(f"[{when}]")
-        told.append(f"{turn.act.name}: {turn.act.text}")
-    return "\n".join(told)
+            lines.append(f"[{when}]")
+        lines.append(f"{turn.act.name}: {turn.act.text}")
+    return "\n".join(lines)
 
 
 def lines_back(texts: Sequence[str], stretch: Sequence[Turn]) -> list[int]:
@@ -68,11 +68,11 @@ def lines_back(texts: Sequence[str], stretch: Sequence[Turn]) -> list[int]:
     rare words before others; 0 where none does.
     """
     words = [set(_WORD.findall(f"{turn.act.name} {turn.act.text}".casefold())) for turn in stretch]
-    held = Counter(word for line in words for word in line)
-    found = []
+    counts = Counter(word for line in words for word in line)
+    distances = []
     for text in texts:
-        asked = set(_WORD.findall(text.casefold()))
-        shared = [sum(1 / held[word] for word in asked & line) for line in words]
+        words_of_text = set(_WORD.findall(text.casefold()))
+        shared = [sum(1 / counts[word] for word in words_of_text & line) for line in words]
         best = max(range(len(stretch)), key=lambda n: (shared[n], -n)) if any(shared) else len(stretch) - 1
-        found.append(len(stretch) - 1 - best)
-    return found
+        distances.append(len(stretch) - 1 - best)
+    return distances

@@ -208,14 +208,14 @@ class Table:
             }
             return Branches.of(rows, stories, played.branch, say)
 
-        found = await run.step("branches", gathered, Branches)
-        yield Stage("branches", say("story.branches", n=len(found.rows)))
-        yield Text("\n".join(lines(found, say)))
-        if len(found.rows) > 1:
+        branches = await run.step("branches", gathered, Branches)
+        yield Stage("branches", say("story.branches", n=len(branches.rows)))
+        yield Text("\n".join(lines(branches, say)))
+        if len(branches.rows) > 1:
             from bot.works.story.tree import picture
 
-            alt = say("story.branches_picture", n=len(found.rows))
-            yield Picture("branches.png", await picture(found), alt)
+            alt = say("story.branches_picture", n=len(branches.rows))
+            yield Picture("branches.png", await picture(branches), alt)
 
     async def _speaker(self, request: Request, story: Story, turn: Turn) -> Speaker | None:
         speaks = turn.act.speaker
@@ -256,32 +256,32 @@ class Table:
         turn = played.story.head
         if request.answers:  # a button under some scene
             # Of several that one run has told, the last one's message has the buttons.
-            told = reversed(played.story.told)
-            turn = next((one for one in told if _of(one, request.answers)), turn)
+            latest_first = reversed(played.story.told)
+            turn = next((earlier for earlier in latest_first if _of(earlier, request.answers)), turn)
         if turn is None or turn.scene is None:
             raise UserError("story.nothing_yet")
         versions, now = turn.versions, turn.versions.index(turn.scene)
         to = request.text.strip().casefold()
         if to.isdecimal():
-            wanted = int(to) - 1
+            chosen = int(to) - 1
         else:
-            wanted = (now + (-1 if to in ("back", "previous", "voltar", "anterior") else 1)) % len(versions)
-        if not 0 <= wanted < len(versions):
+            chosen = (now + (-1 if to in ("back", "previous", "voltar", "anterior") else 1)) % len(versions)
+        if not 0 <= chosen < len(versions):
             raise UserError("story.no_version", n=to, count=len(versions))
-        scene, number = versions[wanted], played.story.path.index(turn.id) + 1
+        scene, number = versions[chosen], played.story.path.index(turn.id) + 1
         body = {"scene": scene.id}
         await self._logs.append(
             played, node(request.id, "flip", "flip", body, turn=turn.id, author=request.author.id)
         )
-        values: dict[str, str | int] = {"at": wanted + 1, "count": len(versions), "n": number}
-        shown = await self._shown(request, played.story, turn)
-        if shown is not None and not shown.run:  # it was imported: no message shows it
+        values: dict[str, str | int] = {"at": chosen + 1, "count": len(versions), "n": number}
+        scene_shown = await self._shown(request, played.story, turn)
+        if scene_shown is not None and not scene_shown.run:  # it was imported: no message shows it
             text = f"{scene.text}\n\n{say('story.flipped', **values)}"
-            return Done(text=text, choices=_flips(wanted + 1, len(versions)))
-        if shown is not None:
-            shown = replace(shown, text=scene.text, choices=list(scene.choices))
-        unsaid = _unsaid(turn) if wanted != now else None
-        return Done("story.flipped", values, scene=shown, unsaid=unsaid)
+            return Done(text=text, choices=_flips(chosen + 1, len(versions)))
+        if scene_shown is not None:
+            scene_shown = replace(scene_shown, text=scene.text, choices=list(scene.choices))
+        unsaid = _unsaid(turn) if chosen != now else None
+        return Done("story.flipped", values, scene=scene_shown, unsaid=unsaid)
 
     async def _edit(self, request: Request, say: Words) -> Done:
         """A version of the last scene in a person's own words."""
@@ -299,8 +299,8 @@ class Table:
         await self._logs.append(played, node(request.id, "scene", "scene", body, turn=turn.id, author=author))
         number = played.story.path.index(turn.id) + 1
         speaks = await self._speaker(request, played.story, turn)
-        shown = Shown(run, turn.id, number, text, stage=stage, speaker=speaks) if run else None
-        return Done("story.edited", {"n": number}, scene=shown, unsaid=_unsaid(turn))
+        scene_shown = Shown(run, turn.id, number, text, stage=stage, speaker=speaks) if run else None
+        return Done("story.edited", {"n": number}, scene=scene_shown, unsaid=_unsaid(turn))
 
     async def apart(self, run: Run) -> AsyncGenerator[Event, None]:
         """A fork that is played in a thread of its own; the thread where it is asked for goes on as it was."""
@@ -328,7 +328,7 @@ class Table:
         async def begun() -> Opened:
             row = await self._logs.stories.story(request.place.space, story)
             rows = await self._logs.stories.branches(request.place.space, story)
-            name = next((one.name for one in rows if one.id == branch), "")
+            name = next((row.name for row in rows if row.id == branch), "")
             if row is None or not name:
                 raise UserError("story.none_here")
             await session_for(self._sessions, request, name, over=True)
@@ -341,9 +341,11 @@ class Table:
                 await self._logs.append(played, node(run.id, "flip", "flip", body, turn=turn.id))
             return Opened(name, played.story.length, scene)
 
-        found = await run.step("opened", begun, Opened)
-        yield Stage("branch", found.name)  # apart from the scene, whose message changes with the next turn
-        if (scene := found.scene) is None:
+        branch_opened = await run.step("opened", begun, Opened)
+        yield Stage(
+            "branch", branch_opened.name
+        )  # apart from the scene, whose message changes with the next turn
+        if (scene := branch_opened.scene) is None:
             yield Text(say("story.nothing_yet"))
         else:
             yield Link(scene.run, say("story.back_there"))
@@ -353,8 +355,8 @@ class Table:
             for group in ways(scene.choices, turn, say):
                 yield group
         yield Answered()
-        forked = Text(say("story.forked_apart", n=found.n, name=found.name))
-        yield Changed(branch, "fork", "", (forked, Link(run.id, found.name)), in_place=True)
+        forked = Text(say("story.forked_apart", n=branch_opened.n, name=branch_opened.name))
+        yield Changed(branch, "fork", "", (forked, Link(run.id, branch_opened.name)), in_place=True)
 
     async def _fork(self, request: Request, say: Words) -> Done:
         played, at, name = await self._leaving(request, say)
@@ -391,11 +393,11 @@ class Table:
         space, story = played.row.space, played.row.id
         nodes = await self._logs.stories.of_run(space, run)
         # Of a run that tells several scenes, the stage's own one goes first.
-        for own in sorted(nodes, key=lambda one: one.id != f"{run}/{stage}"):
+        for own in sorted(nodes, key=lambda row_of_run: row_of_run.id != f"{run}/{stage}"):
             if own.kind in ("act", "scene") and own.story_id == story:
                 if own.turn not in played.story.path:
-                    there = await self._logs.story(space, story, own.branch_id)
-                    played = replace(played, branch=own.branch_id, story=there)
+                    own_story = await self._logs.story(space, story, own.branch_id)
+                    played = replace(played, branch=own.branch_id, story=own_story)
                 if own.turn in played.story.path:
                     return played, played.story.path.index(own.turn) + 1
         raise UserError("story.no_scene_here")
@@ -403,22 +405,22 @@ class Table:
     async def _switch(self, request: Request, say: Words) -> Done:
         played = await self._logs.played(request)
         rows = await self._logs.stories.branches(request.place.space, played.row.id)
-        wanted = " ".join(request.text.split()).casefold()
+        folded = " ".join(request.text.split()).casefold()
         main = say("story.main_branch").casefold()
-        found = [
+        matching = [
             row
             for row in rows
-            if wanted in (row.name.casefold(), row.alias) or (not row.parent and wanted == main)
+            if folded in (row.name.casefold(), row.alias) or (not row.parent and folded == main)
         ]
-        if not found:
+        if not matching:
             names = ", ".join(row.name or say("story.main_branch") for row in rows)
             raise UserError("story.no_branch", name=request.text.strip(), names=names)
-        story = await self._logs.story(request.place.space, played.row.id, found[-1].id)
+        story = await self._logs.story(request.place.space, played.row.id, matching[-1].id)
         await check_rating(story, request, self._adults)
-        taken_from = await self._play(request, played.row.id, found[-1].id)
+        taken_from = await self._play(request, played.row.id, matching[-1].id)
         return Done(
             "story.switched",
-            {"name": found[-1].name or say("story.main_branch"), "n": story.length},
+            {"name": matching[-1].name or say("story.main_branch"), "n": story.length},
             title=_title(played.row, say),
             taken_from=taken_from,
         )
@@ -434,33 +436,33 @@ class Table:
         if not name:
             text = f"{cast.lines(played.story, say)}\n\n{say('story.cast_words')}"
             return Done(text=text, title=say("story.cast", n=len(sheets)), form="/story cast")
-        known = cast.called(played.story, name) or name
+        character = cast.called(played.story, name) or name
         if options.get("remove"):
-            if known not in sheets:
+            if character not in sheets:
                 raise UserError("story.no_character", name=name)
             sheet = None
         else:
-            if known not in sheets and len(sheets) >= CAST:
+            if character not in sheets and len(sheets) >= CAST:
                 raise UserError("story.many_characters", limit=CAST)
-            sheet = dict(sheets.get(known, {}))
-            given = {
+            sheet = dict(sheets.get(character, {}))
+            fields = {
                 "about": (about.strip() or str(options.get("about") or ""))[:4_000],
                 **{key: options.get(key) for key in ("style", "player")},
             }
-            sheet |= {key: value for key, value in given.items() if value}
+            sheet |= {key: value for key, value in fields.items() if value}
             if address := options.get("picture"):
                 sheet["picture"] = cast.picture(str(address))
-        body = {"name": known, "sheet": sheet}
+        body = {"name": character, "sheet": sheet}
         await self._logs.append(played, node(request.id, "cast", "cast", body, author=request.author.id))
-        return Done("story.left" if sheet is None else "story.joined", {"name": known})
+        return Done("story.left" if sheet is None else "story.joined", {"name": character})
 
     async def _mute(self, request: Request, played: Played, name: str, *, muted: bool) -> Done:
         """The writer is told to leave the character quiet, or no longer."""
-        known = cast.may_speak(played.story, name)
-        sheet = {key: value for key, value in played.story.cast[known].items() if key != "muted"}
-        body = {"name": known, "sheet": sheet | ({"muted": "yes"} if muted else {})}
+        character = cast.may_speak(played.story, name)
+        sheet = {key: value for key, value in played.story.cast[character].items() if key != "muted"}
+        body = {"name": character, "sheet": sheet | ({"muted": "yes"} if muted else {})}
         await self._logs.append(played, node(request.id, "cast", "cast", body, author=request.author.id))
-        return Done("story.muted" if muted else "story.unmuted", {"name": known})
+        return Done("story.muted" if muted else "story.unmuted", {"name": character})
 
     async def _direct(self, request: Request, say: Words) -> Done:
         played = await self._logs.going_on(request)
@@ -468,10 +470,10 @@ class Table:
         before = str(played.story.settings.get("note") or "")
         if not note:
             return Done("story.note", {"note": before}) if before else Done("story.no_note")
-        kept = "" if note.casefold() in ("-", "off", "none", "nada") else note
-        body = {"note": kept}
+        kept_note = "" if note.casefold() in ("-", "off", "none", "nada") else note
+        body = {"note": kept_note}
         await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
-        return Done("story.note_set" if kept else "story.note_gone")
+        return Done("story.note_set" if kept_note else "story.note_gone")
 
     async def _remember(self, request: Request, say: Words) -> Done:
         played = await self._logs.going_on(request)
@@ -484,7 +486,7 @@ class Table:
             await self._logs.append(played, node(request.id, "memory", "memory", body, author=author))
             return Done("story.forgotten", {"n": number})
         if not text:
-            listed = "\n".join(f"{n}. {one}" for n, one in enumerate(memories.values(), 1))
+            listed = "\n".join(f"{n}. {text}" for n, text in enumerate(memories.values(), 1))
             return Done("" if listed else "story.no_memories", text=listed, title=say("story.memories"))
         if len(text) > MEMORY_CHARS:
             raise UserError("story.long_memory", length=len(text), limit=MEMORY_CHARS)
@@ -500,8 +502,8 @@ class Table:
         if isinstance(number, int):
             if not 1 <= number <= len(lore):
                 raise UserError("story.no_lore_number", n=number, count=len(lore))
-            gone = {"id": list(lore)[number - 1], "entry": None}
-            await self._logs.append(played, node(request.id, "lore", "lore", gone, author=author))
+            removal = {"id": list(lore)[number - 1], "entry": None}
+            await self._logs.append(played, node(request.id, "lore", "lore", removal, author=author))
             return Done("story.lore_gone", {"n": number})
         if not request.text.strip():
             listed = [
@@ -512,8 +514,8 @@ class Table:
                 listed.append(say("story.lore_more", n=len(lore) - LISTED))
             title = say("story.lore", n=len(lore))
             return Done("" if listed else "story.no_lore", text="\n".join(listed), title=title)
-        named, _, content = request.text.partition(":")
-        keys = [key for part in named.split(",") if (key := " ".join(part.split()))]
+        typed_keys, _, content = request.text.partition(":")
+        keys = [key for part in typed_keys.split(",") if (key := " ".join(part.split()))]
         always = bool(request.options.get("always"))
         if not content.strip() or not (keys or always):
             raise UserError("story.lore_format")
@@ -529,56 +531,58 @@ class Table:
     async def _relation(self, request: Request, say: Words) -> Done:
         """How two characters deal with each other, by a preset; "none" for nothing said."""
         played = await self._logs.going_on(request)
-        known = await self._presets.all()
+        presets = await self._presets.all()
         pair, _, name = request.text.partition(":")
-        names = [found for part in pair.split(",") if (found := " ".join(part.split())[:NAME_CHARS])]
+        names = [spaced for part in pair.split(",") if (spaced := " ".join(part.split())[:NAME_CHARS])]
         if not request.text.strip():
             chosen = [
-                f"- **{', '.join(preset['pair'])}**: {known[preset['preset']].title[say.locale]}"
+                f"- **{', '.join(preset['pair'])}**: {presets[preset['preset']].title[say.locale]}"
                 for preset in played.story.presets.values()
-                if preset["preset"] in known
+                if preset["preset"] in presets
             ]
-            there = [f"- `{one.name}`: {one.description[say.locale]}" for one in known.values()]
-            text = "\n".join([*chosen, *([""] if chosen else []), say("story.presets"), *there])
+            described = [
+                f"- `{preset.name}`: {preset.description[say.locale]}" for preset in presets.values()
+            ]
+            text = "\n".join([*chosen, *([""] if chosen else []), say("story.presets"), *described])
             return Done(text=text, title=say("story.relations"))
         if len(names) != 2:
             raise UserError("story.relation_format")
-        wanted = "-".join(name.casefold().split())
-        if wanted in ("none", "nada", "off", ""):
+        preset_name = "-".join(name.casefold().split())
+        if preset_name in ("none", "nada", "off", ""):
             body: dict[str, Any] = {"pair": names, "preset": "", "lines": []}
-        elif wanted in known:
-            body = {"pair": names, "preset": wanted, "lines": known[wanted].lines(*names)}
+        elif preset_name in presets:
+            body = {"pair": names, "preset": preset_name, "lines": presets[preset_name].lines(*names)}
         else:
-            raise UserError("story.no_preset", name=name.strip(), names=", ".join(known))
+            raise UserError("story.no_preset", name=name.strip(), names=", ".join(presets))
         await self._logs.append(played, node(request.id, "preset", "preset", body, author=request.author.id))
         key = "story.relation_set" if body["preset"] else "story.relation_gone"
         return Done(key, {"first": names[0], "second": names[1]})
 
     async def _mode(self, request: Request, say: Words) -> Done:
         played = await self._logs.going_on(request)
-        wanted = "-".join(request.text.casefold().split())
-        if not wanted:
+        mode = "-".join(request.text.casefold().split())
+        if not mode:
             return Done("story.mode_is", {"mode": mode_of(played.story, self._settings)})
-        if wanted not in MODES:
+        if mode not in MODES:
             raise UserError("story.no_mode", name=request.text.strip(), names=", ".join(MODES))
-        if wanted == "gm" and not masters(played.story, request.author):
+        if mode == "gm" and not masters(played.story, request.author):
             raise UserError("story.only_gm")
-        body = {"mode": wanted} | ({"gm": request.author.id} if wanted == "gm" else {})
+        body = {"mode": mode} | ({"gm": request.author.id} if mode == "gm" else {})
         await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
-        return Done(f"story.mode_{wanted.replace('-', '_')}")
+        return Done(f"story.mode_{mode.replace('-', '_')}")
 
     async def _pass(self, request: Request, say: Words) -> Done:
         played = await self._logs.going_on(request)
-        waited = whose(played.story)
-        if waited is None or played.story.head is None:
+        expected = whose(played.story)
+        if expected is None or played.story.head is None:
             raise UserError("story.nobody_waits")
-        if request.author.id != waited[0] and not masters(played.story, request.author):
-            raise UserError("story.only_gm_passes", name=waited[1])
+        if request.author.id != expected[0] and not masters(played.story, request.author):
+            raise UserError("story.only_gm_passes", name=expected[1])
         body = {"passed": {"after": last_taken(played.story), "count": passed(played.story) + 1}}
         await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
         now = await self._logs.here(request.place)
         following = whose(now.story) if now is not None else None
-        return Done("story.passed", {"name": waited[1], "next": following[1] if following else "?"})
+        return Done("story.passed", {"name": expected[1], "next": following[1] if following else "?"})
 
     async def _show(self, request: Request, say: Words) -> Done:
         played = await self._logs.played(request)
@@ -602,24 +606,24 @@ class Table:
         if story.cast:
             about.append(cast.lines(story, say))
         if story.ideas:
-            kept = [f"- {idea}" for idea in list(story.ideas.values())[-IDEAS_SHOWN:]]
-            about.append("\n".join([f"**{say('story.ideas')}:**", *kept]))
+            ideas = [f"- {idea}" for idea in list(story.ideas.values())[-IDEAS_SHOWN:]]
+            about.append("\n".join([f"**{say('story.ideas')}:**", *ideas]))
         return Done(text="\n\n".join(about), title=_title(played.row, say))
 
     async def _open(self, request: Request, say: Words) -> Done:
         """Play a story here that is open to this person, as its first branch stands; without a name, say which are."""
         rows = await self._logs.stories.open_to(request.place.space, request.author.id, spot(request.place))
-        wanted = " ".join(request.text.split()).casefold()
-        if not wanted:
+        folded = " ".join(request.text.split()).casefold()
+        if not folded:
             listed = "\n".join(f"- **{_title(row, say)}** · `{row.alias}`" for row in rows[:20])
             return Done(
                 "" if listed else "story.no_stories", text=listed, title=say("story.stories", n=len(rows))
             )
-        found = [row for row in rows if wanted in (row.alias, row.title.casefold())]
-        found = found or [row for row in rows if wanted in row.title.casefold()]
-        if not found:
+        matching = [row for row in rows if folded in (row.alias, row.title.casefold())]
+        matching = matching or [row for row in rows if folded in row.title.casefold()]
+        if not matching:
             raise UserError("story.no_story", name=request.text.strip())
-        row = found[0]
+        row = matching[0]
         await check_rating(await self._logs.story(request.place.space, row.id, row.id), request, self._adults)
         await session_for(self._sessions, request, _title(row, say), over=True)
         taken_from = await self._play(request, row.id, row.id)

@@ -104,11 +104,13 @@ def prompt(story: Story, taken: Taken, lore: Sequence[str] = ()) -> Prompt:
     if taken.soften:
         gentler = "\n".join(part.strip() for part in taken.prompts["story_soften"].fill())
         frame = replace(frame, task=f"{frame.task}\n{gentler}")
-    told = before_turns(story, turn.id)
-    pacing = "" if turn.act.speaker else nudge(story, told, taken.check, taken.nudge_after)
+    turns = before_turns(story, turn.id)
+    pacing = "" if turn.act.speaker else nudge(story, turns, taken.check, taken.nudge_after)
     frame = replace(frame, lore=tuple(lore), recalled=as_prompt(story, taken.recalled or ()), pacing=pacing)
     scenes = (
-        [one.scene.text for one in told[-taken.phrase_scenes :] if one.scene] if taken.phrase_scenes else []
+        [earlier.scene.text for earlier in turns[-taken.phrase_scenes :] if earlier.scene]
+        if taken.phrase_scenes
+        else []
     )
     frame = replace(frame, overused=tuple(overused(scenes, story.cast, taken.phrase_times)))
     return context.prompt(story, frame, before=turn.id, last=context.action(turn.act, turn.intents))
@@ -135,9 +137,9 @@ def choices_task(story: Story, taken: Taken) -> str:
     )
 
 
-def nudge(story: Story, told: Sequence[Turn], mode: str, after: int) -> str:
+def nudge(story: Story, turns: Sequence[Turn], mode: str, after: int) -> str:
     """For the writer, where the chapter has stood still for so many scenes."""
-    if not (goals := guidance(story, told, mode)) or idle(story, told) < after:
+    if not (goals := guidance(story, turns, mode)) or idle(story, turns) < after:
         return ""
     hint = "Where it fits what the players do, let the story move a little towards these."
     return f"<pacing>\n{goals}\n{hint}\n</pacing>"
@@ -148,17 +150,21 @@ def searched(story: Story, taken: Taken) -> tuple[list[LoreEntry], list[str]]:
     it. What the lorebook always says stands in the foundation.
     """
     entries = [LoreEntry(id, **entry) for id, entry in story.lore.items() if not entry.get("constant")]
-    turn, told = story.turns[taken.turn], story.told
-    before = told[: [one.id for one in told].index(turn.id)][-taken.lore_depth :] if taken.lore_depth else []
+    turn, turns = story.turns[taken.turn], story.told
+    before = (
+        turns[: [earlier.id for earlier in turns].index(turn.id)][-taken.lore_depth :]
+        if taken.lore_depth
+        else []
+    )
     texts = [turn.act.text]
-    for one in reversed(before):
-        texts += [one.scene.text if one.scene is not None else "", one.act.text]
+    for earlier in reversed(before):
+        texts += [earlier.scene.text if earlier.scene is not None else "", earlier.act.text]
     return entries, texts
 
 
 def called_up(entries: Sequence[LoreEntry], texts: Sequence[str], taken: Taken) -> list[str]:
     """What the lorebook says about these texts, by its keywords, and by its meaning where these leave room."""
-    found = triggered(
+    entries_found = triggered(
         entries,
         texts,
         depth=2 * taken.lore_depth + 1,
@@ -166,11 +172,11 @@ def called_up(entries: Sequence[LoreEntry], texts: Sequence[str], taken: Taken) 
         recursive=True,
         tokens=text_tokens,
     )
-    left = taken.lore_tokens - sum(text_tokens(entry.content) for entry in found)
+    tokens_free = taken.lore_tokens - sum(text_tokens(entry.content) for entry in entries_found)
     by_id = {entry.id: entry for entry in entries}
-    chosen = {entry.id for entry in found}
+    chosen = {entry.id for entry in entries_found}
     for entry in (by_id[id] for id in taken.lore or () if id in by_id and id not in chosen):
-        if (cost := text_tokens(entry.content)) <= left:
-            found.append(entry)
-            left -= cost
-    return [entry.content for entry in sorted(found, key=lambda entry: entry.order)]
+        if (cost := text_tokens(entry.content)) <= tokens_free:
+            entries_found.append(entry)
+            tokens_free -= cost
+    return [entry.content for entry in sorted(entries_found, key=lambda entry: entry.order)]

@@ -53,7 +53,7 @@ class Branches:
         by_parent: dict[str, list[BranchRow]] = {}
         for row in rows:
             by_parent.setdefault(row.parent, []).append(row)
-        found: list[Twig] = []
+        twigs: list[Twig] = []
         waiting = [(row, -1, 0) for row in by_parent.get("", ())]
         while waiting:
             row, parent, depth = waiting.pop()
@@ -61,21 +61,21 @@ class Branches:
             leaves = story.path.index(row.turn) + 1 if row.turn in story.path else 0
             name = (row.name or say("story.main_branch"))[:NAME_CHARS]
             twig = Twig(row.id, name, row.alias, parent, depth, leaves, story.length, row.id == current)
-            found.append(twig)
-            place = len(found) - 1
+            twigs.append(twig)
+            place = len(twigs) - 1
             waiting += [(child, place, depth + 1) for child in reversed(by_parent.get(row.id, ()))]
-        return cls(found)
+        return cls(twigs)
 
 
 def lines(branches: Branches, say: Words) -> list[str]:
     """A nested Markdown list."""
-    made = []
+    lines = []
     for twig in branches.rows:
         key = "story.branch_line" if twig.parent >= 0 else "story.branch_first"
-        told = say(key, leaves=twig.leaves, length=twig.length)
+        size = say(key, leaves=twig.leaves, length=twig.length)
         name = f"**{twig.name}**" + (f" ← {say('story.you_are_here')}" if twig.current else "")
-        made.append(f"{'  ' * twig.depth}- {name} · {told} · `{twig.code}`")
-    return made
+        lines.append(f"{'  ' * twig.depth}- {name} · {size} · `{twig.code}`")
+    return lines
 
 
 async def picture(branches: Branches) -> bytes:

@@ -64,16 +64,16 @@ class World:
             "plot": self._plot,
             "chapter": self._chapter,
         }[request.verb]
-        told = await run.step("told", lambda: do(request, say), Answer)
-        yield Stage(request.verb, told.title)
-        yield Text(told.text)
-        for shown_by, title in told.links:
+        answer = await run.step("told", lambda: do(request, say), Answer)
+        yield Stage(request.verb, answer.title)
+        yield Text(answer.text)
+        for shown_by, title in answer.links:
             yield Link(shown_by, title)
-        if told.turn:
+        if answer.turn:
             played = await self._logs.here(request.place)
             assert played is not None, "it has just been changed"
             story = played.story
-            turn = story.turns[told.turn]
+            turn = story.turns[answer.turn]
             own = bool(turn.act.speaker) and await self._own_names(request)
             yield scene_changed(story, turn, say, cast.speaker(story, turn.act.speaker, own=own))
 
@@ -85,27 +85,27 @@ class World:
 
     async def _state(self, request: Request, say: Words) -> Answer:
         """Show it, or correct a field of one character."""
-        named, colon, value = request.text.partition(":")
+        field, colon, value = request.text.partition(":")
         if colon or request.verb == "correct":
-            return await self._correct(request, named, value, say)
+            return await self._correct(request, field, value, say)
         played = await self._logs.played(request)
-        found = state.characters(played.story)
-        if wanted := " ".join(request.text.split()):
-            if (one := found.get(wanted.casefold())) is None:
-                names = ", ".join(one.name for one in found.values()) or "…"
-                raise UserError("story.no_state_of", name=wanted[: cast.NAME_CHARS], names=names)
-            found = {wanted: one}
-        if not found:
+        characters = state.characters(played.story)
+        if name := " ".join(request.text.split()):
+            if (character := characters.get(name.casefold())) is None:
+                names = ", ".join(known.name for known in characters.values()) or "…"
+                raise UserError("story.no_state_of", name=name[: cast.NAME_CHARS], names=names)
+            characters = {name: character}
+        if not characters:
             return Answer(text=say("story.no_state"))
-        parts = [_card(one, say) for one in found.values()]
+        parts = [_card(known, say) for known in characters.values()]
         return Answer(say("story.state"), "\n\n".join(parts))
 
-    async def _correct(self, request: Request, named: str, value: str, say: Words) -> Answer:
+    async def _correct(self, request: Request, field: str, value: str, say: Words) -> Answer:
         """ "Mira holding: the lamp", "Mira Bo: trusts him", "Mira dead: no"."""
         played = await self._changing(request)
-        found, typed = state.characters(played.story), named.split()
-        names = {name: one.name for name, one in found.items()} | {
-            one.casefold(): one for one in played.story.cast
+        characters, typed = state.characters(played.story), field.split()
+        names = {name: character.name for name, character in characters.items()} | {
+            name.casefold(): name for name in played.story.cast
         }
         # A name may have several words: the longest that is known, else all but the last word.
         lengths = [n for n in range(len(typed) - 1, 0, -1) if " ".join(typed[:n]).casefold() in names]
@@ -114,23 +114,30 @@ class World:
         cut = lengths[0] if lengths else len(typed) - 1
         name, of = " ".join(typed[:cut]), " ".join(typed[cut:])
         character = names.get(name.casefold(), name)[: cast.NAME_CHARS]
-        known = _FIELDS.get(of.casefold()) or names.get(of.casefold())
-        if known is None:
+        field_name = _FIELDS.get(of.casefold()) or names.get(of.casefold())
+        if field_name is None:
             raise UserError("story.correct_field", name=of[: cast.NAME_CHARS])
-        said = " ".join(value.split())[:VALUE_CHARS]
-        said = ("no" if said.casefold() in (*_NO, "") else "yes") if known == "dead" else said
-        body = {"character": character, "field": known, "value": said}
+        typed_value = " ".join(value.split())[:VALUE_CHARS]
+        typed_value = (
+            ("no" if typed_value.casefold() in (*_NO, "") else "yes") if field_name == "dead" else typed_value
+        )
+        body = {"character": character, "field": field_name, "value": typed_value}
         head = played.story.head
-        kept = node(
+        correction = node(
             request.id, "corrected", "corrected", body,
             turn=head.id if head is not None else "", author=request.author.id,
         )  # fmt: skip
         # Under a scene that was flagged the notes are what was wrong.
         turn = next(
-            (one for one in played.story.told if request.answers and one.shown_by == request.answers), None
+            (
+                earlier
+                for earlier in played.story.told
+                if request.answers and earlier.shown_by == request.answers
+            ),
+            None,
         )
         settled = _settled(request, turn)
-        await self._logs.append(played, kept, *settled)
+        await self._logs.append(played, correction, *settled)
         return Answer(
             text=say("story.corrected", name=character),
             turn=turn.id if turn is not None and settled else "",
@@ -139,9 +146,14 @@ class World:
     async def _keep(self, request: Request, say: Words) -> Answer:
         """What was flagged of a scene holds: it is flagged no more, whatever else happens to the scene."""
         played = await self._changing(request)
-        wanted = request.text.strip()
+        scene_id = request.text.strip()
         turn = next(
-            (one for one in played.story.told if one.scene is not None and one.scene.id == wanted), None
+            (
+                earlier
+                for earlier in played.story.told
+                if earlier.scene is not None and earlier.scene.id == scene_id
+            ),
+            None,
         )
         if turn is None:
             raise UserError("story.gone")
@@ -153,23 +165,23 @@ class World:
     async def _characters(self, request: Request, say: Words) -> Answer:
         """Who is in the story, and the message of the scene where each was last seen; or all about one of them."""
         story = (await self._logs.played(request)).story
-        if wanted := " ".join(request.text.split()):
-            return _character(story, wanted, say)
-        found, lines, links = state.characters(story), list[str](), list[list[str]]()
-        for name in dict.fromkeys([*(one.name for one in found.values()), *story.cast]):
-            one = found.get(name.casefold())
-            if name in story.cast and one is not None and one.name != name:
+        if name_typed := " ".join(request.text.split()):
+            return _character(story, name_typed, say)
+        characters, lines, links = state.characters(story), list[str](), list[list[str]]()
+        for name in dict.fromkeys([*(character.name for character in characters.values()), *story.cast]):
+            character = characters.get(name.casefold())
+            if name in story.cast and character is not None and character.name != name:
                 continue
-            if one is None or not one.turn:
+            if character is None or not character.turn:
                 lines.append(f"- **{name}**: {say('story.not_seen')}")
                 continue
-            number = story.path.index(one.turn) + 1
-            place = one.fields.get("where", "")
-            dead = f" ({say('story.dead')})" if one.dead else ""
-            seen = say("story.last_seen", n=number, count=one.scenes)
-            lines.append(f"- **{one.name}**{dead}: {seen}{' · ' + place if place else ''}")
-            if shown_by := story.turns[one.turn].shown_by:
-                links.append([shown_by, f"{one.name}: {say('story.scene', n=number)}"])
+            number = story.path.index(character.turn) + 1
+            place = character.fields.get("where", "")
+            dead = f" ({say('story.dead')})" if character.dead else ""
+            seen = say("story.last_seen", n=number, count=character.scenes)
+            lines.append(f"- **{character.name}**{dead}: {seen}{' · ' + place if place else ''}")
+            if shown_by := story.turns[character.turn].shown_by:
+                links.append([shown_by, f"{character.name}: {say('story.scene', n=number)}"])
         title = say("story.characters", n=len(lines))
         return Answer(title, "\n".join(lines) or say("story.no_state"), links)
 
@@ -181,10 +193,11 @@ class World:
         happened, parts = state.done(story), list[str]()
         for n, chapter in enumerate(state.chapters(story), 1):
             lines = [
-                f"{m}. {_box(one.id, happened)} {one.text}" for m, one in enumerate(chapter.key_events, 1)
+                f"{m}. {_box(event.id, happened)} {event.text}"
+                for m, event in enumerate(chapter.key_events, 1)
             ]
             # A climax that is still to come would be told too soon.
-            if chapter.climax and happened.issuperset(one.id for one in chapter.key_events):
+            if chapter.climax and happened.issuperset(event.id for event in chapter.key_events):
                 climax = f"**{say('story.chapter_climax')}:** {_box(chapter.id, happened)} {chapter.climax}"
                 lines.append(f"\n{climax}")
             parts.append("\n".join([f"**{n}. {chapter.title}**\n", *lines]))
@@ -201,37 +214,37 @@ class World:
     async def _tick(self, request: Request, say: Words) -> Answer:
         """ "the bell is found: no", "2: yes" of the present chapter, "climax: yes"."""
         played = await self._changing(request)
-        named, _, said = request.text.rpartition(":")
-        wanted, answer = " ".join(named.casefold().split()), said.strip().casefold()
-        event = _event(played.story, wanted) if wanted and answer in (*_YES, *_NO) else None
+        event_typed, _, answer_typed = request.text.rpartition(":")
+        folded, answer = " ".join(event_typed.casefold().split()), answer_typed.strip().casefold()
+        event = _event(played.story, folded) if folded and answer in (*_YES, *_NO) else None
         if event is None:
             raise UserError("story.tick_how")
         head, happened = played.story.head, answer in _YES
-        kept = node(
+        tick = node(
             request.id, "ticked", "ticked", {"event": event.id, "happened": happened},
             turn=head.id if head is not None else "", author=request.author.id,
         )  # fmt: skip
-        await self._logs.append(played, kept)
+        await self._logs.append(played, tick)
         return Answer(text=say("story.ticked" if happened else "story.unticked", event=event.text))
 
     async def _chapter(self, request: Request, say: Words) -> Answer:
         """Show the chapter, change it, or begin the next one."""
         options, title = request.options, " ".join(request.text.split())[:TITLE_CHARS]
-        given = {
+        fields = {
             name: " ".join(str(options[name]).split())[:TEXT_CHARS] for name in OPTIONS if options.get(name)
         }
         events = _events(str(options.get("events") or ""))
         check = str(options.get("check") or "")
-        if not (title or given or events or check):
+        if not (title or fields or events or check):
             story = (await self._logs.played(request)).story
             return shown_chapter(story, say)
         played = await self._changing(request)
         story, author = played.story, request.author.id
-        begun = state.chapters(story)
+        chapters = state.chapters(story)
         nodes = [node(request.id, "set", "set", {"plot_check_mode": check}, author=author)] if check else []
-        now = begun[-1] if begun else None
+        now = chapters[-1] if chapters else None
         if title and (now is None or title.casefold() != now.title.casefold()):
-            if len(begun) >= CHAPTERS:
+            if len(chapters) >= CHAPTERS:
                 raise UserError("story.many_chapters", limit=CHAPTERS)
             id, turn = request.id, story.head.id if story.head is not None else ""
             body: dict[str, Any] = {"id": id, "title": title}
@@ -239,18 +252,18 @@ class World:
             id, turn = now.id, now.turn
             # Whoever changes it makes it theirs.
             body = {name: value for name, value in asdict(now).items() if name not in ("turn", "scene")}
-        elif given or events:
+        elif fields or events:
             raise UserError("story.chapter_title")
         else:
             body = {}
-        if body and (title or given or events):
+        if body and (title or fields or events):
             if events:
-                known = {one["text"]: one["id"] for one in body.get("key_events", ())}
+                ids = {event["text"]: event["id"] for event in body.get("key_events", ())}
                 body["key_events"] = [
-                    {"id": known.get(text, f"{request.id}/{n}"), "text": text}
+                    {"id": ids.get(text, f"{request.id}/{n}"), "text": text}
                     for n, text in enumerate(events, 1)
                 ]
-            nodes.append(node(request.id, "chapter", "chapter", body | given, turn=turn, author=author))
+            nodes.append(node(request.id, "chapter", "chapter", body | fields, turn=turn, author=author))
         await self._logs.append(played, *nodes)
         now_played = await self._logs.here(request.place)
         return shown_chapter(now_played.story if now_played is not None else story, say)
@@ -263,40 +276,42 @@ def _settled(request: Request, turn: Turn | None) -> list[Node]:
     return [node(request.id, "settled", "settled", body, turn=turn.id, author=request.author.id)]
 
 
-def _events(given: str) -> list[str]:
-    parts = (" ".join(part.split())[:VALUE_CHARS] for part in given.split(";"))
+def _events(text: str) -> list[str]:
+    parts = (" ".join(part.split())[:VALUE_CHARS] for part in text.split(";"))
     return list(dict.fromkeys(part for part in parts if part))[:EVENTS]
 
 
 def shown_chapter(story: Story, say: Words) -> Answer:
     """The chapter that is being played."""
-    if not (begun := state.chapters(story)):
+    if not (chapters := state.chapters(story)):
         return Answer(text=say("story.no_chapter"))
-    chapter, happened = begun[-1], state.done(story)
+    chapter, happened = chapters[-1], state.done(story)
     lines = [
         f"**{say(f'story.chapter_{name}')}:** {value}"
         for name in OPTIONS
         if (value := getattr(chapter, name))
     ]
-    lines += [f"- {_box(one.id, happened)} {one.text}" for one in chapter.key_events]
-    return Answer(say("story.chapter", n=len(begun), title=chapter.title), "\n".join(lines) or chapter.title)
+    lines += [f"- {_box(event.id, happened)} {event.text}" for event in chapter.key_events]
+    return Answer(
+        say("story.chapter", n=len(chapters), title=chapter.title), "\n".join(lines) or chapter.title
+    )
 
 
-def _event(story: Story, wanted: str) -> KeyEvent | None:
+def _event(story: Story, text: str) -> KeyEvent | None:
     """The event of this number in the present chapter, or that begins so, those of the last chapters first; or the
     present chapter's climax.
     """
-    begun = state.chapters(story)
-    if not begun:
+    chapters = state.chapters(story)
+    if not chapters:
         return None
-    now = begun[-1]
-    if wanted.isdecimal():
-        number = int(wanted[:9])
+    now = chapters[-1]
+    if text.isdecimal():
+        number = int(text[:9])
         return now.key_events[number - 1] if 1 <= number <= len(now.key_events) else None
-    if now.climax and wanted in ("climax", "clímax"):
+    if now.climax and text in ("climax", "clímax"):
         return KeyEvent(now.id, now.climax)
-    events = [one for chapter in reversed(begun) for one in chapter.key_events]
-    return next((one for one in events if " ".join(one.text.casefold().split()).startswith(wanted)), None)
+    events = [event for chapter in reversed(chapters) for event in chapter.key_events]
+    return next((event for event in events if " ".join(event.text.casefold().split()).startswith(text)), None)
 
 
 def _box(event: str, happened: Container[str]) -> str:
@@ -305,14 +320,17 @@ def _box(event: str, happened: Container[str]) -> str:
 
 def _character(story: Story, wanted: str, say: Words) -> Answer:
     """How a character stands, and what it remembers, with links to the scenes. Raises UserError for nobody's name."""
-    key, found, remembered = wanted.casefold(), state.characters(story), state.memories(story, wanted)
-    names = {name.casefold(): name for name in [*(one.name for one in found.values()), *story.cast]}
+    key, characters, remembered = wanted.casefold(), state.characters(story), state.memories(story, wanted)
+    names = {
+        name.casefold(): name
+        for name in [*(character.name for character in characters.values()), *story.cast]
+    }
     if remembered:
         names.setdefault(key, remembered[0][1].character)
     if key not in names:
-        known = ", ".join(names.values()) or "…"
-        raise UserError("story.no_state_of", name=wanted[: cast.NAME_CHARS], names=known)
-    parts, links = [_card(found.get(key) or state.Character(names[key]), say)], dict[str, str]()
+        all_names = ", ".join(names.values()) or "…"
+        raise UserError("story.no_state_of", name=wanted[: cast.NAME_CHARS], names=all_names)
+    parts, links = [_card(characters.get(key) or state.Character(names[key]), say)], dict[str, str]()
     if remembered:
         lines = [f"**{say('story.remembers', n=len(remembered))}**"]
         for turn, memory in remembered[-MEMORIES:]:
@@ -322,16 +340,20 @@ def _character(story: Story, wanted: str, say: Words) -> Answer:
             if turn.shown_by:
                 links[turn.shown_by] = say("story.scene", n=number)
         parts.append("\n".join(lines))
-    shown = [[run, title] for run, title in list(links.items())[-LINKS:]]
-    return Answer(names[key], "\n\n".join(parts), shown)
+    latest = [[run, title] for run, title in list(links.items())[-LINKS:]]
+    return Answer(names[key], "\n\n".join(parts), latest)
 
 
-def _card(one: state.Character, say: Words) -> str:
+def _card(character: state.Character, say: Words) -> str:
     lines: Sequence[str] = [
-        f"- {say(f'story.state_{name}')}: {one.fields[name]}" for name in state.FIELDS if one.fields.get(name)
+        f"- {say(f'story.state_{name}')}: {character.fields[name]}"
+        for name in state.FIELDS
+        if character.fields.get(name)
     ]
     towards = [
-        f"- {say('story.state_towards', name=other)}: {text}" for other, text in one.relations.items() if text
+        f"- {say('story.state_towards', name=other)}: {text}"
+        for other, text in character.relations.items()
+        if text
     ]
-    dead = f" ({say('story.dead')})" if one.dead else ""
-    return "\n".join([f"**{one.name}**{dead}", *lines, *towards])
+    dead = f" ({say('story.dead')})" if character.dead else ""
+    return "\n".join([f"**{character.name}**{dead}", *lines, *towards])

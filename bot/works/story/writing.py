@@ -43,10 +43,10 @@ class Writing:
         """What was shown."""
         return "".join(self._shown).strip()
 
-    async def events(self, asked: Prompt, say: Words) -> AsyncGenerator[Event, None]:
+    async def events(self, prompt: Prompt, say: Words) -> AsyncGenerator[Event, None]:
         """Raises what Models.stream does, of the first answer."""
         first = Watched(self._players, stop=True)
-        async with aclosing(self._written(self._taken.stage, asked, first)) as pieces:
+        async with aclosing(self._written(self._taken.stage, prompt, first)) as pieces:
             async for piece in pieces:
                 yield piece
         if not first.acted_for:
@@ -54,10 +54,10 @@ class Writing:
         names = ", ".join(first.acted_for)
         _log.info("%s acts for players' characters, and is written on once more", self._run.id)
         yield Status(say("story.written_on", names=names))
-        left = max(self._taken.words - len(self.text.split()), LEAST_WORDS)
-        wording = self._taken.prompts[AGAIN].fill(names=untrusted.data(names), words=str(left))
-        later = context.then(asked, self.text, "\n".join(wording), answer=self._taken.answer)
-        again, ended, shown = Watched(self._players, stop=False), self.ended, len(self._shown)
+        words_left = max(self._taken.words - len(self.text.split()), LEAST_WORDS)
+        wording = self._taken.prompts[AGAIN].fill(names=untrusted.data(names), words=str(words_left))
+        later = context.then(prompt, self.text, "\n".join(wording), answer=self._taken.answer)
+        again, completion, shown_before = Watched(self._players, stop=False), self.ended, len(self._shown)
         try:
             async with aclosing(self._written(f"{self._taken.stage}-again", later, again)) as pieces:
                 async for piece in pieces:
@@ -65,22 +65,22 @@ class Writing:
         except UserError as error:
             _log.info("%s is not written on: %s", self._run.id, error)
         self.acted_for = again.acted_for
-        if len(self._shown) == shown:  # better than a scene that breaks off
-            self.acted_for, self.ended = first.acted_for, ended
+        if len(self._shown) == shown_before:  # better than a scene that breaks off
+            self.acted_for, self.ended = first.acted_for, completion
             yield self._show(first.kept_back)
 
-    async def _written(self, step: str, asked: Prompt, watched: Watched) -> AsyncGenerator[Event, None]:
+    async def _written(self, step: str, prompt: Prompt, watched: Watched) -> AsyncGenerator[Event, None]:
         speaker = self._taken.speaker
         reply = Unnamed(speaker.name if speaker is not None else "")
         self.ended = None
-        async with aclosing(self._models.stream(self._run, "writer", step, asked)) as pieces:
+        async with aclosing(self._models.stream(self._run, "writer", step, prompt)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Completion):
                     self.ended = piece
-                elif said := watched.feed(reply.feed(piece)):
-                    yield self._show(said)
-        if said := watched.feed(reply.feed("", last=True), last=True):
-            yield self._show(said)
+                elif passage := watched.feed(reply.feed(piece)):
+                    yield self._show(passage)
+        if passage := watched.feed(reply.feed("", last=True), last=True):
+            yield self._show(passage)
 
     def _show(self, text: str) -> Text:
         self._shown.append(text)

@@ -49,33 +49,33 @@ class Book:
 
 def book_of(row: StoryRow, story: Story, say: Words) -> Book:
     """The book of a story as it is told. What was taken back or flipped away is not in it."""
-    told = story.told
+    turns = story.told
     cast = [
         (name, str(sheet.get("about") or ""), str(sheet.get("player") or ""))
         for name, sheet in story.cast.items()
     ]
-    players = dict.fromkeys(turn.act.name for turn in told if turn.act.name and turn.act.text)
+    players = dict.fromkeys(turn.act.name for turn in turns if turn.act.name and turn.act.text)
     return Book(
         row.id,
         row.title or say("story.untitled"),
         str(story.settings.get("premise") or ""),
         list(players),
         cast,
-        list(_chapters(story, told, say)),
+        list(_chapters(story, turns, say)),
         row.updated_at,
     )
 
 
-def _chapters(story: Story, told: list[Turn], say: Words) -> Iterator[BookChapter]:
-    begins = {at: title for at, title in state.titles(story, [turn.id for turn in told]) if at < len(told)}
+def _chapters(story: Story, turns: list[Turn], say: Words) -> Iterator[BookChapter]:
+    begins = {at: title for at, title in state.titles(story, [turn.id for turn in turns]) if at < len(turns)}
     titled = bool(begins)
     chapter: BookChapter | None = None
-    for at, turn in enumerate(told):
+    for at, turn in enumerate(turns):
         full = chapter is not None and not titled and len(chapter.passages) == SCENES
         if at in begins or chapter is None or full:
             if chapter is not None:
                 yield chapter
-            last = min(at + SCENES, len(told))
+            last = min(at + SCENES, len(turns))
             chapter = BookChapter(begins.get(at) or say("story.book_scenes", first=at + 1, last=last))
         chapter.passages.append(_passage(turn))
     if chapter is not None:
@@ -84,9 +84,9 @@ def _chapters(story: Story, told: list[Turn], say: Words) -> Iterator[BookChapte
 
 def _passage(turn: Turn) -> Passage:
     act = "" if turn.act.withdrawn else turn.act.text.strip()
-    who = turn.act.character or turn.act.name
+    speaker = turn.act.character or turn.act.name
     scene = turn.scene.text.strip() if turn.scene is not None else ""
-    return Passage(who if act else "", act, turn.act.speaker, scene)
+    return Passage(speaker if act else "", act, turn.act.speaker, scene)
 
 
 def markdown(book: Book, say: Words) -> str:
@@ -100,8 +100,8 @@ def markdown(book: Book, say: Words) -> str:
         lines.append(f"## {say('story.book_cast')}")
         rows = []
         for name, about, player in book.cast:
-            played = f" ({say('story.played_by', name=_line(player))})" if player else ""
-            rows.append(f"- **{_line(name)}**{played}{': ' + _line(about) if about else ''}")
+            player_note = f" ({say('story.played_by', name=_line(player))})" if player else ""
+            rows.append(f"- **{_line(name)}**{player_note}{': ' + _line(about) if about else ''}")
         lines.append("\n".join(rows))
     for chapter in book.chapters:
         lines.append(f"## {_line(chapter.title)}")

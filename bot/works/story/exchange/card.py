@@ -70,22 +70,22 @@ def card_of(tree: dict[str, Any], file: str, player: str) -> Card:
     name = name_of(tree)
     if not name:
         raise UserError("story.import_card_field", file=file, where="name")
-    kept = json.dumps(tree, ensure_ascii=False)
-    if len(kept) > CARD_CHARS:
+    card_json = json.dumps(tree, ensure_ascii=False)
+    if len(card_json) > CARD_CHARS:
         raise UserError("story.import_card_large", file=file, limit=CARD_CHARS)
-    others = data.get("alternate_greetings") or []
-    if not isinstance(others, list):
+    listed = data.get("alternate_greetings") or []
+    if not isinstance(listed, list):
         raise UserError("story.import_card_field", file=file, where="alternate_greetings")
     called = str(data.get("nickname") or "").strip() or name
     greetings = [
         said(text, called, player)[:GREETING_CHARS]
-        for text in (data.get("first_mes"), *others)
+        for text in (data.get("first_mes"), *listed)
         if isinstance(text, str) and text.strip()
     ]
     book = data.get("character_book")
     return Card(
         name,
-        {key: text for key, text in {**told(tree), "card": kept}.items() if text},
+        {key: text for key, text in {**told(tree), "card": card_json}.items() if text},
         said(str(data.get("scenario") or ""), called, player).strip()[:ABOUT_CHARS],
         greetings[:GREETINGS],
         lorebook_of(book) if isinstance(book, dict) else Lorebook("", []),
@@ -120,8 +120,8 @@ def card(name: str, sheet: Mapping[str, Any], scenario: str, greeting: str) -> d
 
     `scenario` and `greeting` are a new card's.
     """
-    if kept := str(sheet.get("card") or ""):
-        tree: dict[str, Any] = json.loads(kept)
+    if card_json := str(sheet.get("card") or ""):
+        tree: dict[str, Any] = json.loads(card_json)
         data, before = _data(tree), told(tree)
         if (about := str(sheet.get("about") or "")) != before["about"]:
             data |= {"description": about, "personality": ""}
@@ -153,27 +153,27 @@ def card(name: str, sheet: Mapping[str, Any], scenario: str, greeting: str) -> d
 
 def key_of(sheet: Mapping[str, Any]) -> str:
     """By which the file is kept that a character's card came in; "" where it came by none."""
-    kept = str(sheet.get("card") or "")
-    return sha256(kept.encode()).hexdigest() if kept else ""
+    card_json = str(sheet.get("card") or "")
+    return sha256(card_json.encode()).hexdigest() if card_json else ""
 
 
 def file_of(
-    name: str, sheet: Mapping[str, Any], tree: dict[str, Any], came: bytes | None, suffix: str = ""
+    name: str, sheet: Mapping[str, Any], tree: dict[str, Any], original: bytes | None, suffix: str = ""
 ) -> tuple[str, bytes]:
     """A file that holds the card, and its suffix: the one that it `came` in, with what has changed; else a PNG.
 
     `suffix`, ".png" or ".charx", makes that of it, with its main picture. Raises UserError where the file that it came
     in cannot be unpacked.
     """
-    came_as = "" if not came else ".png" if came.startswith(png.SIGNATURE) else ".charx"
+    came_as = "" if not original else ".png" if original.startswith(png.SIGNATURE) else ".charx"
     suffix = suffix or came_as or ".png"
-    if came and suffix == came_as and tree == json.loads(str(sheet["card"])):
-        return suffix, came
-    picture = came
-    if came and came_as == ".charx":
+    if original and suffix == came_as and tree == json.loads(str(sheet["card"])):
+        return suffix, original
+    picture = original
+    if original and came_as == ".charx":
         if suffix == came_as:
-            return suffix, _repacked(f"{name}.charx", came, tree)
-        tree, picture = _for_png(tree, Archive(f"{name}.charx", came))
+            return suffix, _repacked(f"{name}.charx", original, tree)
+        tree, picture = _for_png(tree, Archive(f"{name}.charx", original))
     if suffix == ".charx":
         return suffix, _packed(tree, png.with_texts(picture, {}) if picture else png.portrait(name, {}))
     texts = {key: base64.b64encode(text.encode()) for key, text in chunks(tree).items()}
@@ -182,8 +182,8 @@ def file_of(
 
 def _packed(tree: dict[str, Any], picture: bytes) -> bytes:
     """A .charx of the card, as one of V3, and its main picture."""
-    others = [asset for asset in _assets(tree) if not _is_main(asset)]
-    tree = _with_assets(tree, [{**_MAIN, "uri": f"{_EMBEDDED}{_PICTURE}"}, *others])
+    other_files = [asset for asset in _assets(tree) if not _is_main(asset)]
+    tree = _with_assets(tree, [{**_MAIN, "uri": f"{_EMBEDDED}{_PICTURE}"}, *other_files])
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as packing:
         packing.writestr(CARD_JSON, json.dumps(tree, ensure_ascii=False), zipfile.ZIP_DEFLATED)
@@ -199,8 +199,8 @@ def _for_png(tree: dict[str, Any], archive: Archive) -> tuple[dict[str, Any], by
     assets = _assets(tree)
     path = next((_packed_at(asset) for asset in assets if _is_main(asset)), "")
     picture = archive.read(path) if path in archive else b""
-    others = [asset for asset in assets if not _is_main(asset) and not _packed_at(asset)]
-    return _with_assets(tree, [_MAIN, *others]), picture if picture.startswith(png.SIGNATURE) else None
+    other_chunks = [asset for asset in assets if not _is_main(asset) and not _packed_at(asset)]
+    return _with_assets(tree, [_MAIN, *other_chunks]), picture if picture.startswith(png.SIGNATURE) else None
 
 
 def _with_assets(tree: dict[str, Any], assets: list[dict[str, Any]]) -> dict[str, Any]:
@@ -225,9 +225,9 @@ def _packed_at(asset: dict[str, Any]) -> str:
     return uri.removeprefix(_EMBEDDED) if uri.startswith(_EMBEDDED) else ""
 
 
-def _repacked(file: str, came: bytes, tree: dict[str, Any]) -> bytes:
+def _repacked(file: str, original: bytes, tree: dict[str, Any]) -> bytes:
     """A .charx with another card beside its pictures and sounds."""
-    archive, out = Archive(file, came), io.BytesIO()
+    archive, out = Archive(file, original), io.BytesIO()
     with zipfile.ZipFile(out, "w") as packing:
         for name in archive.names:
             if name == CARD_JSON:

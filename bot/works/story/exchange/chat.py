@@ -99,7 +99,7 @@ def read_sillytavern(data: bytes, file: str, space: str, id: str) -> Imported:
         raise UserError("story.import_header", file=file)
     character = _name(header.get("character_name"))
     rows, bad, cast = Rows(id or story_id(space, data), space, _title(file)), list[BadLine](), set[str]()
-    turn, told = "", [_Told(header)]
+    turn, entries = "", [_Message(header)]
     for number, line in enumerate(_lines(data, file), 1):
         if number == 1 or not line.strip():
             continue
@@ -107,12 +107,12 @@ def read_sillytavern(data: bytes, file: str, space: str, id: str) -> Imported:
         if message is None:
             bad.append(BadLine(number, key))
         elif message.get("is_system") is True:
-            told[-1].hidden.append(message)
+            entries[-1].hidden.append(message)
         else:
-            told.append(_Told(message))
-    rows.add("set", {"source": told[0].source})
-    for one in told[1:]:
-        message, source = one.message, one.source
+            entries.append(_Message(message))
+    rows.add("set", {"source": entries[0].source})
+    for entry in entries[1:]:
+        message, source = entry.message, entry.source
         name, at, text = _name(message["name"]), _moment(message.get("send_date")), str(message["mes"])
         if message.get("is_user") is True:
             turn = rows.add("act", {"mode": "act", "text": text, "name": name, "source": source}, at=at)
@@ -135,74 +135,78 @@ def read_plain(data: bytes, file: str, space: str, id: str) -> Imported:
     """The story of a text with `NAME: words`. Raises UserError ("story.import_…") where nobody says anything in it."""
     if len(data) > LARGEST_MB * 1_000_000:
         raise UserError("story.import_large", file=file, limit=LARGEST_MB)
-    rows, bad, said = Rows(id, space, _title(file)), list[BadLine](), list[tuple[str, list[str], int]]()
+    rows, bad, messages = Rows(id, space, _title(file)), list[BadLine](), list[tuple[str, list[str], int]]()
     for number, line in enumerate(_lines(data, file), 1):
         if len(line) > LINE_CHARS:
             bad.append(BadLine(number, "story.import_line_long"))
-        elif (found := _SAID.fullmatch(line)) and found[2][:2] != "//":
-            said.append((_name(found[1]), [found[2]], number))
-        elif said:
-            said[-1][1].append(line)
+        elif (match := _SAID.fullmatch(line)) and match[2][:2] != "//":
+            messages.append((_name(match[1]), [match[2]], number))
+        elif messages:
+            messages[-1][1].append(line)
         elif line.strip():
             bad.append(BadLine(number, "story.import_line_nobody"))
-    for name, lines, number in said:
+    for name, lines, number in messages:
         if text := "\n".join(lines).strip():
             rows.add("act", {"mode": "say", "text": text, "name": name, "label": str(number)})
         else:
             bad.append(BadLine(number, "story.import_line_silent"))
     if not rows.turns:
         raise UserError("story.import_nobody", file=file)
-    return rows.imported(bad=sorted(bad, key=lambda one: one.number))
+    return rows.imported(bad=sorted(bad, key=lambda line: line.number))
 
 
 def sillytavern(story: Story, player: str, character: str, sources: Mapping[str, str]) -> str:
-    """A story as it is told, as SillyTavern's chat; `character` is who tells what no character says.
+    """A story as SillyTavern's chat; `character` is who tells what no character says.
 
     What came from such a chat goes out with all fields that it had: `sources` are those of acts and scenes by id, and
     of the chat under "".
     """
-    told = story.told
-    begun = told[0].made if told else datetime.now(UTC)
-    player = next((turn.act.name for turn in told if turn.act.name and turn.act.text), player)
-    made: dict[str, Any] = {"user_name": player, "character_name": character}
-    chat = _source(sources.get("", "")) or _Told(
-        made | {"create_date": begun.isoformat(), "chat_metadata": {}}
+    turns = story.told
+    start = turns[0].made if turns else datetime.now(UTC)
+    player = next((turn.act.name for turn in turns if turn.act.name and turn.act.text), player)
+    header: dict[str, Any] = {"user_name": player, "character_name": character}
+    chat = _source(sources.get("", "")) or _Message(
+        header | {"create_date": start.isoformat(), "chat_metadata": {}}
     )
     lines = [chat.message, *chat.hidden]
-    for turn in told:
+    for turn in turns:
         act, plain = turn.act, {"is_system": False, "send_date": turn.made.isoformat()}
-        came = _source(sources.get(turn.id, ""))
+        source = _source(sources.get(turn.id, ""))
         if act.text and not act.withdrawn:
-            said = came.message if came else {"name": act.name or player, "is_user": True, **plain}
-            lines.append(said | {"mes": act.text})
-        lines += came.hidden if came else []
+            message = source.message if source else {"name": act.name or player, "is_user": True, **plain}
+            lines.append(message | {"mes": act.text})
+        lines += source.hidden if source else []
         versions = turn.versions
-        came = next((_source(sources[one.id]) for one in versions if one.id in sources), None)
+        source = next((_source(sources[version.id]) for version in versions if version.id in sources), None)
         if turn.scene is not None:
             texts = [scene.text for scene in versions]
-            said = came.message if came else {"name": act.speaker or character, "is_user": False, **plain}
-            lines.append(_swiped(said, texts, versions.index(turn.scene)))
-        lines += came.hidden if came else []
+            message = (
+                source.message if source else {"name": act.speaker or character, "is_user": False, **plain}
+            )
+            lines.append(_swiped(message, texts, versions.index(turn.scene)))
+        lines += source.hidden if source else []
     return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
 
 
 def _swiped(message: Mapping[str, Any], texts: Sequence[str], shown: int) -> dict[str, Any]:
     """The message with these versions, of which that one shows; as it came where nothing has changed."""
-    text, given = texts[shown], message.get("swipes")
+    text, swipes = texts[shown], message.get("swipes")
     if "mes" in message and _swipes(message, message["mes"])[0] == texts:
-        if text == message["mes"] or not isinstance(given, list) or text not in given:
+        if text == message["mes"] or not isinstance(swipes, list) or text not in swipes:
             return {**message, "mes": text}
-        return {**message, "mes": text, "swipe_id": given.index(text)}
+        return {**message, "mes": text, "swipe_id": swipes.index(text)}
     swiped = {**message, "mes": text, "swipe_id": shown, "swipes": texts}
     info = message.get("swipe_info")
-    if isinstance(given, list) and isinstance(info, list):
-        swiped["swipe_info"] = [info[given.index(one)] if one in given[: len(info)] else {} for one in texts]
+    if isinstance(swipes, list) and isinstance(info, list):
+        swiped["swipe_info"] = [
+            info[swipes.index(text)] if text in swipes[: len(info)] else {} for text in texts
+        ]
     return swiped
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """A message of SillyTavern's, or the header, as it came, and the hidden ones behind it, which nobody is told."""
+class _Message:
+    """A message of SillyTavern's, or the header, as it came, and the hidden ones behind it, which no reader sees."""
 
     message: dict[str, Any]
     hidden: list[dict[str, Any]] = field(default_factory=list)
@@ -212,20 +216,22 @@ class _Told:
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
-def _source(text: str) -> _Told | None:
+def _source(text: str) -> _Message | None:
     """What stands in the source of a node, which may come from a stranger's file."""
-    given = json_object(text) if text else None
-    message, hidden = (given or {}).get("message"), (given or {}).get("hidden")
+    stored = json_object(text) if text else None
+    message, hidden = (stored or {}).get("message"), (stored or {}).get("hidden")
     if not isinstance(message, dict) or not isinstance(hidden, list):
         return None
-    return _Told(message, [one for one in hidden if isinstance(one, dict)])
+    return _Message(
+        message, [hidden_message for hidden_message in hidden if isinstance(hidden_message, dict)]
+    )
 
 
 def _header(data: bytes) -> dict[str, Any] | None:
     first = data[:BEGINNING].removeprefix(BOM_UTF8).partition(b"\n")[0]
-    given = json_object(decoded(first))
-    known = given is not None and "mes" not in given and sum(name in given for name in _HEADER) > 1
-    return given if known else None
+    row = json_object(decoded(first))
+    is_header = row is not None and "mes" not in row and sum(name in row for name in _HEADER) > 1
+    return row if is_header else None
 
 
 def _lines(data: bytes, file: str) -> Iterator[str]:
@@ -239,23 +245,27 @@ def _message(line: str) -> tuple[dict[str, Any] | None, str]:
     """A line's message, or why there is none."""
     if len(line) > SWIPES * LINE_CHARS:
         return None, "story.import_line_long"
-    if (given := json_object(line)) is None:
+    if (row := json_object(line)) is None:
         return None, "story.import_line_unreadable"
-    if given.get("is_system") is True:
-        return given, ""
-    mes, name = given.get("mes"), given.get("name")
+    if row.get("is_system") is True:
+        return row, ""
+    mes, name = row.get("mes"), row.get("name")
     if not isinstance(mes, str) or not mes.strip() or not isinstance(name, str):
         return None, "story.import_message_lacking"
     if len(mes) > LINE_CHARS:
         return None, "story.import_line_long"
-    return given, ""
+    return row, ""
 
 
 def _swipes(message: Mapping[str, Any], text: str) -> tuple[list[str], int]:
     """The versions of a message, and which one it shows: its text, whatever its number says."""
-    given = message.get("swipes")
-    swipes = [one for one in given if isinstance(one, str) and one.strip()] if isinstance(given, list) else []
-    swipes = [one for one in swipes if len(one) <= LINE_CHARS][:SWIPES]
+    listed = message.get("swipes")
+    swipes = (
+        [text for text in listed if isinstance(text, str) and text.strip()]
+        if isinstance(listed, list)
+        else []
+    )
+    swipes = [text for text in swipes if len(text) <= LINE_CHARS][:SWIPES]
     number = message.get("swipe_id")
     if type(number) is int and 0 <= number < len(swipes) and swipes[number] == text:
         return swipes, number

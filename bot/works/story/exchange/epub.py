@@ -83,16 +83,16 @@ def cover(title: str) -> bytes:
     from matplotlib.lines import Line2D
 
     colour = COLOURS[sha256(title.encode("utf-8", "replace")).digest()[0] % len(COLOURS)]
-    shown = " ".join(title.split())
+    plain = " ".join(title.split())
     with alone, warnings.catch_warnings():
         warnings.simplefilter(
             "ignore"
         )  # a font says on every letter that it has not what it is not asked for
         font = get_font(findfont("DejaVu Serif"))
-        if not all(font.get_char_index(ord(letter)) for letter in shown):
-            shown = ""
+        if not all(font.get_char_index(ord(letter)) for letter in plain):
+            plain = ""
         figure = Figure(figsize=(6, 9), dpi=150, facecolor=colour)
-        lines = textwrap.wrap(shown, 16, break_long_words=True)[:8]
+        lines = textwrap.wrap(plain, 16, break_long_words=True)[:8]
         text = "\n".join(lines).replace("$", r"\$")
         size = 40 if len(lines) <= 4 else 28
         figure.text(
@@ -114,8 +114,8 @@ def _front(book: Book, say: Words) -> Iterable[str]:
     if book.cast:
         yield f"<h2>{_text(say('story.book_cast'))}</h2>\n<dl>"
         for name, about, player in book.cast:
-            played = f" ({say('story.played_by', name=player)})" if player else ""
-            yield f"<dt>{_text(name + played)}</dt><dd>{_text(about)}</dd>"
+            player_note = f" ({say('story.played_by', name=player)})" if player else ""
+            yield f"<dt>{_text(name + player_note)}</dt><dd>{_text(about)}</dd>"
         yield "</dl>"
 
 
@@ -123,8 +123,8 @@ def _chapter(chapter: BookChapter) -> Iterable[str]:
     yield f"<h1>{_text(chapter.title)}</h1>"
     for passage in chapter.passages:
         if passage.act:
-            who = f"<p><strong>{_text(passage.who)}</strong></p>" if passage.who else ""
-            yield f"<blockquote>{who}{_prose(passage.act)}</blockquote>"
+            speaker = f"<p><strong>{_text(passage.who)}</strong></p>" if passage.who else ""
+            yield f"<blockquote>{speaker}{_prose(passage.act)}</blockquote>"
         if passage.speaker and passage.scene:
             yield f"<p><strong>{_text(passage.speaker)}</strong></p>"
         if passage.scene:
@@ -133,14 +133,14 @@ def _chapter(chapter: BookChapter) -> Iterable[str]:
 
 def _prose(text: str) -> str:
     """Paragraphs of a scene's Markdown: emphasis and rules are what models write."""
-    made = []
+    paragraphs = []
     for paragraph in re.split(r"\n\s*\n", text.strip()):
         if _RULE.fullmatch(paragraph):
-            made.append("<hr/>")
+            paragraphs.append("<hr/>")
             continue
         lines = [_inline(_HEADING.sub("", line, count=1)) for line in paragraph.split("\n")]
-        made.append(f"<p>{'<br/>'.join(lines)}</p>")
-    return "\n".join(made)
+        paragraphs.append(f"<p>{'<br/>'.join(lines)}</p>")
+    return "\n".join(paragraphs)
 
 
 def _inline(text: str) -> str:
@@ -167,7 +167,7 @@ def _page(title: str, body: str, language: str) -> str:
 
 def _contents(title: str, chapters: dict[str, str], language: str, say: Words) -> str:
     entries = [f'<li><a href="title.xhtml">{_text(title)}</a></li>']
-    entries += [f'<li><a href="{name}">{_text(one) or name}</a></li>' for name, one in chapters.items()]
+    entries += [f'<li><a href="{name}">{_text(title) or name}</a></li>' for name, title in chapters.items()]
     heading = _text(say("story.book_contents"))
     listed = "\n".join(entries)
     nav = f'<nav xmlns:epub="{_OPS}" epub:type="toc"><h1>{heading}</h1>\n<ol>\n{listed}\n</ol></nav>'
@@ -189,7 +189,7 @@ def _package(book: Book, chapters: list[str], language: str) -> str:
     spine = ["cover", *(name.partition(".")[0] for name, _ in texts)]
     creators = "\n".join(f"<dc:creator>{_text(name)}</dc:creator>" for name in book.players if name.strip())
     about = f"\n<dc:description>{_text(book.premise)}</dc:description>" if book.premise.strip() else ""
-    listed, order = "\n".join(items), "\n".join(f'<itemref idref="{one}"/>' for one in spine)
+    listed, order = "\n".join(items), "\n".join(f'<itemref idref="{id}"/>' for id in spine)
     return f"""<?xml version="1.0" encoding="UTF-8"?>
 <package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id" xml:lang="{language}">
 <metadata xmlns:dc="http://purl.org/dc/elements/1.1/">

@@ -46,8 +46,8 @@ def is_lorebook(tree: Mapping[str, Any]) -> bool:
 def lorebook_of(tree: Mapping[str, Any]) -> Lorebook:
     """The entries of a book in whichever form; what is none is left out."""
     book = _book(tree)
-    given = book.get("entries")
-    rows = list(given.values() if isinstance(given, dict) else given if isinstance(given, list) else ())
+    listed = book.get("entries")
+    rows = list(listed.values() if isinstance(listed, dict) else listed if isinstance(listed, list) else ())
     entries, bad = list[dict[str, Any]](), list[BadEntry]()
     for number, row in enumerate(rows, 1):
         entry, why = _entry(row) if len(entries) < LORE else (None, "story.import_entries_many")
@@ -69,46 +69,50 @@ def _entry(row: Any) -> tuple[dict[str, Any] | None, str]:
     if not isinstance(row, dict):
         return None, "story.import_entry_unreadable"
     more = row.get("extensions")
-    given = {**(more if isinstance(more, dict) else {}), **row}
+    fields = {**(more if isinstance(more, dict) else {}), **row}
     content = next(
-        (given[name] for name in ("content", "text", "entry") if isinstance(given.get(name), str)), ""
+        (fields[name] for name in ("content", "text", "entry") if isinstance(fields.get(name), str)), ""
     )
-    keys = _texts(next((given[name] for name in ("key", "keys", "keywords") if name in given), []))
-    constant = True in (given.get("constant"), given.get("forceActivation"))
+    keys = _texts(next((fields[name] for name in ("key", "keys", "keywords") if name in fields), []))
+    constant = True in (fields.get("constant"), fields.get("forceActivation"))
     if not content.strip() or not (keys or constant):
         return None, "story.import_entry_lacking"
     if len(content) > LORE_CHARS:
         return None, "story.import_entry_long"
     entry: dict[str, Any] = {"keys": keys, "content": content}
-    secondary = _texts(given.get("keysecondary") or given.get("secondary_keys") or [])
-    if secondary and given.get("selective", True) is not False:
+    secondary = _texts(fields.get("keysecondary") or fields.get("secondary_keys") or [])
+    if secondary and fields.get("selective", True) is not False:
         entry["secondary_keys"] = secondary
-        logic = _number(given, "selectiveLogic")
+        logic = _number(fields, "selectiveLogic")
         if logic is not None and 0 < logic < len(_LOGIC):
             entry["logic"] = _LOGIC[logic]
-    name = next((given[key] for key in ("name", "comment", "displayName") if _is_text(given.get(key))), "")
+    name = next((fields[key] for key in ("name", "comment", "displayName") if _is_text(fields.get(key))), "")
     entry |= {"name": name[:200]} if name else {}
     entry |= {"constant": True} if constant else {}
-    if given.get("disable") is True or given.get("enabled") is False:
+    if fields.get("disable") is True or fields.get("enabled") is False:
         entry["enabled"] = False
     for ours, names in (
         ("case_sensitive", ("caseSensitive", "case_sensitive")),
         ("whole_words", ("matchWholeWords", "match_whole_words")),
     ):
-        said = next((given[one] for one in names if isinstance(given.get(one), bool)), None)
-        entry |= {ours: said} if said is not None else {}
-    depth = next((n for one in ("scanDepth", "scan_depth") if (n := _number(given, one)) is not None), None)
+        flag = next((fields[name] for name in names if isinstance(fields.get(name), bool)), None)
+        entry |= {ours: flag} if flag is not None else {}
+    depth = next(
+        (n for name in ("scanDepth", "scan_depth") if (n := _number(fields, name)) is not None), None
+    )
     entry |= {"depth": depth} if depth is not None else {}
-    order = next((n for one in ("order", "insertion_order") if (n := _number(given, one)) is not None), None)
+    order = next(
+        (n for name in ("order", "insertion_order") if (n := _number(fields, name)) is not None), None
+    )
     entry |= {"order": order} if order is not None else {}
     if row.get("position") not in (None, 0, "before_char"):
         entry["position"] = "after"
-    chance = _number(given, "probability")
-    if chance is not None and given.get("useProbability") is not False:
+    chance = _number(fields, "probability")
+    if chance is not None and fields.get("useProbability") is not False:
         entry["probability"] = chance
-    entry |= {"group": given["group"]} if _is_text(given.get("group")) else {}
-    rest = {key: value for key, value in row.items() if key not in ("content", "text", "entry")}
-    source = json.dumps(rest, ensure_ascii=False)
+    entry |= {"group": fields["group"]} if _is_text(fields.get("group")) else {}
+    extra = {key: value for key, value in row.items() if key not in ("content", "text", "entry")}
+    source = json.dumps(extra, ensure_ascii=False)
     return entry | ({"source": source} if len(source) <= SOURCE_CHARS else {}), ""
 
 
@@ -147,15 +151,15 @@ def _row(n: int, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _texts(value: Any) -> list[str]:
     """A list of keys, or keys in one text, parted by commas."""
-    given = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
-    found = [" ".join(key.split()) for key in given if isinstance(key, str)]
-    return [key for key in found if key][:KEYS]
+    keys = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
+    clean_keys = [" ".join(key.split()) for key in keys if isinstance(key, str)]
+    return [key for key in clean_keys if key][:KEYS]
 
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and value.strip() != ""
 
 
-def _number(given: Mapping[str, Any], name: str) -> int | None:
-    value = given.get(name)
+def _number(fields: Mapping[str, Any], name: str) -> int | None:
+    value = fields.get(name)
     return value if type(value) is int and abs(value) < 1_000_000_000 else None

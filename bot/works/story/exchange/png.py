@@ -31,18 +31,18 @@ class BombError(ValueError):
     """A text that unpacks to more than anybody has written, or chunks without end."""
 
 
-def texts(png: bytes, wanted: Sequence[str]) -> dict[str, bytes]:
+def texts(png: bytes, keywords: Sequence[str]) -> dict[str, bytes]:
     """The picture's texts by keyword, of those wanted; of several the last.
 
     Raises ValueError for a broken one, and BombError.
     """
-    found = {}
+    texts_found = {}
     for kind, body in _chunks(png):
         keyword, _, rest = body.partition(b"\0")
         name = keyword.decode("latin-1").lower()
-        if kind in (b"tEXt", b"zTXt", b"iTXt") and name in wanted:
-            found[name] = _text(kind, rest)
-    return found
+        if kind in (b"tEXt", b"zTXt", b"iTXt") and name in keywords:
+            texts_found[name] = _text(kind, rest)
+    return texts_found
 
 
 def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -60,20 +60,20 @@ def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
     raise BombError("too many chunks")
 
 
-def _text(kind: bytes, rest: bytes) -> bytes:
+def _text(kind: bytes, data: bytes) -> bytes:
     """What stands behind the keyword's NUL."""
     packed = kind == b"zTXt"
     if kind == b"zTXt":
-        rest = rest[1:]
+        data = data[1:]
     elif kind == b"iTXt":
-        packed, rest = rest[:1] == b"\1", rest[2:]
-        _, _, rest = rest.partition(b"\0")  # the language
-        _, _, rest = rest.partition(b"\0")  # the keyword in it
+        packed, data = data[:1] == b"\1", data[2:]
+        _, _, data = data.partition(b"\0")  # the language
+        _, _, data = data.partition(b"\0")  # the keyword in it
     if not packed:
-        return rest
+        return data
     unpacking = zlib.decompressobj()
     try:
-        unpacked = unpacking.decompress(rest, TEXT_BYTES)
+        unpacked = unpacking.decompress(data, TEXT_BYTES)
     except zlib.error as fault:
         raise ValueError("a broken text") from fault
     if unpacking.unconsumed_tail:
@@ -83,8 +83,8 @@ def _text(kind: bytes, rest: bytes) -> bytes:
 
 def with_texts(png: bytes, of: Mapping[str, bytes]) -> bytes:
     """The same picture, with these texts in place of the card's that it has."""
-    at, kept = len(SIGNATURE), list[bytes]()
-    while at + 12 <= len(png) and len(kept) < CHUNKS:
+    at, chunks = len(SIGNATURE), list[bytes]()
+    while at + 12 <= len(png) and len(chunks) < CHUNKS:
         length, kind = struct.unpack_from(">I4s", png, at)
         chunk = png[at : at + 12 + length]
         at += 12 + length
@@ -92,9 +92,9 @@ def with_texts(png: bytes, of: Mapping[str, bytes]) -> bytes:
             break
         keyword = chunk[8 : 8 + KEYWORD].partition(b"\0")[0].decode("latin-1").lower()
         if kind not in (b"tEXt", b"zTXt", b"iTXt") or keyword not in CARDS:
-            kept.append(chunk)
-    kept[1:1] = _texts(of)  # behind the header
-    return SIGNATURE + b"".join(kept) + _chunk(b"IEND", b"")
+            chunks.append(chunk)
+    chunks[1:1] = _texts(of)  # behind the header
+    return SIGNATURE + b"".join(chunks) + _chunk(b"IEND", b"")
 
 
 def _texts(of: Mapping[str, bytes]) -> list[bytes]:

@@ -160,16 +160,17 @@ class Strangers:
         """What `found_in` says. Raises UserError, also as `Sandbox.read` does."""
         head = json.dumps(asdict(whose)).encode()
         document = await self._sandbox.read(file, head + b"\n" + data, progress)
-        return await asyncio.to_thread(heard, document.text)
+        return await asyncio.to_thread(parse_lines, document.text)
 
 
 def read(name: str, data: bytes, progress: Progress) -> Document:
     """For `bot.readers.child`: `data` is a Whose as JSON, a line end, and the file."""
     head, _, contents = data.partition(b"\n")
     try:
-        found = found_in(contents, name, Whose(**json.loads(head)))
+        imported = found_in(contents, name, Whose(**json.loads(head)))
         lines = [
-            json.dumps(one, ensure_ascii=False, default=datetime.isoformat) for one in _told(found, progress)
+            json.dumps(line, ensure_ascii=False, default=datetime.isoformat)
+            for line in _lines_of(imported, progress)
         ]
     except UserError as error:
         lines = [
@@ -181,42 +182,42 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     return Document(name, text, NO_LANGUAGE, sectioned(text, []))
 
 
-def _told(found: Found, progress: Progress) -> Iterator[Any]:
-    if isinstance(found, Card):
-        yield {"kind": "card", "found": asdict(replace(found, book=replace(found.book, entries=[])))}
-        yield from found.book.entries
+def _lines_of(imported: Found, progress: Progress) -> Iterator[Any]:
+    if isinstance(imported, Card):
+        yield {"kind": "card", "found": asdict(replace(imported, book=replace(imported.book, entries=[])))}
+        yield from imported.book.entries
         return
-    if isinstance(found, Lorebook):
-        yield {"kind": "lore", "found": asdict(replace(found, entries=[]))}
-        yield from found.entries
+    if isinstance(imported, Lorebook):
+        yield {"kind": "lore", "found": asdict(replace(imported, entries=[]))}
+        yield from imported.entries
         return
-    left_out = [(one.number, one.key) for one in found.left_out]
+    left_out = [(bad_line.number, bad_line.key) for bad_line in imported.left_out]
     yield {
         "kind": "story",
-        "head": asdict(_Head(found.story, found.branches, found.scenes, found.turns, left_out)),
+        "head": asdict(_Head(imported.story, imported.branches, imported.scenes, imported.turns, left_out)),
     }
-    for n, node in enumerate(found.nodes):
+    for n, node in enumerate(imported.nodes):
         if n % _TOLD == 0:
-            progress(n, len(found.nodes))
+            progress(n, len(imported.nodes))
         yield asdict(node)
 
 
-def heard(text: str) -> Found:
+def parse_lines(text: str) -> Found:
     from pydantic import TypeAdapter
 
-    first, *rest = text.split("\n")
-    said = json.loads(first)
-    match said["kind"]:
+    first, *lines = text.split("\n")
+    header = json.loads(first)
+    match header["kind"]:
         case "sorry":
-            raise UserError(str(said["key"]), **said["values"])
+            raise UserError(str(header["key"]), **header["values"])
         case "card":
-            card = TypeAdapter(Card).validate_python(said["found"])
-            return replace(card, book=replace(card.book, entries=[json.loads(line) for line in rest]))
+            card = TypeAdapter(Card).validate_python(header["found"])
+            return replace(card, book=replace(card.book, entries=[json.loads(line) for line in lines]))
         case "lore":
-            book = TypeAdapter(Lorebook).validate_python(said["found"])
-            return replace(book, entries=[json.loads(line) for line in rest])
-    head = TypeAdapter(_Head).validate_python(said["head"])
-    one = TypeAdapter(NodeRow)
-    nodes = [one.validate_json(line) for line in rest]
+            book = TypeAdapter(Lorebook).validate_python(header["found"])
+            return replace(book, entries=[json.loads(line) for line in lines])
+    head = TypeAdapter(_Head).validate_python(header["head"])
+    adapter = TypeAdapter(NodeRow)
+    nodes = [adapter.validate_json(line) for line in lines]
     bad = [BadLine(number, key) for number, key in head.left_out]
     return Imported(head.story, head.branches, nodes, head.scenes, head.turns, bad)

@@ -98,7 +98,9 @@ def embedded(story: Story, path: Sequence[str], at: int, chapter: str = "") -> d
 
 
 def _lines_before(story: Story, path: Sequence[str], at: int) -> Iterator[str]:
-    """Lines before this one in its scene; none written by a person here, who may withdraw it: a vector has one author."""
+    """Lines before this one in its scene; none written by a person here, who may withdraw it: a vector has one
+    author.
+    """
     group = story.turns[path[at]].act.group
     for turn in path[max(0, at - BEFORE) : at]:
         act = story.turns[turn].act

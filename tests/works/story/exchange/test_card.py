@@ -19,7 +19,7 @@ from bot.words import words
 from bot.works.story.exchange import card, png
 from bot.works.story.exchange.card import Card
 from bot.works.story.exchange.lorebook import Lorebook, lorebook_of, world_info
-from bot.works.story.exchange.reading import Strangers, Whose, found_in, heard, read
+from bot.works.story.exchange.reading import Strangers, Whose, found_in, parse_lines, read
 from bot.works.story.lorebook import LORE_CHARS, LoreEntry, triggered
 
 WHOSE = Whose("local", "story", "Ana")
@@ -409,12 +409,12 @@ def test_the_process_that_reads_a_file_answers_in_lines() -> None:
     ):
         document = read(file, head + data, lambda done, total: None)
         assert document.language
-        found, there = found_in(data, file, WHOSE), heard(document.text)
+        found, there = found_in(data, file, WHOSE), parse_lines(document.text)
         assert type(there) is type(found)
         if isinstance(found, Card | Lorebook):
             assert there == found
     with pytest.raises(UserError, match="no_card"):
-        heard(read("a.png", head + a_png(), lambda done, total: None).text)
+        parse_lines(read("a.png", head + a_png(), lambda done, total: None).text)
 
 
 @pytest.mark.slow
