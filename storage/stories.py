@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from storage.db import Database
@@ -261,6 +262,7 @@ class Stories:
         branches: Sequence[BranchRow],
         nodes: Sequence[NodeRow],
         bodies: Callable[[Sequence[int]], Mapping[str, str]],
+        cards: Sequence[CardRow] = (),
     ) -> None:
         """Keep a whole story that comes from elsewhere, or nothing of it.
 
@@ -270,7 +272,7 @@ class Stories:
         """
         from sqlalchemy import bindparam, select
 
-        from storage.tables import stories, story_branches, story_nodes
+        from storage.tables import stories, story_branches, story_cards, story_nodes
 
         rows = [asdict(node) for node in nodes]
         for row in rows:
@@ -290,6 +292,10 @@ class Stories:
                 anew = story_nodes.update().where(story_nodes.c.id == bindparam("of"))
                 words = [{"of": id, "to": body} for id, body in reworded.items()]
                 await connection.execute(anew.values(body=bindparam("to")), words)
+            for card in cards:
+                await connection.execute(
+                    story_cards.insert().values({**asdict(card), "size": len(card.file)})
+                )
 
     async def keep_card(self, card: CardRow, most: int) -> bool:
         """Keep the file of a card; again the same does nothing.
@@ -310,6 +316,24 @@ class Stories:
             new = self._db.insert(table).values(row)
             await connection.execute(new.on_conflict_do_update(index_elements=["story_id", "card"], set_=row))
         return True
+
+    async def card_files(self, space: str, story: str, most: int) -> tuple[dict[str, bytes], int]:
+        """The files of a story's cards by these, the small ones first, of `most` bytes together; and how many others
+        there are.
+        """
+        from sqlalchemy import select
+
+        from storage.tables import story_cards as table
+
+        of_story = (table.c.space == space, table.c.story_id == story)
+        sizes = select(table.c.card, table.c.size).where(*of_story).order_by(table.c.size, table.c.card)
+        async with self._db.read() as connection:
+            cards = list(await connection.execute(sizes))
+            totals = accumulate(size for _, size in cards)
+            room = [card for (card, _), total in zip(cards, totals, strict=True) if total <= most]
+            files = select(table.c.card, table.c.file).where(*of_story, table.c.card.in_(room))
+            rows = await connection.execute(files)
+            return {row.card: row.file for row in rows}, len(cards) - len(room)
 
     async def card_file(self, space: str, story: str, card: str) -> bytes | None:
         from sqlalchemy import select

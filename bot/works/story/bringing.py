@@ -21,7 +21,7 @@ from bot.retrieval.files import Refused, read_whole
 from bot.words import Words, words
 from bot.works.library.intake_job import Pump, failures, named_paths
 from bot.works.story import cast
-from bot.works.story.exchange.card import Card, key_of
+from bot.works.story.exchange.card import CARD_MB, Card, key_of
 from bot.works.story.exchange.chat import Rows
 from bot.works.story.exchange.lorebook import Lorebook
 from bot.works.story.exchange.png import SIGNATURE
@@ -49,10 +49,8 @@ SAID: Final = 10_000
 
 UNKNOWN: Final = 0
 """In place of how many there are."""
-CARD_MB: Final = 8
-"""Of the file of a card that is kept for its picture: with it a message of Discord's has room for it."""
 CARDS_MB: Final = 100
-"""Of those of a story together."""
+"""Of the files of a story's cards together."""
 
 Put = Callable[[tuple[int, int]], None]
 
@@ -211,9 +209,11 @@ class Bringing:
     async def _story(self, run: Run, imported: Imported) -> Taken:
         """Keep it, unless it is kept already; to whoever brought it alone, until they play it with others."""
         space = run.request.place.space
-        row = replace(imported.story, author_id=run.request.author.id, offered=False)
+        author = run.request.author.id
+        row = replace(imported.story, author_id=author, offered=False)
         if await self._logs.stories.story(space, row.id) is None:
-            await self._logs.stories.take_in(row, imported.branches, imported.nodes, imported.bodies)
+            cards = await asyncio.to_thread(imported.card_rows, run.id, author)
+            await self._logs.stories.take_in(row, imported.branches, imported.nodes, imported.bodies, cards)
         bad = [(line.number, line.key) for line in imported.left_out[:NAMED]]
         values: dict[str, str | int] = {"title": harmless(row.title), "n": imported.turns, "code": row.alias}
         return Taken("story.imported", values, row.id, row.alias, bad, len(imported.left_out))

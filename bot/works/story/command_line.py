@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from bot.config import Config
     from storage.stories import Stories, StoryRow
 
+CARDS_MB = 60
+"""Of the files of characters' cards in an export, in base64 a third more: an import takes in 100 MB."""
 MOST = 100_000
 """Stories of a space that are looked through for a name."""
 
@@ -37,8 +39,9 @@ async def write(config: Config, space: str, name: str, file: Path) -> StoryRow:
     async with _resources(config) as resources:
         row = await _named(resources.stories, space, name)
         rows = await resources.stories.whole(space, row.id)
+        cards, _ = await resources.stories.card_files(space, row.id, CARDS_MB * 1_000_000)
     assert rows is not None, "this process alone has the data folder"
-    text = await asyncio.to_thread(exported, *rows)
+    text = await asyncio.to_thread(exported, *rows, cards)
     try:
         await asyncio.to_thread(_written, file, text)
     except OSError as error:
@@ -68,7 +71,7 @@ async def take_in(
         id = imported.story.id
         if await resources.stories.story(space, id) is None:
             await resources.stories.take_in(
-                imported.story, imported.branches, imported.nodes, imported.bodies
+                imported.story, imported.branches, imported.nodes, imported.bodies, imported.card_rows()
             )
         story = await Logs(resources.stories).story(space, id, id)
         memory = Memory(resources.story_vectors, resources.embedding, config.section(RecallConfig))

@@ -6,11 +6,13 @@ bytes. Knows no database and no file.
 
 from __future__ import annotations
 
+import base64
 import json
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from bot.works.story.exchange.card import key_of
 from bot.works.story.log import folded, lineage
 
 if TYPE_CHECKING:
@@ -146,13 +148,23 @@ WITHIN: Final[Mapping[str, Mapping[str, str]]] = {
 """The same for fields that have fields (`bot.works.story.lorebook.LoreEntry` of those of a lorebook)."""
 
 
-def exported(story: StoryRow, branches: Sequence[BranchRow], nodes: Sequence[NodeRow]) -> str:
-    """The file's text. `branches` are in the order in which they were made, `nodes` in that of their numbers."""
-    return _Writer(story, branches, nodes).text()
+def exported(
+    story: StoryRow, branches: Sequence[BranchRow], nodes: Sequence[NodeRow], cards: Mapping[str, bytes] = {}
+) -> str:
+    """The file's text. `branches` are in the order in which they were made, `nodes` in that of their numbers; `cards`
+    are the files of characters' cards by their `key_of`.
+    """
+    return _Writer(story, branches, nodes, cards).text()
 
 
 class _Writer:
-    def __init__(self, story: StoryRow, branches: Sequence[BranchRow], nodes: Sequence[NodeRow]) -> None:
+    def __init__(
+        self,
+        story: StoryRow,
+        branches: Sequence[BranchRow],
+        nodes: Sequence[NodeRow],
+        cards: Mapping[str, bytes],
+    ) -> None:
         nodes = [row for row in nodes if row.kind in FIELDS]
         self._story = story
         self._branches = _parents_first(branches)
@@ -163,6 +175,9 @@ class _Writer:
         self._carded, self._unpinned = self._gone()
         self._people: dict[str, int] = {}
         self._keys: dict[str, str] = {}
+        self._cards = cards
+        self._carriers: dict[str, int] = {}
+        """The first node with each of these cards in its sheet."""
 
     def _gone(self) -> tuple[set[str], set[str]]:
         """The turns that went with a stop card, and what is in `Story.unpinned`."""
@@ -185,6 +200,11 @@ class _Writer:
         lines = [f"{_json(name)}: {_json(value)}" for name, value in head.items()]
         lines += [f'"branches": {_listed(map(self._branch, self._branches))}']
         lines += [f'"nodes": {_listed(map(self._node, self._nodes))}']
+        cards = [
+            {"node": node, "file": base64.b64encode(self._cards[key]).decode()}
+            for key, node in self._carriers.items()
+        ]
+        lines += [f'"cards": {_listed(cards)}'] if cards else []
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
     def _made(self, author: str, at: datetime) -> dict[str, Any]:
@@ -216,6 +236,8 @@ class _Writer:
         if fields and (row.turn in self._carded or node_id in self._unpinned):
             fields = None
         body = self._fields(FIELDS[row.kind], fields) if fields is not None else None
+        if row.kind == "cast" and body and (key := key_of(body["sheet"] or {})) in self._cards:
+            self._carriers.setdefault(key, tree["id"])
         return tree | self._made(row.author_id, row.created_at) | {"body": body}
 
     def _fields(self, fields: Mapping[str, str], body: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.events import Attachment, Event, Request, Run, Stage, Text, UserError
+from bot.events import Attachment, Event, Notice, Request, Run, Stage, Text, UserError
 from bot.incoming import safe
 from bot.markdown import harmless
 from bot.words import Words, words
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 SHARED: Final = ("title", "premise", "genre", "tone", "view", "length", "mode", "plot_check_mode")
 """Settings of a story that go with what is shared of it: neither notes nor who is who."""
+CARDS_MB: Final = 5
+"""Of the files of characters' cards in a story's JSON: Discord takes no file of more than 10 MB."""
 _CARD_FILES: Final = {"card": "", "card-png": ".png", "card-charx": ".charx"}
 """For a way to export a card the suffix of its file, "" for that of the file that it came in."""
 LOOKED: Final = 20_000
@@ -65,21 +67,23 @@ class HandingOut:
         source = await self._source(request)
         await check_rating(source.story, request, self._adults)
         form = "share" if request.verb == "share" else str(request.options.get("as") or "markdown")
-        title = harmless(source.row.title or say("story.untitled"))
-        if form == "json":
-            name, media, data = await self._whole(source, request)
+        title, without = harmless(source.row.title or say("story.untitled")), 0
+        if form in ("json", "share"):
+            text, without = await (self._told if form == "share" else self._whole)(source, request)
+            name, media, data = _named(source, "json"), "application/json", text.encode()
         elif form == "chat":
             rows = await self._logs.stories.whole(request.place.space, source.row.id)
             name, media, data = await asyncio.to_thread(_chat, source, rows[2] if rows else [], request, say)
         elif form in _CARD_FILES:
             name, media, data = await self._card(source, request, _CARD_FILES[form])
         else:
-            make = self._forms.get(form, _share)
             # What is folded goes on meanwhile: none of these waits for anything but the thread.
-            name, media, data = await asyncio.to_thread(make, source, request, say)
+            name, media, data = await asyncio.to_thread(self._forms[form], source, request, say)
         yield Stage(request.verb, say("story.exporting", title=title))
         if form == "share":
             yield Text(say("story.shared"))
+        if without:
+            yield Notice(say("story.export_cards_left", n=without))
         yield Attachment(name, media, data)
 
     async def _source(self, request: Request) -> _Source:
@@ -98,15 +102,26 @@ class HandingOut:
         row = matching[0]
         return _Source(row, row.id, await self._logs.copy(space, row.id, row.id))
 
-    async def _whole(self, source: _Source, request: Request) -> tuple[str, str, bytes]:
+    async def _told(self, source: _Source, request: Request) -> tuple[str, int]:
+        rows = await asyncio.to_thread(shared, source.row, source.branch, source.story)
+        return await self._exported(source, *rows)
+
+    async def _whole(self, source: _Source, request: Request) -> tuple[str, int]:
         """With all that was undone, flipped away and told on other branches: not for everybody who reads along."""
         if not request.author.admin and request.author.id != source.row.author_id:
             raise UserError("story.export_whose")
         rows = await self._logs.stories.whole(request.place.space, source.row.id)
         if rows is None:
             raise UserError("story.none_here")
-        text = await asyncio.to_thread(exported, *rows)
-        return _named(source, "json"), "application/json", text.encode()
+        return await self._exported(source, *rows)
+
+    async def _exported(
+        self, source: _Source, story: StoryRow, branches: Sequence[BranchRow], nodes: Sequence[NodeRow]
+    ) -> tuple[str, int]:
+        """The story as JSON, and how many files of cards there was no room for."""
+        most = CARDS_MB * 1_000_000
+        cards, left_out = await self._logs.stories.card_files(source.row.space, source.row.id, most)
+        return await asyncio.to_thread(exported, story, branches, nodes, cards), left_out
 
     async def _card(self, source: _Source, request: Request, suffix: str) -> tuple[str, str, bytes]:
         name, tree = _card_of(source, request)
@@ -175,11 +190,6 @@ def _lorebook(source: _Source, request: Request, say: Words) -> tuple[str, str, 
         raise UserError("story.no_lore")
     text = json.dumps(world_info(list(source.story.lore.values())), ensure_ascii=False, indent=2)
     return _named(source, "lore.json"), "application/json", text.encode()
-
-
-def _share(source: _Source, request: Request, say: Words) -> tuple[str, str, bytes]:
-    text = exported(*shared(source.row, source.branch, source.story))
-    return _named(source, "json"), "application/json", text.encode()
 
 
 def shared(row: StoryRow, branch: str, story: Story) -> tuple[StoryRow, list[BranchRow], list[NodeRow]]:

@@ -6,6 +6,8 @@ Knows no database.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,11 +16,12 @@ from math import isfinite
 from typing import Any, NoReturn, get_args
 
 from bot.events import UserError
+from bot.works.story.exchange.card import CARD_MB, key_of
 from bot.works.story.exporting import FIELDS, FORMAT, VERSION, WITHIN
 from bot.works.story.log import CHECKS, KINDS, OF_ALL, RATINGS, Mode
 from bot.works.story.lorebook import Logic
 from storage.db import new_id
-from storage.stories import BranchRow, NodeRow, StoryRow
+from storage.stories import BranchRow, CardRow, NodeRow, StoryRow
 
 LARGEST_MB = 100
 """Of a file; a story of 1,000 scenes takes about 2."""
@@ -48,6 +51,7 @@ class Imported:
     """A story as `storage.stories.Stories.take_in` keeps it: branches and scenes name places among the nodes.
 
     `scenes` are those whose bodies hold a place, by id: the body, and the place. `turns` counts those of all branches.
+    `cards` are the files of characters' cards, in base64, by their `key_of`.
     """
 
     story: StoryRow
@@ -56,6 +60,12 @@ class Imported:
     scenes: dict[str, tuple[dict[str, Any], int]]
     turns: int
     left_out: list[BadLine] = field(default_factory=list)
+    cards: dict[str, str] = field(default_factory=dict)
+
+    def card_rows(self, run_id: str = "", author: str = "") -> list[CardRow]:
+        """As rows of `run_id`, for whoever brings the story."""
+        of = (self.story.space, self.story.id)
+        return [CardRow(*of, key, run_id, author, base64.b64decode(file)) for key, file in self.cards.items()]
 
     def bodies(self, seqs: Sequence[int]) -> dict[str, str]:
         return {id: _json({**body, "at": seqs[place]}) for id, (body, place) in self.scenes.items()}
@@ -132,7 +142,28 @@ class _Reader:
         for number, node in enumerate(nodes, 1):
             if node["kind"] in FIELDS:
                 rows.append(self._node(number, node, branches, at))
-        return Imported(row, branches, rows, at, len(self.begun))
+        return Imported(row, branches, rows, at, len(self.begun), cards=self._cards(tree, nodes))
+
+    def _cards(self, tree: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+        """The files of cards by the keys of their sheets: of nodes that were read."""
+        rows = tree.get("cards", [])
+        if not isinstance(rows, list):
+            self._wrong("cards")
+        files = {}
+        for number, row in enumerate(rows, 1):
+            where = f"cards[{number}]"
+            of = self._number(row.get("node") if isinstance(row, dict) else 0, f"{where}.node", len(nodes))
+            node = nodes[of - 1] if of else self._wrong(f"{where}.node")
+            sheet = (node["body"] or {}).get("sheet") if node["kind"] == "cast" else None
+            key = key_of(sheet or {}) or self._wrong(f"{where}.node")
+            files[key] = self._text(row.get("file"), f"{where}.file")
+            try:
+                size = len(base64.b64decode(files[key], validate=True))
+            except (binascii.Error, ValueError):
+                self._wrong(f"{where}.file")
+            if size > CARD_MB * 1_000_000:
+                self._wrong(f"{where}.file")
+        return files
 
     def _branches(self, branches: Sequence[Mapping[str, Any]]) -> list[BranchRow]:
         if not branches or "parent" in branches[0]:

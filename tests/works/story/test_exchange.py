@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import time
@@ -22,6 +23,7 @@ from bot.words import words
 from bot.works.story import context, log
 from bot.works.story.command_line import take_in, write
 from bot.works.story.context import Frame
+from bot.works.story.exchange.reading import Whose, found_in
 from bot.works.story.exporting import FIELDS, WITHIN, exported
 from bot.works.story.importing import LARGEST_MB, Imported, imported
 from bot.works.story.log import folded, lineage
@@ -34,6 +36,7 @@ from tests.fakes.reply import Reply
 from tests.kill.instants import ALL
 from tests.promises.talk import bot, texts
 from tests.promises.talk import settings as bare
+from tests.works.story.exchange.test_card import a_png
 from tests.works.story.test_log import TEXTS, Table, opened, shown
 from tests.works.story.test_playing import START, Writer, playing
 
@@ -365,6 +368,10 @@ WRONG: list[tuple[str, Any, str]] = [
     ("nodes.8.body.entry.keys", "lamp", "wrong"),
     ("nodes.0.body.gm", "person-1", "wrong"),
     ("nodes.10.body.passed", {"author": 1}, "wrong"),
+    ("cards", {}, "wrong"),
+    ("cards", ["face"], "wrong"),
+    ("cards", [{"node": 2, "file": "iVBO"}], "wrong"),  # its sheet has no card
+    ("cards", [{"node": 3, "file": "iVBO"}], "wrong"),
 ]
 TEXTS_OF_NO_STORY: list[tuple[bytes, str]] = [
     (b"", "unreadable"),
@@ -379,6 +386,25 @@ TEXTS_OF_NO_STORY: list[tuple[bytes, str]] = [
     (b"{}", "other"),
     (b" " * (LARGEST_MB * 1_000_000 + 1), "large"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("file", "key"),
+    [
+        ("*", "story.import_wrong"),
+        ("ü", "story.import_wrong"),
+        (7, "story.import_wrong"),
+        (base64.b64encode(b"x" * 8_000_001).decode(), "story.import_wrong"),
+        (base64.b64encode(a_png()).decode(), "story.import_no_card"),
+        (base64.b64encode(b"GIF89a").decode(), "library.file_damaged"),
+    ],
+)
+def test_the_file_of_a_card_that_is_none_is_refused_with_its_story(file: object, key: str) -> None:
+    tree = _put(SMALL, "nodes.1.body.sheet.card", "{}") | {"cards": [{"node": 2, "file": file}]}
+    with pytest.raises(UserError) as error:
+        found_in(file_of(tree), "story.json", Whose("local"))
+    assert error.value.key == key
+    assert "story.json" in words("en")(key, **error.value.values)
 
 
 def test_bad_files_say_in_a_sentence_why() -> None:

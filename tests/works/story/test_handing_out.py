@@ -21,7 +21,7 @@ from tests.promises.talk import Events, Talk, of
 from tests.works.story.exchange.test_card import V1, V3, WORLD, a_png, b64
 from tests.works.story.exchange.test_chat import CHAT, lines
 from tests.works.story.test_bringing import put
-from tests.works.story.test_playing import START, Writer, playing, texts
+from tests.works.story.test_playing import START, Writer, choices, playing, texts
 
 
 def file_of(events: Events) -> tuple[str, bytes]:
@@ -75,6 +75,14 @@ async def test_a_card_keeps_its_picture_until_whoever_brought_it_is_forgotten(tm
         await talk.say(f"/story import {tmp_path}/mira.png {put(tmp_path, 'bo.charx', packed.getvalue())}")
         assert await out(talk, "/story export --as card --character mira") == ("Mira.png", picture)
         assert await out(talk, "/story export --as card --character bo") == ("Bo.charx", packed.getvalue())
+        name, whole = await out(talk, "/story export --as json")
+        taken = await talk.say(f"/story import {put(tmp_path, 'door.json', whole)}")
+        await talk.say(choices(taken)[0]["command"])
+        assert await out(talk, "/story export --as card --character mira") == ("Mira.png", picture)
+        _, again = await out(talk, "/story export --as json")
+        assert json.loads(again)["cards"] == json.loads(whole)["cards"]
+        shared = imported((await out(talk, "/story share"))[1], name, "another")
+        assert {row.file for row in shared.card_rows()} == {picture, packed.getvalue()}
         name, of_picture = await out(talk, "/story export --as card-charx --character mira")
         assert (name, of_picture[:2]) == ("Mira.charx", b"PK")
         name, of_archive = await out(talk, "/story export --as card-png --character bo")
@@ -94,6 +102,9 @@ async def test_a_card_keeps_its_picture_until_whoever_brought_it_is_forgotten(tm
         told = str(await talk.say(f"/story import {put(tmp_path, 'io.png', large)}"))
         assert "io.png is larger than 8 MB" in told
         assert len((await out(talk, "/story export --as card --character io"))[1]) < 100_000
+        near = a_png((b"tEXt", b"chara\0" + b64({**V1, "name": "Jo"})), pixels=b"x" * 5_000_000)
+        await talk.say(f"/story import {put(tmp_path, 'jo.png', near)}")
+        assert "1 picture of cards is not in it" in str(await talk.say("/story export --as json"))
         await talk.say("/privacy delete --yes")
         assert talk.app is not None
         database = tmp_path / "data" / "sutradhar.db"

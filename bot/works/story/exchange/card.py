@@ -25,6 +25,8 @@ from bot.works.story.exchange.lorebook import Lorebook, lorebook_of
 ABOUT_CHARS: Final = 8_000
 """Of who somebody is, as the writer is told it; the card has all of it."""
 CARD_CHARS: Final = 2_000_000
+CARD_MB: Final = 8
+"""Of the file of a card that is kept for its picture: with it a message of Discord's has room for it."""
 GREETINGS: Final = 30
 GREETING_CHARS: Final = 20_000
 CARD_JSON: Final = "card.json"

@@ -57,6 +57,7 @@ class _Head:
     scenes: dict[str, tuple[dict[str, Any], int]]
     turns: int
     left_out: list[tuple[int, str]]
+    cards: dict[str, str]
 
 
 def found_in(data: bytes, file: str, whose: Whose) -> Found:
@@ -84,7 +85,10 @@ def found_in(data: bytes, file: str, whose: Whose) -> Found:
                 return card_of(_sound(tree, file), file, whose.player)
             if isinstance(tree, dict) and "format" not in tree and is_lorebook(tree):
                 return lorebook_of(_sound(tree, file))
-            return imported(data, file, whose.space, whose.id)
+            story = imported(data, file, whose.space, whose.id)
+            for card_file in map(base64.b64decode, story.cards.values()):
+                (_card_of_png if card_file.startswith(png.SIGNATURE) else _card_of_zip)(card_file, file)
+            return story
 
 
 def story_of(card: Card, whose: Whose, author: str = "") -> Imported:
@@ -194,7 +198,11 @@ def _lines_of(imported: Found, progress: Progress) -> Iterator[Any]:
     left_out = [(bad_line.number, bad_line.key) for bad_line in imported.left_out]
     yield {
         "kind": "story",
-        "head": asdict(_Head(imported.story, imported.branches, imported.scenes, imported.turns, left_out)),
+        "head": asdict(
+            _Head(
+                imported.story, imported.branches, imported.scenes, imported.turns, left_out, imported.cards
+            )
+        ),
     }
     for n, node in enumerate(imported.nodes):
         if n % _TOLD == 0:
@@ -220,4 +228,4 @@ def parse_lines(text: str) -> Found:
     adapter = TypeAdapter(NodeRow)
     nodes = [adapter.validate_json(line) for line in lines]
     bad = [BadLine(number, key) for number, key in head.left_out]
-    return Imported(head.story, head.branches, nodes, head.scenes, head.turns, bad)
+    return Imported(head.story, head.branches, nodes, head.scenes, head.turns, bad, head.cards)
