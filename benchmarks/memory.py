@@ -41,7 +41,6 @@ from bot.retrieval.language import detect
 from bot.retrieval.lexical import content_terms
 from bot.works.story import command_line
 from bot.works.story.chat_log import read_chat_log
-from bot.works.story.log import Part, Story, folded
 from bot.works.story.logs import Logs
 from bot.works.story.memory.config import COMPONENTS, RecallConfig
 from bot.works.story.memory.evaluate import PIECES, MemoryQuery, Scores, read_queries, scores_of
@@ -49,6 +48,8 @@ from bot.works.story.memory.memory import NEAREST, Memory
 from bot.works.story.memory.pieces import embedded
 from bot.works.story.memory.ranking import Query
 from bot.works.story.memory.vectors import PieceVectors, packed
+from bot.works.story.nodes import Part
+from bot.works.story.story import Story, folded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

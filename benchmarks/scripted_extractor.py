@@ -13,10 +13,12 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from bot.retrieval.language import FUNCTION_WORDS
-from bot.works.story.log import Part, Story, Turn, folded
+from bot.works.story.nodes import Part
+from bot.works.story.story import Story, folded
+from bot.works.story.turn import Turn
 
 if TYPE_CHECKING:
-    from bot.works.story.log import Node
+    from bot.works.story.nodes import Node
     from storage.stories import NodeRow
 
 EVENTS, SCENE_EVENTS = 3, 6

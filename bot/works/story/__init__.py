@@ -8,8 +8,8 @@ from bot.kind import Kind, Runs, Setting, Typed
 from bot.settings import OFF, ON
 from bot.verb import PRIVATE, Argument, Option, Verb
 from bot.works.story.config import StoryConfig
-from bot.works.story.log import CHECKS, LENGTHS, MODES, RATINGS, VIEWS
 from bot.works.story.memory.config import RecallConfig
+from bot.works.story.nodes import CHECKS, LENGTHS, MODES, RATINGS, VIEWS
 
 if TYPE_CHECKING:
     from bot.events import Place, Request, Work

@@ -13,7 +13,7 @@ from typing import Final
 
 from bot.retrieval.language import FUNCTION_WORDS
 from bot.works.story import attributing
-from bot.works.story.log import Turn
+from bot.works.story.turn import Turn
 
 LATELY: Final = 5
 """Turns whose words a scene may repeat."""

@@ -13,8 +13,8 @@ from bot.llm.base import room
 from bot.words import words
 from bot.works.story import context
 from bot.works.story.choices import label, read_choices
-from bot.works.story.log import Story
 from bot.works.story.logs import node
+from bot.works.story.story import Story
 from bot.works.story.taken import Taken, framed
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from bot.events import OptionValue, Speaker, UserError
 from bot.words import Words
-from bot.works.story.log import Story
+from bot.works.story.story import Story
 
 NAME_CHARS: Final = 80
 SHEET_CHARS: Final = 4_000

@@ -9,8 +9,9 @@ from typing import Final
 
 from bot.events import Changed, Choice, Choices, Event, Link, Notice, Speaker, Stage, Text
 from bot.words import Words
-from bot.works.story.log import SCENE, Scene, Story, Turn
 from bot.works.story.logs import Away
+from bot.works.story.story import Story
+from bot.works.story.turn import SCENE, Scene, Turn
 from storage.stories import ALIAS
 
 LABEL_CHARS = 75

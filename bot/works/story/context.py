@@ -18,7 +18,8 @@ from bot import untrusted
 from bot.budget import MESSAGE_TOKENS, text_tokens
 from bot.llm.base import Message, Prompt
 from bot.works.story import state
-from bot.works.story.log import Act, Story, Turn
+from bot.works.story.story import Story
+from bot.works.story.turn import Act, Turn
 
 READ: Final = "I have read it."
 """Of the assistant, where two of the user's turns would meet: some models insist that the sides take turns."""

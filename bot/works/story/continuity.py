@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from bot.words import Words
 from bot.works.story import attributing
-from bot.works.story.log import Story
 from bot.works.story.state import Character, characters
+from bot.works.story.story import Story
 
 GONE: Final = "–"
 """What somebody holds from whom the last thing was taken."""

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.works.story.exchange.card import key_of
-from bot.works.story.log import folded, lineage
+from bot.works.story.nodes import lineage
+from bot.works.story.story import folded
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -106,7 +107,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
     "safety": {"rating": "rating?", "lines": "text?", "veils": "text?"},
     "stopcard": {},
 }
-"""What a file holds of each kind of node's body (`bot.works.story.log.Kind`), and what of: "?" for what may be missing.
+"""What a file holds of each kind of node's body (`nodes.Kind`), and what of: "?" for what may be missing.
 Whispers are in no file: they are for two people.
 
 Nothing else is given away. The run and the stage of a scene are left out: they say which message of a platform

@@ -19,9 +19,11 @@ from bot.words import Words, words
 from bot.works.story import cast, context, continuity, state
 from bot.works.story.choices import scene_changed
 from bot.works.story.findings import Findings
-from bot.works.story.log import KINDS, KeyEvent, Scene, Story, Turn
 from bot.works.story.logs import node
+from bot.works.story.nodes import KINDS
+from bot.works.story.story import Story
 from bot.works.story.stretches import as_scene, is_line, lines_back, stretches
+from bot.works.story.turn import KeyEvent, Scene, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from bot.works.story.log import CharacterMemory
+from bot.works.story.turn import CharacterMemory
 
 
 def _as_text(value: object) -> object:

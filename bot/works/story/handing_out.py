@@ -28,8 +28,8 @@ from bot.works.story.safety import check_rating
 from storage.stories import BranchRow, NodeRow
 
 if TYPE_CHECKING:
-    from bot.works.story.log import Story
     from bot.works.story.safety import Adults
+    from bot.works.story.story import Story
     from storage.stories import StoryRow
 
 SHARED: Final = ("title", "premise", "genre", "tone", "view", "length", "mode", "plot_check_mode")

@@ -18,8 +18,9 @@ from typing import Any, NoReturn, get_args
 from bot.events import UserError
 from bot.works.story.exchange.card import CARD_MB, key_of
 from bot.works.story.exporting import FIELDS, FORMAT, VERSION, WITHIN
-from bot.works.story.log import CHECKS, KINDS, OF_ALL, RATINGS, Mode
 from bot.works.story.lorebook import Logic
+from bot.works.story.nodes import CHECKS, KINDS, OF_ALL, RATINGS
+from bot.works.story.turn import Mode
 from storage.db import new_id
 from storage.stories import BranchRow, CardRow, NodeRow, StoryRow
 

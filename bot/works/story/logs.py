@@ -16,7 +16,8 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from bot.events import Place, Request, UserError
-from bot.works.story.log import OF_ALL, Kind, Part, Story, cut_at, folded, lineage
+from bot.works.story.nodes import OF_ALL, Kind, Part, lineage
+from bot.works.story.story import Story, cut_at, folded
 from storage.stories import BranchRow, Node, PlaceRow, Spot, Stories, StoryRow
 
 WRITTEN = ("start", "zero", "act", "say", "continue", "retry")

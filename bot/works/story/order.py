@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.works.story.log import Story
+from bot.works.story.story import Story
 
 if TYPE_CHECKING:
     from bot.events import Author

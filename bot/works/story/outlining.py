@@ -19,9 +19,9 @@ from bot.works.story.taken import Taken, framed
 from bot.works.story.world import CHAPTERS, OPTIONS, TEXT_CHARS, TITLE_CHARS, VALUE_CHARS, shown_chapter
 
 if TYPE_CHECKING:
-    from bot.works.story.log import Story
     from bot.works.story.logs import Logs
     from bot.works.story.playing import Playing
+    from bot.works.story.story import Story
 
 MOST: Final = 12
 """Events that are thought up for a chapter."""

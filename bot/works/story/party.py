@@ -19,7 +19,6 @@ from bot.events import Author, Choice, Choices, Event, Request, Run, Stage, Text
 from bot.runs.requests import child_id
 from bot.words import Words, words
 from bot.works.story import cast
-from bot.works.story.log import Story
 from bot.works.story.logs import Logs, Played, TakenAway, node
 from bot.works.story.order import (
     game_master,
@@ -32,6 +31,7 @@ from bot.works.story.order import (
     waited_for,
     whose,
 )
+from bot.works.story.story import Story
 from storage.schedules import ScheduleRow
 
 if TYPE_CHECKING:

@@ -41,14 +41,15 @@ from bot.works.story.choices import (
     ways,
     ways_after_refusal,
 )
-from bot.works.story.log import SCENE, Excerpt, Mode, Story
 from bot.works.story.logs import Logs, Played, TakenAway, node, spot
 from bot.works.story.order import mode_of, passed, whose
 from bot.works.story.party import plays
 from bot.works.story.presence import unknown_to
 from bot.works.story.recalling import excerpts, query_of
 from bot.works.story.safety import agreement, check_rating
+from bot.works.story.story import Story
 from bot.works.story.taken import Taken, called_up, choices_task, players, prompt, searched
+from bot.works.story.turn import SCENE, Excerpt, Mode
 from bot.works.story.writing import Writing
 
 if TYPE_CHECKING:

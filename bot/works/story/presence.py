@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bot.works.story import state
 from bot.works.story.cast import called
-from bot.works.story.log import Story, Turn
+from bot.works.story.story import Story
+from bot.works.story.turn import Turn
 
 
 def known_as(story: Story, name: str) -> str:

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 from bot import untrusted
 from bot.budget import text_tokens
 from bot.works.story import state
-from bot.works.story.log import Excerpt
 from bot.works.story.memory.pieces import pieces_of
 from bot.works.story.memory.ranking import Query
+from bot.works.story.turn import Excerpt
 
 if TYPE_CHECKING:
-    from bot.works.story.log import Story, Turn
     from bot.works.story.memory.config import RecallConfig
     from bot.works.story.memory.memory import Memory, Recalled
+    from bot.works.story.story import Story
+    from bot.works.story.turn import Turn
 
 AROUND = 2
 """Turns of a chat log that are told before and after the one that was found."""

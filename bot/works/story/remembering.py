@@ -32,11 +32,12 @@ from bot.works.story.taken import Taken
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from bot.works.story.log import Story, Turn
     from bot.works.story.logs import Logs
     from bot.works.story.memory.config import RecallConfig
     from bot.works.story.memory.memory import Memory
     from bot.works.story.playing import Playing
+    from bot.works.story.story import Story
+    from bot.works.story.turn import Turn
 
 SHOWN = 5
 """Turns that are shown of what was found."""

@@ -29,8 +29,9 @@ from bot.events import (
 from bot.words import Words, words
 from bot.works.story.choices import CODE, something_else
 from bot.works.story.context import AGREED
-from bot.works.story.log import SCENE, Story
 from bot.works.story.logs import Logs, Played, TakenAway, node
+from bot.works.story.story import Story
+from bot.works.story.turn import SCENE
 
 if TYPE_CHECKING:
     from bot.kind import Runs

@@ -16,10 +16,11 @@ from bot.conversation import session_for, title_of
 from bot.events import Changed, Choice, Choices, Event, Place, Request, Run, Stage, Text, UserError
 from bot.words import Words, words
 from bot.works.story import cast
-from bot.works.story.log import MODES, RATINGS, Kind, Story
 from bot.works.story.logs import Logs, Played, node, spot
+from bot.works.story.nodes import MODES, RATINGS, Kind
 from bot.works.story.playing import people
 from bot.works.story.safety import AGREED_CHARS, NOTHING, agreed_lines, check_rating
+from bot.works.story.story import Story
 from bot.works.story.taken import Taken
 
 if TYPE_CHECKING:

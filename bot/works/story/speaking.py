@@ -15,16 +15,16 @@ from bot.words import words
 from bot.works.story import cast, context
 from bot.works.story.cast import CAST, read_characters
 from bot.works.story.choices import taken_away
-from bot.works.story.log import SCENE
 from bot.works.story.logs import Away, TakenAway, node
 from bot.works.story.order import mode_of
 from bot.works.story.state import characters
 from bot.works.story.taken import Taken, framed
+from bot.works.story.turn import SCENE
 
 if TYPE_CHECKING:
-    from bot.works.story.log import Story
     from bot.works.story.logs import Logs
     from bot.works.story.playing import Playing
+    from bot.works.story.story import Story
 
 MOST = 10
 """Characters that are thought up at once."""

@@ -13,7 +13,8 @@ from typing import Final
 
 from bot import untrusted
 from bot.budget import text_tokens
-from bot.works.story.log import Chapter, CharacterMemory, Correction, Extracted, KeyEvent, Story, Tick, Turn
+from bot.works.story.story import Story
+from bot.works.story.turn import Chapter, CharacterMemory, Correction, Extracted, KeyEvent, Tick, Turn
 
 FIELDS: Final = ("where", "holding", "wearing", "mood")
 STATE_TOKENS: Final = 1_000

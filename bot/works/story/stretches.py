@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from bot.works.story.log import Story, Turn
+from bot.works.story.story import Story
+from bot.works.story.turn import Turn
 
 STRETCH_CHARS: Final = 6_000
 """Of the lines of a stretch: as much as a small model still tells of in twenty sentences."""

@@ -35,13 +35,15 @@ from bot.words import Words, words
 from bot.works.story import cast
 from bot.works.story.cast import CAST, NAME_CHARS
 from bot.works.story.choices import flagged, taken_away, ways
-from bot.works.story.log import MODES, SCENE, Story, Turn
 from bot.works.story.logs import WRITTEN, Away, Logs, Played, TakenAway, node, spot
 from bot.works.story.lorebook import LORE, LORE_CHARS
+from bot.works.story.nodes import MODES
 from bot.works.story.order import last_taken, masters, mode_of, passed, whose
 from bot.works.story.safety import agreed_lines, check_rating
+from bot.works.story.story import Story
 from bot.works.story.stretches import is_line
 from bot.works.story.tree import Branches, lines
+from bot.works.story.turn import SCENE, Turn
 from storage.stories import Spot
 
 if TYPE_CHECKING:

@@ -17,12 +17,13 @@ from bot.works.story.acting_for import Players
 from bot.works.story.choices import Before
 from bot.works.story.context import Frame
 from bot.works.story.extracting import before_turns
-from bot.works.story.log import SCENE, Excerpt, Story, Turn
 from bot.works.story.logs import Away
 from bot.works.story.lorebook import LoreEntry, triggered
 from bot.works.story.phrases import overused
 from bot.works.story.recalling import as_prompt
 from bot.works.story.state import guidance, idle
+from bot.works.story.story import Story
+from bot.works.story.turn import SCENE, Excerpt, Turn
 
 
 @dataclass(frozen=True, slots=True)

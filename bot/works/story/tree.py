@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from bot.drawing import COLOURS, DPI, INK, PALE, PAPER, alone
 from bot.words import Words
-from bot.works.story.log import Story
+from bot.works.story.story import Story
 
 if TYPE_CHECKING:
     from storage.stories import BranchRow

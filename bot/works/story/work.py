@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from bot.works.story.bringing import Bringing
     from bot.works.story.extracting import Extracting
     from bot.works.story.handing_out import HandingOut
-    from bot.works.story.log import Story
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
     from bot.works.story.outlining import Outlining
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from bot.works.story.safety import Safety
     from bot.works.story.session_zero import SessionZero
     from bot.works.story.speaking import Speaking
+    from bot.works.story.story import Story
     from bot.works.story.table import Table
     from bot.works.story.world import World
 

@@ -13,8 +13,9 @@ from bot.events import Event, Link, Request, Run, Stage, Text, UserError
 from bot.words import Words, words
 from bot.works.story import cast, state
 from bot.works.story.choices import scene_changed
-from bot.works.story.log import KeyEvent, Story, Turn
 from bot.works.story.logs import TakenAway, node
+from bot.works.story.story import Story
+from bot.works.story.turn import KeyEvent, Turn
 
 if TYPE_CHECKING:
     from bot.works.story.logs import Logs

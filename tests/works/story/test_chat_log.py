@@ -16,7 +16,8 @@ from bot.events import UserError
 from bot.works.story import chat_log
 from bot.works.story.chat_log import is_chat_log, read_chat_log
 from bot.works.story.command_line import take_in
-from bot.works.story.log import Part, Story, folded
+from bot.works.story.nodes import Part
+from bot.works.story.story import Story, folded
 
 LINES = [
     {"id": "D1:1", "speaker": "Gina", "text": "I hid the key under the third step.", "time": "2 May", "scene": 1},

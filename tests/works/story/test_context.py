@@ -11,7 +11,7 @@ from bot.budget import text_tokens
 from bot.llm.base import Prompt
 from bot.works.story import context
 from bot.works.story.context import Frame, action
-from bot.works.story.log import Story
+from bot.works.story.story import Story
 from tests.works.story.tale import Tale, prose
 
 FRAME = Frame(

@@ -20,16 +20,17 @@ from hypothesis.stateful import precondition, rule
 
 from bot.events import UserError
 from bot.words import words
-from bot.works.story import context, log
+from bot.works.story import context, nodes
 from bot.works.story.command_line import take_in, write
 from bot.works.story.context import Frame
 from bot.works.story.exchange.reading import Whose, found_in
 from bot.works.story.exporting import FIELDS, WITHIN, exported
 from bot.works.story.importing import LARGEST_MB, Imported, imported
-from bot.works.story.log import folded, lineage
 from bot.works.story.logs import Logs
 from bot.works.story.lorebook import LoreEntry
+from bot.works.story.nodes import lineage
 from bot.works.story.order import passed
+from bot.works.story.story import folded
 from storage.db import Database
 from storage.stories import Stories
 from tests.fakes.reply import Reply
@@ -199,7 +200,7 @@ def test_long_stories_come_back() -> None:
 
 
 def test_every_kind_of_node_and_every_field_of_the_lorebook_is_known() -> None:
-    assert set(FIELDS) == set(get_args(log.Kind)) - {"whisper"}
+    assert set(FIELDS) == set(get_args(nodes.Kind)) - {"whisper"}
     assert {"id", *WITHIN["entry"]} == {one.name for one in fields(LoreEntry)}
 
 

@@ -22,12 +22,13 @@ from bot.config.settings import EmbeddingConfig
 from bot.events import Place
 from bot.retrieval.embedding import Embedding
 from bot.works.story import context, state
-from bot.works.story.log import Act, Story
 from bot.works.story.logs import PAST, Logs, Played, node, spot
 from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory, Recalled
 from bot.works.story.memory.ranking import Query
 from bot.works.story.state import chapters, titles
+from bot.works.story.story import Story
+from bot.works.story.turn import Act
 from storage.db import Database
 from storage.stories import Stories
 from storage.story_vectors import StoryVectors

@@ -14,13 +14,14 @@ import pytest
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.retrieval.embedding import Embedding
-from bot.works.story.log import Part, Story, folded
 from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
+from bot.works.story.nodes import Part
 from bot.works.story.presence import known_as, unknown_to
 from bot.works.story.recalling import as_prompt, excerpts
 from bot.works.story.remembering import moments
+from bot.works.story.story import Story, folded
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors

@@ -12,7 +12,8 @@ import pytest
 from bot.events import Author, OptionValue, Place, Request
 from bot.works.story.exporting import exported
 from bot.works.story.importing import imported
-from bot.works.story.log import folded, lineage
+from bot.works.story.nodes import lineage
+from bot.works.story.story import folded
 from tests.fakes.reply import Reply
 from tests.promises.talk import Talk
 from tests.works.story.test_playing import START, Writer, choices, last, playing, texts

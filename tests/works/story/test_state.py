@@ -21,7 +21,8 @@ from bot.works.story.config import StoryConfig
 from bot.works.story.context import Frame
 from bot.works.story.extracting import AT_ONCE, TRIES
 from bot.works.story.findings import Findings
-from bot.works.story.log import Part, folded
+from bot.works.story.nodes import Part
+from bot.works.story.story import folded
 from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Talk, settings, talking

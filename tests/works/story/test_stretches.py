@@ -12,8 +12,9 @@ from bot.works.story import state
 from bot.works.story.chat_log import read_chat_log
 from bot.works.story.exporting import exported
 from bot.works.story.importing import imported
-from bot.works.story.log import Part, Story, folded
+from bot.works.story.nodes import Part
 from bot.works.story.presence import unknown_to
+from bot.works.story.story import Story, folded
 from bot.works.story.stretches import STRETCH_CHARS, lines_back, stretches
 from tests.fakes.reply import Reply
 from tests.promises.talk import Talk

@@ -17,11 +17,11 @@ from bot.prompts import PromptFile
 from bot.retrieval.embedding import Embedding
 from bot.works.story import context
 from bot.works.story.config import StoryConfig
-from bot.works.story.log import Excerpt
 from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory
 from bot.works.story.recalling import excerpts, query_of
 from bot.works.story.taken import Taken, called_up, choices_task, prompt, searched
+from bot.works.story.turn import Excerpt
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors

@@ -11,7 +11,8 @@ from bot.works.story import state
 
 if TYPE_CHECKING:
     from bot.words import Words
-    from bot.works.story.log import Story, Turn
+    from bot.works.story.story import Story
+    from bot.works.story.turn import Turn
     from storage.stories import StoryRow
 
 SCENES: Final = 50

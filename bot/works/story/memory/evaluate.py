@@ -15,9 +15,9 @@ from bot.events import UserError
 from bot.works.story.memory.ranking import Query
 
 if TYPE_CHECKING:
-    from bot.works.story.log import Story
     from bot.works.story.memory.config import RecallConfig
     from bot.works.story.memory.memory import Memory, Recalled
+    from bot.works.story.story import Story
 
 Scores: TypeAlias = dict[str, float]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bot.works.story.log import Story
+    from bot.works.story.story import Story
 
 CONTENT_CHARS: Final = 2_000
 """The longest part of an entry that is embedded: more than a model reads."""

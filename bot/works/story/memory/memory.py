@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 
     from bot.retrieval.embed import Embedder
     from bot.retrieval.embedding import Embedding
-    from bot.works.story.log import Story, Turn
     from bot.works.story.memory.config import RecallConfig
+    from bot.works.story.story import Story
+    from bot.works.story.turn import Turn
     from storage.story_vectors import StoryVectors
 
 T = TypeVar("T")

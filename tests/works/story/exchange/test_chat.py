@@ -11,7 +11,9 @@ from bot.events import UserError
 from bot.works.story.exchange.chat import sillytavern
 from bot.works.story.exchange.reading import Whose, found_in
 from bot.works.story.importing import Imported
-from bot.works.story.log import Part, Scene, Story, folded
+from bot.works.story.nodes import Part
+from bot.works.story.story import Story, folded
+from bot.works.story.turn import Scene
 
 WHOSE = Whose("local", "story", "Ana")
 HEADER = {

@@ -10,12 +10,12 @@ import pytest
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.retrieval.embedding import Embedding
-from bot.works.story.log import Story
 from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.index import Piece
 from bot.works.story.memory.memory import Memory, Recalled
 from bot.works.story.memory.pieces import noted, pieces_of
 from bot.works.story.memory.ranking import Query, add_extracted
+from bot.works.story.story import Story
 from storage.db import Database
 from storage.story_vectors import StoryVectors
 from tests.fakes import migrated

@@ -1,8 +1,4 @@
-"""A story as it stands, folded from the log of what happened in it; and the nodes that the log is made of.
-
-Nothing in a log is overwritten: undo, another version, an edit append nodes that move pointers, and the same nodes
-always give the same story. Knows no database: a node is whatever has its fields (`storage.stories.NodeRow`).
-"""
+"""A story as it stands, folded from the nodes of its log: the same nodes always give the same story."""
 
 from __future__ import annotations
 
@@ -11,158 +7,24 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
-LENGTHS: Final = ("short", "medium", "long")
-VIEWS: Final = ("first", "second", "third")
-RATINGS: Final = ("everyone", "teen", "mature")
-MODES: Final = ("free", "round-robin", "vote", "gm")
-
-CHECKS: Final = ("1", "3", "all")
-KINDS: Final = ("action", "dialogue", "relationship")
-"""Of what a character remembers."""
+from bot.works.story.nodes import SHARED_UP_TO_CUT, Node, Part
+from bot.works.story.turn import (
+    SCENE,
+    Act,
+    Chapter,
+    Correction,
+    Excerpt,
+    Scene,
+    Tick,
+    Turn,
+    chapter_of,
+    extracted_of,
+)
 
 QUOTED: Final = 12
 """Characters of what is pinned from what was told, at least: fewer may stand there by chance."""
-
-SCENE: Final = "scene"
-"""The stage of a turn's scene, unless its run tells several turns."""
-
-Mode: TypeAlias = Literal["open", "act", "say", "continue"]
-"""What a player does in a turn; a story opens with the turn "open"."""
-
-Kind: TypeAlias = Literal[
-    "act",
-    "scene",
-    "choices",
-    "flip",
-    "head",
-    "set",
-    "cast",
-    "lore",
-    "memory",
-    "idea",
-    "preset",
-    "intent",
-    "forgotten",
-    "extracted",
-    "corrected",
-    "ticked",
-    "settled",
-    "chapter",
-    "safety",
-    "stopcard",
-    "party",
-    "whisper",
-]
-"""What a node is, and what its body holds:
-
-act       a turn begins, or is worded anew (its `turn` is then another's): {mode, text, name, character?, speaker?,
-          rolls?}
-scene     a version of the turn's scene: {text, at?, model?, stopped?, edited?, run?, stage?, recalled?, lore?,
-          acts_for?}
-choices   what is offered under a scene: {scene, choices}
-flip      the version of the turn that counts: {scene} or {act}; {run} shows it from now on
-head      undo and redo: the story now ends with the node's `turn`, "" for before the first
-set       settings by name: {title?, premise?, genre?, tone?, view?, length?, mode?, note?, …}
-cast      a character's sheet by name, or None: {name, sheet, scene?}; with `scene` the writer has thought it up
-          behind that version of the node's `turn`, and it counts as long as that does
-lore      an entry of the lorebook by id, or None: {id, entry}
-memory    a pinned memory by id, or None: {id, text}
-idea      an idea by id, or None: {id, text}
-preset    how two characters deal with each other, "" for nothing said: {pair, preset, lines}
-intent    what somebody wants to do, until the game master's next turn: {text, name}
-forgotten a node whose words are recalled no more: {node}
-extracted what a small model has found in a version of the turn's scene, or in an act that has none: {scene, summary,
-          place, time, state: [{name, where, holding, wearing, mood, relations: [[other, text]], dead,
-          present?}], memories: [{character, kind, text}], events, done, flags, crossed?, turns?, lines?}; or only
-          {scene, failed} while no answer about it could be used, so many times
-corrected what a person says of a character as it stands behind the node's `turn`: {character, field, value}
-ticked    whether a key event, or the climax of the chapter that is named, has happened behind the node's `turn`, as a
-          person says: {event, happened}
-settled   what was flagged of a version of the turn's scene counts as it stands now: {scene}
-chapter   a chapter that begins behind the node's `turn`; again by the same id, as it has become: {id, title, location,
-          time, scenario, key_events: [{id, text}], climax, resolution, scene?}; with `scene` as a cast's
-party     somebody has joined or left, or plays a character: {person, name, here, plays?}
-whisper   words between the game master and a player, which nobody else is told: {to, name, text}
-safety    what the table has agreed on, each part by its name; of the whole story: {rating, lines, veils}
-stopcard  the node's `turn` is gone from all branches, with what was played on from it: {}. It is of the whole story
-          and nobody's: who played the card is not kept.
-"""
-
-SHARED_UP_TO_CUT: Final = frozenset(
-    ("set", "cast", "lore", "memory", "idea", "preset", "intent", "forgotten", "chapter", "party", "whisper")
-)
-"""Of a branch's past, these count up to the turn where it leaves its parent: what was set later is not its own."""
-
-
-OF_ALL: Final = frozenset(("safety", "stopcard"))
-"""These are of all branches, whichever they were made on: their nodes are of none (`branch_id` "")."""
-
-
-class Node(Protocol):
-    """One row of the log. `body` is JSON, or "" once its words were withdrawn."""
-
-    @property
-    def seq(self) -> int: ...
-    @property
-    def id(self) -> str: ...
-    @property
-    def branch_id(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def turn(self) -> str: ...
-    @property
-    def run_id(self) -> str: ...
-    @property
-    def author_id(self) -> str: ...
-    @property
-    def body(self) -> str: ...
-    @property
-    def created_at(self) -> datetime: ...
-
-
-class Branch(Protocol):
-    """See `storage.stories.BranchRow`."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def parent(self) -> str: ...
-    @property
-    def turn(self) -> str: ...
-    @property
-    def cut(self) -> int: ...
-    @property
-    def until(self) -> int: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """What a player did, in one wording. `rolls` are its dice, a line of data each; `character` is who was played.
-
-    `speaker` is the character who alone replies in the scene, "" where the writer tells one.
-
-    Of a chat log that was imported: `when` it was said, the `group` of turns that make one scene of it, and the
-    `label` that the log has for it.
-    """
-
-    id: str
-    author: str
-    name: str
-    mode: Mode
-    text: str
-    character: str = ""
-    speaker: str = ""
-    rolls: tuple[str, ...] = ()
-    withdrawn: bool = False
-    when: str = ""
-    group: str = ""
-    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,216 +46,6 @@ class Whisper:
     to: str
     name: str
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """A part of the past: turns that follow each other, and how much of their text, from which character on."""
-
-    turns: tuple[str, ...]
-    start: int
-    chars: int
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """A character as a scene leaves it: where, holding, wearing, mood, "" where the scene does not say.
-
-    `present`: it was in the scene itself and took it in, and was not only spoken of.
-    """
-
-    name: str
-    values: tuple[str, str, str, str]
-    relations: tuple[tuple[str, str], ...] = ()
-    dead: bool = False
-    present: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CharacterMemory:
-    """`kind` is "action", "dialogue" or "relationship"."""
-
-    character: str
-    kind: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Extracted:
-    """What a small model has found in a scene, or in the words of a chat log's turn; `id` is the node that keeps it.
-
-    `done` are ids of key events, or of a chapter whose climax has come; `flags` are what contradicts the state before,
-    `crossed` where it may go beyond the table's rating, lines or veils.
-
-    In a chat log it was found in so many `turns`, of which its own is the last; each of the `events`, and after them
-    each of the `memories`, is of the one that comes so many `lines` before that.
-    """
-
-    summary: str = ""
-    place: str = ""
-    time: str = ""
-    state: tuple[Seen, ...] = ()
-    memories: tuple[CharacterMemory, ...] = ()
-    events: tuple[str, ...] = ()
-    done: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
-    crossed: tuple[str, ...] = ()
-    id: str = ""
-    turns: int = 1
-    lines: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """`field` is one of `state.FIELDS`, "dead" (yes or no), or another's name.
-
-    It was made when its turn's scene had so many `versions`.
-    """
-
-    character: str
-    field: str
-    value: str
-    versions: int
-
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """Whether an event has happened, as a person says. It was made when its turn's scene had so many `versions`."""
-
-    event: str
-    happened: bool
-    versions: int
-
-
-@dataclass(frozen=True, slots=True)
-class KeyEvent:
-    id: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Chapter:
-    """It begins behind `turn`, "" for before the first; and it counts as long as that `scene` does, "" for always."""
-
-    id: str
-    turn: str
-    title: str
-    location: str = ""
-    time: str = ""
-    scenario: str = ""
-    key_events: tuple[KeyEvent, ...] = ()
-    climax: str = ""
-    resolution: str = ""
-    scene: str = ""
-
-
-@dataclass(slots=True)
-class Scene:
-    """One version. `at` is the node up to which the story was told to its writer, None of one that a person wrote: the
-    `author`, "" where the writer did.
-
-    `run` is the run whose message shows it, as its `stage`. `recalled` is what its writer was told of long
-    ago, and `lore` the entries of the lorebook that were near in meaning; None where nobody has looked for anything.
-    """
-
-    id: str
-    text: str
-    run: str
-    author: str = ""
-    at: int | None = None
-    stage: str = SCENE
-    stopped: bool = False
-    edited: bool = False
-    withdrawn: bool = False
-    choices: tuple[str, ...] = ()
-    recalled: tuple[Excerpt, ...] | None = None
-    lore: tuple[str, ...] | None = None
-    extracted: Extracted | None = None
-    failed: int = 0
-    """How often no answer of the extractor's about it could be used."""
-    settled: bool = False
-    acts_for: tuple[str, ...] = ()
-    """Players' characters for whom it speaks or acts."""
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """What contradicts the state before, while nobody has said what holds."""
-        return self.extracted.flags if self.extracted is not None and not self.settled else ()
-
-    @property
-    def crossed(self) -> tuple[str, ...]:
-        """Where it may go beyond what the table has agreed on, while nobody has said that it stays."""
-        return self.extracted.crossed if self.extracted is not None and not self.settled else ()
-
-
-@dataclass(slots=True)
-class Turn:
-    """A player's action and the scene that followed, each in versions of which one counts."""
-
-    id: str
-    first: int
-    """The number of the node that began it, at the time `made`."""
-    made: datetime
-    after: str = ""
-    """The turn before it, "" for none."""
-    acts: list[Act] = field(default_factory=list)
-    scenes: list[Scene] = field(default_factory=list)
-    intents: tuple[tuple[str, str], ...] = ()
-    """What others wanted to do, each with a name, which the game master's turn takes up."""
-    intended: tuple[str, ...] = ()
-    """The nodes of these."""
-    act_shown: str = ""
-    scene_shown: str = ""
-    moves: list[str] = field(default_factory=list)
-    """Runs that have shown the scene once more."""
-    moved: str = ""
-    """The run that has shown its scene once more, in the thread that a branch has of its own."""
-    found: Extracted | None = None
-    """What was found in its words, where it has no scene."""
-    failed: int = 0
-    """How often no answer about these could be used."""
-
-    @property
-    def act(self) -> Act:
-        return next(act for act in self.acts if act.id == self.act_shown)
-
-    @property
-    def shown_by(self) -> str:
-        """The run whose message shows the scene, whichever version: that of the one written last; "" for none."""
-        return self.moved or (self.scenes[-1].run if self.scenes else "")
-
-    @property
-    def stage(self) -> str:
-        """The stage of that run."""
-        return self.scenes[-1].stage if self.scenes and not self.moved else SCENE
-
-    @property
-    def words(self) -> list[str]:
-        """All that was told in it, in whichever version."""
-        texts = [*(act.text for act in self.acts), *(scene.text for scene in self.scenes)]
-        return [" ".join(text.split()) for text in texts]
-
-    @property
-    def versions(self) -> list[Scene]:
-        """Those that can be flipped to."""
-        return [scene for scene in self.scenes if not scene.withdrawn]
-
-    @property
-    def scene(self) -> Scene | None:
-        """The version that counts; the last other one where its writer took it back."""
-        last = None
-        for scene in self.scenes:
-            if not scene.withdrawn:
-                last = scene
-                if scene.id == self.scene_shown:
-                    break
-        return last
-
-    @property
-    def extracted(self) -> Extracted | None:
-        """What was found in the version that counts, or in the turn's words where it has no scene."""
-        scene = self.scene
-        return self.found if scene is None else scene.extracted
 
 
 @dataclass(frozen=True, slots=True)
@@ -691,9 +343,9 @@ class Story:
             case "extracted" if turn is not None:
                 for scene in turn.scenes:
                     if scene.id == body["scene"]:
-                        scene.extracted = _extracted(body, id)
+                        scene.extracted = extracted_of(body, id)
                 if any(act.id == body["scene"] for act in turn.acts):
-                    turn.found = _extracted(body, id)
+                    turn.found = extracted_of(body, id)
             case "settled" if turn is not None:
                 for scene in turn.scenes:
                     scene.settled = scene.settled or scene.id == body["scene"]
@@ -710,7 +362,7 @@ class Story:
                 ticked = Tick(body["event"], body["happened"], versions)
                 self.ticks[of] = (*self.ticks.get(of, ()), ticked)
             case "chapter":
-                self.chapters[body["id"]] = _chapter(of, body)
+                self.chapters[body["id"]] = chapter_of(of, body)
             case "forgotten":
                 self.forgotten.add(body["node"])
             case "intent":
@@ -723,73 +375,11 @@ def _quoted(text: str, source: str) -> bool:
     return len(quote) >= QUOTED and quote in source
 
 
-def _extracted(body: Mapping[str, Any], id: str) -> Extracted:
-    state = tuple(
-        Seen(
-            character["name"],
-            (
-                character.get("where", ""),
-                character.get("holding", ""),
-                character.get("wearing", ""),
-                character.get("mood", ""),
-            ),
-            tuple((other, text) for other, text in character.get("relations", ())),
-            bool(character.get("dead")),
-            bool(character.get("present")),
-        )
-        for character in body.get("state", ())
-    )
-    memories = (CharacterMemory(**memory) for memory in body.get("memories", ()))
-    names = ("events", "done", "flags", "crossed")
-    events, done, flags, crossed = (tuple(body.get(name, ())) for name in names)
-    summary, place, time = (str(body.get(name, "")) for name in ("summary", "place", "time"))
-    turns, lines = int(body.get("turns", 1)), tuple(body.get("lines", ()))
-    return Extracted(
-        summary, place, time, state, tuple(memories), events, done, flags, crossed, id, turns, lines
-    )
-
-
-def _chapter(turn: str, body: Mapping[str, Any]) -> Chapter:
-    events = tuple(KeyEvent(event["id"], event["text"]) for event in body.get("key_events", ()))
-    texts = {
-        name: str(body.get(name, ""))
-        for name in ("location", "time", "scenario", "climax", "resolution", "scene")
-    }
-    return Chapter(body["id"], turn, str(body["title"]), key_events=events, **texts)
-
-
 def _put(entries: dict[Any, Any], name: Any, value: Any) -> None:
     if value is None:
         entries.pop(name, None)
     else:
         entries[name] = value
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """As much of a branch's log as another one shares; the next part leaves it behind `turn`.
-
-    `until` bounds its nodes, `cut` those of SHARED_UP_TO_CUT; None where all of them count. `turn` is None of the last.
-    """
-
-    branch: str
-    until: int | None = None
-    cut: int | None = None
-    turn: str | None = None
-
-
-def lineage(branches: Mapping[str, Branch], leaf: str, at: int | None = None) -> list[Part]:
-    """The parts that a branch is told from, the oldest first; as it stood at the node `at`, if that is given."""
-    parts: list[Part] = []
-    until, cut, turn = at, at, None
-    branch: Branch | None = branches[leaf]
-    while branch is not None:
-        parts.append(Part(branch.id, until, cut, turn))
-        until = branch.until if until is None else min(until, branch.until)
-        cut = branch.cut if cut is None else min(cut, branch.cut)
-        turn = branch.turn
-        branch = branches.get(branch.parent) if branch.parent else None
-    return parts[::-1]
 
 
 def folded(parts: Sequence[Part], nodes: Iterable[Node]) -> Story:

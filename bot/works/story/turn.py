@@ -1,0 +1,285 @@
+"""A turn of a story: what a player did and the scene that followed, in their versions, and what was found in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+SCENE: Final = "scene"
+"""The stage of a turn's scene, unless its run tells several turns."""
+
+Mode: TypeAlias = Literal["open", "act", "say", "continue"]
+"""What a player does in a turn; a story opens with the turn "open"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What a player did, in one wording. `rolls` are its dice, a line of data each; `character` is who was played.
+
+    `speaker` is the character who alone replies in the scene, "" where the writer tells one.
+
+    Of a chat log that was imported: `when` it was said, the `group` of turns that make one scene of it, and the
+    `label` that the log has for it.
+    """
+
+    id: str
+    author: str
+    name: str
+    mode: Mode
+    text: str
+    character: str = ""
+    speaker: str = ""
+    rolls: tuple[str, ...] = ()
+    withdrawn: bool = False
+    when: str = ""
+    group: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A part of the past: turns that follow each other, and how much of their text, from which character on."""
+
+    turns: tuple[str, ...]
+    start: int
+    chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A character as a scene leaves it: where, holding, wearing, mood, "" where the scene does not say.
+
+    `present`: it was in the scene itself and took it in, and was not only spoken of.
+    """
+
+    name: str
+    values: tuple[str, str, str, str]
+    relations: tuple[tuple[str, str], ...] = ()
+    dead: bool = False
+    present: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterMemory:
+    """`kind` is "action", "dialogue" or "relationship"."""
+
+    character: str
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What a small model has found in a scene, or in the words of a chat log's turn; `id` is the node that keeps it.
+
+    `done` are ids of key events, or of a chapter whose climax has come; `flags` are what contradicts the state before,
+    `crossed` where it may go beyond the table's rating, lines or veils.
+
+    In a chat log it was found in so many `turns`, of which its own is the last; each of the `events`, and after them
+    each of the `memories`, is of the one that comes so many `lines` before that.
+    """
+
+    summary: str = ""
+    place: str = ""
+    time: str = ""
+    state: tuple[Seen, ...] = ()
+    memories: tuple[CharacterMemory, ...] = ()
+    events: tuple[str, ...] = ()
+    done: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    crossed: tuple[str, ...] = ()
+    id: str = ""
+    turns: int = 1
+    lines: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """`field` is one of `state.FIELDS`, "dead" (yes or no), or another's name.
+
+    It was made when its turn's scene had so many `versions`.
+    """
+
+    character: str
+    field: str
+    value: str
+    versions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Whether an event has happened, as a person says. It was made when its turn's scene had so many `versions`."""
+
+    event: str
+    happened: bool
+    versions: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyEvent:
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """It begins behind `turn`, "" for before the first; and it counts as long as that `scene` does, "" for always."""
+
+    id: str
+    turn: str
+    title: str
+    location: str = ""
+    time: str = ""
+    scenario: str = ""
+    key_events: tuple[KeyEvent, ...] = ()
+    climax: str = ""
+    resolution: str = ""
+    scene: str = ""
+
+
+@dataclass(slots=True)
+class Scene:
+    """One version. `at` is the node up to which the story was told to its writer, None of one that a person wrote: the
+    `author`, "" where the writer did.
+
+    `run` is the run whose message shows it, as its `stage`. `recalled` is what its writer was told of long
+    ago, and `lore` the entries of the lorebook that were near in meaning; None where nobody has looked for anything.
+    """
+
+    id: str
+    text: str
+    run: str
+    author: str = ""
+    at: int | None = None
+    stage: str = SCENE
+    stopped: bool = False
+    edited: bool = False
+    withdrawn: bool = False
+    choices: tuple[str, ...] = ()
+    recalled: tuple[Excerpt, ...] | None = None
+    lore: tuple[str, ...] | None = None
+    extracted: Extracted | None = None
+    failed: int = 0
+    """How often no answer of the extractor's about it could be used."""
+    settled: bool = False
+    acts_for: tuple[str, ...] = ()
+    """Players' characters for whom it speaks or acts."""
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What contradicts the state before, while nobody has said what holds."""
+        return self.extracted.flags if self.extracted is not None and not self.settled else ()
+
+    @property
+    def crossed(self) -> tuple[str, ...]:
+        """Where it may go beyond what the table has agreed on, while nobody has said that it stays."""
+        return self.extracted.crossed if self.extracted is not None and not self.settled else ()
+
+
+@dataclass(slots=True)
+class Turn:
+    """A player's action and the scene that followed, each in versions of which one counts."""
+
+    id: str
+    first: int
+    """The number of the node that began it, at the time `made`."""
+    made: datetime
+    after: str = ""
+    """The turn before it, "" for none."""
+    acts: list[Act] = field(default_factory=list)
+    scenes: list[Scene] = field(default_factory=list)
+    intents: tuple[tuple[str, str], ...] = ()
+    """What others wanted to do, each with a name, which the game master's turn takes up."""
+    intended: tuple[str, ...] = ()
+    """The nodes of these."""
+    act_shown: str = ""
+    scene_shown: str = ""
+    moves: list[str] = field(default_factory=list)
+    """Runs that have shown the scene once more."""
+    moved: str = ""
+    """The run that has shown its scene once more, in the thread that a branch has of its own."""
+    found: Extracted | None = None
+    """What was found in its words, where it has no scene."""
+    failed: int = 0
+    """How often no answer about these could be used."""
+
+    @property
+    def act(self) -> Act:
+        return next(act for act in self.acts if act.id == self.act_shown)
+
+    @property
+    def shown_by(self) -> str:
+        """The run whose message shows the scene, whichever version: that of the one written last; "" for none."""
+        return self.moved or (self.scenes[-1].run if self.scenes else "")
+
+    @property
+    def stage(self) -> str:
+        """The stage of that run."""
+        return self.scenes[-1].stage if self.scenes and not self.moved else SCENE
+
+    @property
+    def words(self) -> list[str]:
+        """All that was told in it, in whichever version."""
+        texts = [*(act.text for act in self.acts), *(scene.text for scene in self.scenes)]
+        return [" ".join(text.split()) for text in texts]
+
+    @property
+    def versions(self) -> list[Scene]:
+        """Those that can be flipped to."""
+        return [scene for scene in self.scenes if not scene.withdrawn]
+
+    @property
+    def scene(self) -> Scene | None:
+        """The version that counts; the last other one where its writer took it back."""
+        last = None
+        for scene in self.scenes:
+            if not scene.withdrawn:
+                last = scene
+                if scene.id == self.scene_shown:
+                    break
+        return last
+
+    @property
+    def extracted(self) -> Extracted | None:
+        """What was found in the version that counts, or in the turn's words where it has no scene."""
+        scene = self.scene
+        return self.found if scene is None else scene.extracted
+
+
+def extracted_of(body: Mapping[str, Any], id: str) -> Extracted:
+    state = tuple(
+        Seen(
+            character["name"],
+            (
+                character.get("where", ""),
+                character.get("holding", ""),
+                character.get("wearing", ""),
+                character.get("mood", ""),
+            ),
+            tuple((other, text) for other, text in character.get("relations", ())),
+            bool(character.get("dead")),
+            bool(character.get("present")),
+        )
+        for character in body.get("state", ())
+    )
+    memories = (CharacterMemory(**memory) for memory in body.get("memories", ()))
+    names = ("events", "done", "flags", "crossed")
+    events, done, flags, crossed = (tuple(body.get(name, ())) for name in names)
+    summary, place, time = (str(body.get(name, "")) for name in ("summary", "place", "time"))
+    turns, lines = int(body.get("turns", 1)), tuple(body.get("lines", ()))
+    return Extracted(
+        summary, place, time, state, tuple(memories), events, done, flags, crossed, id, turns, lines
+    )
+
+
+def chapter_of(turn: str, body: Mapping[str, Any]) -> Chapter:
+    events = tuple(KeyEvent(event["id"], event["text"]) for event in body.get("key_events", ()))
+    texts = {
+        name: str(body.get(name, ""))
+        for name in ("location", "time", "scenario", "climax", "resolution", "scene")
+    }
+    return Chapter(body["id"], turn, str(body["title"]), key_events=events, **texts)
