@@ -7,6 +7,7 @@ that is played here. Each is taken in by one step, which a crash has repeated: i
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import astuple, dataclass, field, replace
@@ -23,7 +24,7 @@ from bot.works.library.intake_job import Pump, failures, named_paths
 from bot.works.story import cast
 from bot.works.story.exchange.card import CARD_MB, Card, key_of
 from bot.works.story.exchange.chat import Rows
-from bot.works.story.exchange.lorebook import Lorebook
+from bot.works.story.exchange.lorebook import Lorebook, kept_fields
 from bot.works.story.exchange.png import SIGNATURE
 from bot.works.story.exchange.reading import KINDS, Strangers, Whose, story_of
 from bot.works.story.importing import Imported
@@ -188,6 +189,12 @@ class Bringing:
             if played is None:
                 raise UserError("story.import_lore_where", file=file.name)
             count = await self._lore(run, n, played, imported, progress)
+            if imported.source:
+                fields = kept_fields(played.story.settings.get("lore_source")) | kept_fields(imported.source)
+                body = {"lore_source": json.dumps(fields, ensure_ascii=False)}
+                await self._logs.append(
+                    played, node(run.id, f"lore-{n}-source", "set", body, author=request.author.id)
+                )
             return _told("story.import_lore", {"n": count, "name": file.name}, imported)
         if played is None:
             taken = await self._story_of_card(run, id, imported)

@@ -66,6 +66,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "plot_check_mode": "check?",
         "deadline": "whole number?",
         "source": "text?",
+        "lore_source": "text?",
     },
     "cast": {"name": "text", "sheet": "sheet", "scene": "scene?"},
     "lore": {"id": "key", "entry": "entry"},

@@ -32,7 +32,17 @@ if TYPE_CHECKING:
     from bot.works.story.story import Story
     from storage.stories import StoryRow
 
-SHARED: Final = ("title", "premise", "genre", "tone", "view", "length", "mode", "plot_check_mode")
+SHARED: Final = (
+    "title",
+    "premise",
+    "genre",
+    "tone",
+    "view",
+    "length",
+    "mode",
+    "plot_check_mode",
+    "lore_source",
+)
 """Settings of a story that go with what is shared of it: neither notes nor who is who."""
 CARDS_MB: Final = 5
 """Of the files of characters' cards in a story's JSON: Discord takes no file of more than 10 MB."""
@@ -188,7 +198,8 @@ def _card_json(source: _Source, request: Request, say: Words) -> tuple[str, str,
 def _lorebook(source: _Source, request: Request, say: Words) -> tuple[str, str, bytes]:
     if not source.story.lore:
         raise UserError("story.no_lore")
-    text = json.dumps(world_info(list(source.story.lore.values())), ensure_ascii=False, indent=2)
+    tree = world_info(list(source.story.lore.values()), source.story.settings.get("lore_source") or "")
+    text = json.dumps(tree, ensure_ascii=False, indent=2)
     return _named(source, "lore.json"), "application/json", text.encode()
 
 

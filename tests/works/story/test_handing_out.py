@@ -50,6 +50,7 @@ async def test_what_came_in_goes_out_as_it_came(tmp_path: Path) -> None:
         name, data = await out(talk, "/story export --as card-json --character Bo")
         assert (name, json.loads(data)["data"]["description"]) == ("Bo.json", "a cook")
         name, data = await out(talk, "/story export --as lorebook")
+        assert json.loads(data)["extensions"] == WORLD["extensions"]
         rows = list(json.loads(data)["entries"].values())
         assert [row["content"] for row in rows] == ["The lamp burns whale oil.", "It burns.", "It rains."]
         assert rows[1] == WORLD["entries"]["0"]

@@ -20,7 +20,7 @@ from bot.events import UserError
 from bot.readers.archive import Archive
 from bot.works.story.cast import NAME_CHARS, STYLE_CHARS
 from bot.works.story.exchange import png
-from bot.works.story.exchange.lorebook import Lorebook, lorebook_of
+from bot.works.story.exchange.lorebook import Lorebook, kept_fields, lorebook_of
 
 ABOUT_CHARS: Final = 8_000
 """Of who somebody is, as the writer is told it; the card has all of it."""
@@ -122,8 +122,7 @@ def card(name: str, sheet: Mapping[str, Any], scenario: str, greeting: str) -> d
 
     `scenario` and `greeting` are a new card's.
     """
-    if card_json := str(sheet.get("card") or ""):
-        tree: dict[str, Any] = json.loads(card_json)
+    if tree := kept_fields(sheet.get("card")):
         data, before = _data(tree), told(tree)
         if (about := str(sheet.get("about") or "")) != before["about"]:
             data |= {"description": about, "personality": ""}
@@ -169,7 +168,7 @@ def file_of(
     """
     came_as = "" if not original else ".png" if original.startswith(png.SIGNATURE) else ".charx"
     suffix = suffix or came_as or ".png"
-    if original and suffix == came_as and tree == json.loads(str(sheet["card"])):
+    if original and suffix == came_as and tree == kept_fields(sheet.get("card")):
         return suffix, original
     picture = original
     if original and came_as == ".charx":

@@ -18,7 +18,7 @@ from bot.works.story.lorebook import LORE, LORE_CHARS, Logic, LoreEntry
 
 KEYS: Final = 50
 SOURCE_CHARS: Final = 20_000
-"""Of an entry's other fields; more are dropped."""
+"""Of the other fields of an entry, or of a book; more are dropped."""
 _LOGIC: Final = get_args(Logic)
 
 
@@ -32,11 +32,14 @@ class BadEntry:
 
 @dataclass(frozen=True, slots=True)
 class Lorebook:
-    """`entries` are bodies as a log keeps them (`log.Kind`, "lore")."""
+    """`entries` are bodies as a log keeps them (`log.Kind`, "lore"). `source` has the other fields of a file of World
+    Info, as JSON, "" where there are none.
+    """
 
     name: str
     entries: list[dict[str, Any]]
     left_out: list[BadEntry] = field(default_factory=list)
+    source: str = ""
 
 
 def is_lorebook(tree: Mapping[str, Any]) -> bool:
@@ -56,7 +59,12 @@ def lorebook_of(tree: Mapping[str, Any]) -> Lorebook:
         else:
             entries.append(entry)
     name = book.get("name")
-    return Lorebook(name if isinstance(name, str) else "", entries, bad)
+    # A list is another program's, whose marks would have World Info read as that program's file.
+    others = {key: value for key, value in book.items() if key != "entries" and isinstance(listed, dict)}
+    source = json.dumps(others, ensure_ascii=False) if others else ""
+    return Lorebook(
+        name if isinstance(name, str) else "", entries, bad, source if len(source) <= SOURCE_CHARS else ""
+    )
 
 
 def _book(tree: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -116,13 +124,24 @@ def _entry(row: Any) -> tuple[dict[str, Any] | None, str]:
     return entry | ({"source": source} if len(source) <= SOURCE_CHARS else {}), ""
 
 
-def world_info(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """SillyTavern's file of these entries (bodies of a log); one that came from such a file as it came."""
-    return {"entries": {str(n): _row(n, entry) for n, entry in enumerate(entries)}}
+def world_info(entries: Sequence[Mapping[str, Any]], source: str = "") -> dict[str, Any]:
+    """SillyTavern's file of these entries (bodies of a log); one that came from such a file as it came, `source` the
+    other fields of that.
+    """
+    return {**kept_fields(source), "entries": {str(n): _row(n, entry) for n, entry in enumerate(entries)}}
+
+
+def kept_fields(text: Any) -> dict[str, Any]:
+    """The fields that were kept as JSON; none where a stranger's story has something else there."""
+    try:
+        fields = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    return fields if isinstance(fields, dict) else {}
 
 
 def _row(n: int, given: Mapping[str, Any]) -> dict[str, Any]:
-    source = json.loads(given["source"]) if given.get("source") else {}
+    source = kept_fields(given.get("source"))
     if "key" in source:
         return {**source, "content": given["content"]}
     entry = LoreEntry("", **{name: value for name, value in given.items() if name != "source"})

@@ -223,6 +223,7 @@ def test_the_newer_card_of_a_picture_counts() -> None:
 
 
 WORLD = {
+    "name": "The coast", "extensions": {"unknown": [None, 1.5]}, "folders": {"a": "ü"},
     "entries": {
         "0": {
             "uid": 0, "key": ["lamp"], "keysecondary": ["oil", "wick"], "comment": "The lamp", "content": "It burns.",
@@ -251,7 +252,9 @@ def test_world_info_means_here_what_it_means_there_and_goes_out_as_it_came() -> 
         (4, "long"),
         (5, "unreadable"),
     ]
-    out = world_info(found.entries)["entries"]
+    written = world_info(found.entries, found.source)
+    out = written.pop("entries")
+    assert written == {key: value for key, value in WORLD.items() if key != "entries"}
     assert [out["0"], out["1"]] == [WORLD["entries"]["0"], WORLD["entries"]["7"]]
     heard = triggered(
         [first], ["the lamp, oil and wick"], depth=4, budget=100, recursive=False, tokens=lambda text: 1
@@ -288,6 +291,7 @@ def test_a_lorebook_of_novelais_comes_in_with_its_entries_and_keys(file: str) ->
     again = lorebook_of(world_info(found.entries)).entries
     assert [entry["content"] for entry in again] == ["The lamp burns whale oil.", "It rains."]
     assert [entry.get("constant", False) for entry in again] == [False, True]
+    assert not found.source, "by its marks the file would be read as NovelAI's"
     with pytest.raises(UserError) as refused:
         found_in(b'{"lorebookVersion": 5, "entries": [', file, WHOSE)
     assert refused.value.key == "story.import_unreadable"
@@ -305,6 +309,14 @@ def test_an_entry_of_ours_or_of_a_card_comes_in_again_as_it_went_out() -> None:
             "", **{key: value for key, value in after.items() if key != "source"}
         )
     assert json.loads(again[0]["source"])["extensions"] == {"position": 0, "weird": [1, 2]}
+
+
+@pytest.mark.parametrize("text", ["", "no JSON", "[1]", "7", "[" * 100_000])
+def test_what_a_story_from_elsewhere_says_in_place_of_what_came_in_harms_no_file(text: str) -> None:
+    entry = {"keys": ["bell"], "content": "It tolls.", "source": text}
+    assert list(world_info([entry], text)) == ["entries"]
+    assert card.card("Bo", {"about": "a cook", "card": text}, "", "")["data"]["description"] == "a cook"
+    assert card.file_of("Bo", {"card": text}, {"name": "Bo"}, b"", ".png")[0] == ".png"
 
 
 BOMB = zlib.compress(b"0" * (png.TEXT_BYTES + 1))
