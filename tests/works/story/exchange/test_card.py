@@ -222,7 +222,7 @@ def test_the_newer_card_of_a_picture_counts() -> None:
     assert json.loads(card_in(data, "mira.png").sheet["card"]) == V3
 
 
-WORLD = {
+WORLD: dict[str, Any] = {
     "name": "The coast", "extensions": {"unknown": [None, 1.5]}, "folders": {"a": "ü"},
     "entries": {
         "0": {
