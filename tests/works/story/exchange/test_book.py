@@ -37,7 +37,9 @@ def a_book() -> Book:
     tale = Tale()
     tale.add("cast", {"name": "Mira & <Bo>", "sheet": {"about": "a diver", "player": "Ana", "card": "{}"}})
     first = tale.turn(
-        "I knock.\nTwice.", "The *sea* is **flat**.\n\n***\n\n# Noon\n_No_ <wind> & no \x0bbell."
+        "I knock.\nTwice.",
+        "The *sea* is **flat**.\n\n***\n\n# Noon\n_No_ <wind> & no \x0bbell."
+        "\n\n> Come \\*\n> at noon &#12;\n\n– Who?\n\n- I.",
     )
     tale.add("scene", {"text": "What was flipped away."}, first)
     tale.add("flip", {"scene": "n4"}, first)
@@ -95,10 +97,11 @@ def test_an_epub_is_what_its_specification_says() -> None:
             'The "door" <in> the sea & below', "Scenes 1–2", "The lower stairs",
         ]  # fmt: skip
         first = archive.read("book/chapter-0001.xhtml").decode()
-        assert (
-            "<p>The <em>sea</em> is <strong>flat</strong>.</p>\n<hr/>\n<p>Noon<br/><em>No</em> &lt;wind&gt;"
-            in first
-        )
+        for told in (
+            "<p>The <em>sea</em> is <strong>flat</strong>.</p>\n<hr />\n<p>Noon</p>\n<p><em>No</em> &lt;wind&gt;",
+            "<blockquote>\n<p>Come *<br />\nat noon \ufffd</p>\n</blockquote>\n<p>– Who?</p>\n<p>- I.</p>",
+        ):
+            assert told in first
     assert epub(a_book(), "en", SAY) == data, "the same book is the same bytes"
 
 
