@@ -1,8 +1,24 @@
-"""Escapes words of files and people as Markdown. A leaf; how a platform shows Markdown, its adapter knows."""
+"""Words of files and people escaped as Markdown, and a line of Markdown as its words.
+
+A leaf; how a platform shows Markdown, its adapter knows.
+"""
 
 from __future__ import annotations
 
 import re
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+TAGS: Final = (
+    "a|abbr|b|big|blockquote|br|center|cite|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]|hr|i|"
+    "iframe|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|script|section|small|span|strike|strong|style|sub|summary|sup|"
+    "table|tbody|td|tfoot|th|thead|tr|tt|u|ul|var|video|wbr"
+)
+"""Elements of HTML that are markup; what else stands between angle brackets is words."""
+_MARKUP: Final = re.compile(rf"<!--|</?(?:{TAGS})(?![\w-])", re.IGNORECASE)
 
 
 def harmless(words_of_a_file: str) -> str:
@@ -13,3 +29,31 @@ def harmless(words_of_a_file: str) -> str:
 def harmless_link(link: str) -> str:
     """An address for use between parentheses."""
     return link.replace("(", "%28").replace(")", "%29")
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable("strikethrough")
+
+
+def plain(line: str, *, addresses: bool = False) -> str:
+    """The words of a line of Markdown; links by their labels, with `addresses` also where they lead."""
+    words: list[str] = []
+    targets: list[str] = []
+    for token in _parser().parseInline(line)[0].children or ():
+        match token.type:
+            case "link_open":
+                targets.append(str(token.attrs["href"]) if addresses and token.info != "auto" else "")
+            case "link_close":
+                words.append(f" ({target})" if (target := targets.pop()) else "")
+            case "image":
+                words.append(f"{token.content} ({token.attrs['src']})" if addresses else token.content)
+            case "html_inline" if _MARKUP.match(token.content):
+                words.append(" " if token.content[1:3].lower() == "br" else "")
+            case "softbreak" | "hardbreak":
+                words.append(" ")
+            case _:
+                words.append(token.content)
+    return " ".join("".join(words).split())

@@ -92,7 +92,7 @@ HOMES = {
     "soundfile": ("bot.speech",),
     "soxr": ("bot.speech",),
     "unicode_rbnf": ("bot.speech",),
-    "markdown_it": ("bot.speech", "bot.works.story.exchange.epub"),
+    "markdown_it": ("bot.markdown", "bot.speech", "bot.works.story.exchange.epub"),
     "xllamacpp": ("bot.llm.demo_process",),
     "lxml": (
         "bot.readers.xml",

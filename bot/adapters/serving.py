@@ -18,6 +18,7 @@ from bot.adapters.log_redaction import RedactingFormatter
 from bot.adapters.slack.installed import credentials
 from bot.adapters.terminal import log_to
 from bot.events import UserError
+from bot.markdown import plain
 from bot.words import Words, words
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ async def _serve_on(app: App, platforms: list[Adapter], say: Words) -> None:
     ready = []
     # Signing in is mostly waiting: do it at the same time, and load meanwhile what the start needs.
     app.load()
+    plain("")  # loads the parser of Markdown, so that no table of an answer waits for it
     prepared = await asyncio.gather(*(each.prepare() for each in platforms), return_exceptions=True)
     for platform, fault in zip(platforms, prepared, strict=True):
         if isinstance(fault, UserError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
+from bot import markdown
 from bot.readers.document import Document, Mark, Section, links, one_line, sectioned
 from bot.readers.lines import Line, blocks, split_lines
 from bot.retrieval.language import detect
@@ -17,10 +18,6 @@ _ATX = re.compile(r"((?: {0,3}>)* {0,3})(#{1,6})(?:[ \t]+(.*?))?[ \t]*#*[ \t]*$"
 _SETEXT = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _NOT_A_PARAGRAPH = re.compile(r" {4}|\t| {0,3}(?:[-*+>|]|\d+[.)][ \t])")
 _ATTRIBUTES = re.compile(r"\s*\{[#.:][^{}]*\}\s*$")
-_INLINE_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
-_EMPHASIS = re.compile(r"(\*{1,3}|_{1,3}|`|~~)(?=\S)(.+?)(?<=\S)\1(?!\w)")
-_ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|<>~])")
 _MATTER_TITLE = re.compile(r"""title\s*:\s*["']?(.+?)["']?\s*$""")
 
 
@@ -58,13 +55,8 @@ def title_from_name(name: str) -> str:
 
 
 def plain(markup: str) -> str:
-    """A heading's words without Markdown: emphasis, links, tags, attributes, escapes."""
-    words = _ATTRIBUTES.sub("", markup)
-    words = _INLINE_LINK.sub(r"\1", words)
-    words = _TAG.sub("", words)
-    for _ in range(2):
-        words = _EMPHASIS.sub(r"\2", words)
-    return " ".join(_ESCAPE.sub(r"\1", words).split())
+    """A heading's words without Markdown, and without Pandoc's attributes."""
+    return markdown.plain(_ATTRIBUTES.sub("", markup))
 
 
 def _headings(lines: list[Line], covered: bytearray) -> list[tuple[int, int, str, bool]]:

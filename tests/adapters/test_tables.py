@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from bot.adapters.tables import cells, tables, width_of
+import pytest
+
+from bot.adapters.discord.text.markdown import coded
+from bot.adapters.slack.text.inline import cell_text
+from bot.adapters.tables import Cell, cells, tables, width_of
 
 
 def laid(source: str, limit: int = 1_000) -> list[str]:
@@ -14,6 +18,18 @@ def test_a_row_is_read_as_gfm_reads_it() -> None:
     assert cells("a | b") == ["a", "b"]
     assert cells(r"| a \| b || c |") == ["a | b", "", "c"]
     assert cells(r"a | b \|") == ["a", "b |"]
+
+
+@pytest.mark.parametrize("code", [coded, cell_text])
+def test_a_cell_in_code_is_its_words_without_markdown(code: Cell) -> None:
+    assert [code(cell) for cell in (r"Fool\*", "***Bônus*** ~~2~~ _3_", "`a*b` a_b 2 * 3")] == [
+        "Fool*", "Bônus 2 3", "a*b a_b 2 * 3",
+    ]  # fmt: skip
+    assert (
+        code("[SRD](http://x.example/a_b) <http://y.example>")
+        == "SRD (http://x.example/a_b) http://y.example"
+    )
+    assert code("<b>d6</b><br>or <name> &lt; 3") == "d6 or <name> < 3"
 
 
 def test_columns_stand_under_each_other_numbers_to_the_right() -> None:

@@ -24,6 +24,7 @@ from bot.adapters.markdown import (
     shortened,
 )
 from bot.adapters.tables import tables
+from bot.markdown import TAGS, plain
 
 _HEADING = re.compile(r"^ {0,3}(#{1,6})(?:\s+(.*))?$")
 _QUOTE = re.compile(r"^\s*(?:>[ \t]*)+(?![=<-])")
@@ -134,11 +135,6 @@ def divided(text: str, room: int) -> tuple[str, str]:
     return head.rstrip(), _resumed(head, text[len(head) :])
 
 
-_TAGS = (
-    "a|abbr|b|big|blockquote|center|cite|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]|hr|i|"
-    "iframe|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|script|section|small|span|strike|strong|style|sub|summary|sup|"
-    "table|tbody|td|tfoot|th|thead|tr|tt|u|ul|var|video|wbr"
-)
 # Every repetition is bounded or cannot backtrack, because the text is untrusted.
 _INLINE = re.compile(
     r"(?P<escape>\\[!-/:-@\[-_{-~])"  # a backslash before any punctuation but the backtick
@@ -146,13 +142,12 @@ _INLINE = re.compile(
     r"|" + LINK.pattern + r"|(?P<auto><https?://[^\s<>]+>)"
     r"|(?P<bare>https?://[^\s<>`|]+)"
     r"|(?P<marks>\[\d{1,3}\](?: ?\[\d{1,3}\]){0,20})"
-    r"|(?P<html><!--[^\n]{0,500}?-->|</?(?:" + _TAGS + r")(?:\s[^<>\n]{0,500})?/?>)"
     r"|(?P<br><br\s{0,9}/?>)"
+    r"|(?P<html><!--[^\n]{0,500}?-->|</?(?:" + TAGS + r")(?:\s[^<>\n]{0,500})?/?>)"
     r"|(?P<entity>&(?:nbsp|amp|lt|gt|quot|apos|mdash|ndash|hellip|#39);)"
     r"|(?P<pipes>\|\|+)",
     re.IGNORECASE,
 )
-_EMPHASIS = re.compile(r"\*\*|~~|`|(?<![\w*])\*(?=[^\s*][^*\n]*\*(?![\w*]))|(?<=[^\s*])\*(?![\w*])")
 _MARKUP = re.compile(r"[\\*_~`|\[\]]|^[#>]|<(?=/|id:)")
 _CLOSING = ".,;:!?'\"*_~]"
 _RUN = "`" * 3
@@ -180,10 +175,10 @@ def literal(text: str, most: int = 0) -> str:
     return neutralise(_LITERAL.sub(lambda match: _address(match[0]) or f"\\{match[0]}", words))
 
 
+@lru_cache(8192)
 def coded(text: str) -> str:
     """A line of Markdown as plain words for a code block, which would show markup."""
-    words = _INLINE.sub(_as_plain_text, text) if _SPECIAL.search(text) else text
-    return neutralise(_EMPHASIS.sub("", words).replace("\n", " "))
+    return neutralise(plain(text, addresses=True))
 
 
 def size(text: str) -> int:
@@ -222,25 +217,6 @@ def _shown(match: re.Match[str]) -> str:
             return unescape(whole).replace("\xa0", " ")
         case _:  # pipes, two of which would hide the text after them
             return "\\|" * len(whole)
-
-
-def _as_plain_text(match: re.Match[str]) -> str:
-    whole = match[0]
-    match match.lastgroup:
-        case "escape":
-            return whole[1:]
-        case "code":
-            return whole.strip("`")
-        case "url" | "title":
-            return f"{match['label']} ({match['url']})"
-        case "html":
-            return ""
-        case "br":
-            return " "
-        case "entity":
-            return unescape(whole).replace("\xa0", " ")
-        case _:
-            return whole
 
 
 def _address(url: str) -> str:

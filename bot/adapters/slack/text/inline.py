@@ -12,6 +12,7 @@ from html import unescape
 from urllib.parse import quote
 
 from bot.adapters.markdown import LINK, clean, is_misleading
+from bot.markdown import plain
 
 BROKEN = "\u200b"
 """An invisible character that breaks up a construct."""
@@ -33,7 +34,6 @@ _CALL = re.compile(
     r"|&(?=(?:amp;)*(?:#0*64|#x0*40|commat);(?:everyone|here|channel))|" + _LOUD.pattern,
     re.IGNORECASE,
 )
-_EMPHASIS = re.compile(r"\*\*|~~|`|(?<![\w*])\*(?=[^\s*][^*\n]*\*(?![\w*]))|(?<=[^\s*])\*(?![\w*])")
 _MARKUP = re.compile(r"[\\*]|(?<!\w)_|_(?!\w)|~(?=~)|(?<=~)~|^[#>+-]|(?<=^\d)[.)](?=\s)|(?<=^\d\d)[.)](?=\s)")
 _HALF = re.compile(r"!?\[[^\[\]\n]{0,300}(?:\](?:\([^\n]{0,2000})?)?\Z")
 """The beginning of a possible link in a growing text; at most _LONGEST characters."""
@@ -108,10 +108,7 @@ def coded(text: str) -> str:
 
 def cell_text(text: str) -> str:
     """A line of Markdown as plain words for a table's cell in code, which would show markup."""
-    shown = re.sub(r"<br\s{0,9}/?>", " ", text, flags=re.IGNORECASE)
-    shown = LINK.sub(lambda match: f"{match['label']} ({match['url']})", shown)
-    shown = _EMPHASIS.sub("", re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", unescape(shown)))
-    return coded(" ".join(clean(shown).split()))
+    return coded(clean(plain(text, addresses=True)))
 
 
 _Made = tuple[list[Atom] | None, int] | None
