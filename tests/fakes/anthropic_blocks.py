@@ -43,8 +43,8 @@ def answered(turn: Turn) -> list[Block]:
     reply = turn.reply
     blocks: list[Block] = []
     if reply.reasoning:
-        thought = "".join(reply.reasoning)
-        blocks.append({"type": "thinking", "thinking": thought, "signature": signature(thought)})
+        reasoning = "".join(reply.reasoning)
+        blocks.append({"type": "thinking", "thinking": reasoning, "signature": signature(reasoning)})
     if text := reply.refusal + turn.text():
         blocks.append({"type": "text", "text": text})
     for call in turn.calls:
@@ -64,8 +64,8 @@ def searching(turn: Turn) -> Block:
     return {"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "fireball"}}
 
 
-def signature(thought: str) -> str:
-    return "sig_" + hashlib.sha256(f"signed {thought}".encode()).hexdigest()
+def signature(reasoning: str) -> str:
+    return "sig_" + hashlib.sha256(f"signed {reasoning}".encode()).hexdigest()
 
 
 def bare(block: Block) -> Block:

@@ -112,7 +112,7 @@ class MessagesService(ModelService):
             return bad(
                 "thinking: Input tag 'adaptive' does not match any of the expected tags: 'disabled', 'enabled'"
             )
-        if refused is None and not self.sees and any(one["type"] == "image" for one in _said(body)):
+        if refused is None and not self.sees and any(block["type"] == "image" for block in _said(body)):
             return bad(f"'{body['model']}' does not support image input.")
         return refused or self._length(body) or self._prefill(body) or self._signed(body)
 

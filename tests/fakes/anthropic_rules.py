@@ -62,9 +62,9 @@ def body_refusal(body: Body, models: tuple[str, ...], most_output: int, *, count
     for name, value in body.items():
         if name not in KNOWN or (counting and name in ("max_tokens", "stream")):
             return bad(f"{name}: Extra inputs are not permitted", name)
-        wanted: Any = KNOWN[name]
-        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-            return bad(f"{name}: Input should be a valid {wanted}", name)
+        expected: Any = KNOWN[name]
+        if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
+            return bad(f"{name}: Input should be a valid {expected}", name)
     for name in ("model", "messages") if counting else ("model", "max_tokens", "messages"):
         if name not in body:
             return bad(f"{name}: Field required", name)
@@ -74,8 +74,8 @@ def body_refusal(body: Body, models: tuple[str, ...], most_output: int, *, count
     if most < 1:
         return bad("max_tokens: Input should be greater than or equal to 1", "max_tokens")
     if most > most_output:
-        said = f"max_tokens: {most} > {most_output}, which is the maximum allowed number of output tokens"
-        return bad(f"{said} for {body['model']}", "max_tokens")
+        detail = f"max_tokens: {most} > {most_output}, which is the maximum allowed number of output tokens"
+        return bad(f"{detail} for {body['model']}", "max_tokens")
     return (
         _system(body.get("system", "x"))
         or messages_refusal(body["messages"])
@@ -105,8 +105,8 @@ def messages_refusal(messages: list[Any]) -> Refused | None:
             return bad(f"messages.{at}: a message has a role and a content", "messages")
         role = message["role"]
         if role not in ("user", "assistant"):
-            said = f'messages: Unexpected role "{role}". There is a top-level `system` parameter.'
-            return bad(said, "messages")
+            detail = f'messages: Unexpected role "{role}". There is a top-level `system` parameter.'
+            return bad(detail, "messages")
         if not isinstance(message["content"], str | list):
             return bad(f"messages.{at}.content: Input should be a valid list", "messages")
         if not message["content"]:
@@ -166,14 +166,14 @@ def _image(source: object, at: str) -> Refused | None:
     if why == "base64":
         return bad(f"{at}.base64.data: invalid base64 data", "messages")
     if len(source["data"]) > MOST_BYTES:
-        said = f"image exceeds 10 MB maximum: {len(source['data'])} bytes > {MOST_BYTES} bytes"
-        return bad(f"{at}.base64: {said}", "messages")
+        detail = f"image exceeds 10 MB maximum: {len(source['data'])} bytes > {MOST_BYTES} bytes"
+        return bad(f"{at}.base64: {detail}", "messages")
     if why == "mismatch":
-        said = f"Image does not match the provided media type {source['media_type']}"
-        return bad(f"{at}.base64.data: {said}", "messages")
+        detail = f"Image does not match the provided media type {source['media_type']}"
+        return bad(f"{at}.base64.data: {detail}", "messages")
     if max(sides(source["data"])) > MOST_PIXELS:
-        said = f"At least one of the image dimensions exceed max allowed size: {MOST_PIXELS} pixels"
-        return bad(f"{at}.base64.data: {said}", "messages")
+        detail = f"At least one of the image dimensions exceed max allowed size: {MOST_PIXELS} pixels"
+        return bad(f"{at}.base64.data: {detail}", "messages")
     return None
 
 
@@ -186,22 +186,22 @@ def _pairs(joined: list[tuple[str, list[Block]]]) -> Refused | None:
         if seen & set(asked) or len(set(asked)) < len(asked):
             return bad("messages: `tool_use` ids must be unique", "messages")
         seen |= set(asked)
-        given = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
-        if strangers := [id for id in given if id not in asked]:
-            said = f"messages.{at}: unexpected `tool_use_id` found in `tool_result` blocks: {strangers[0]}."
-            return bad(f"{said} Each must have a `tool_use` block in the previous message.", "messages")
-        if len(set(given)) < len(given):
+        results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+        if strangers := [id for id in results if id not in asked]:
+            detail = f"messages.{at}: unexpected `tool_use_id` found in `tool_result` blocks: {strangers[0]}."
+            return bad(f"{detail} Each must have a `tool_use` block in the previous message.", "messages")
+        if len(set(results)) < len(results):
             return bad("messages: each tool_use must have a single result", "messages")
-        first = {block["tool_use_id"] for block in blocks[: len(given)] if block["type"] == "tool_result"}
+        first = {block["tool_use_id"] for block in blocks[: len(results)] if block["type"] == "tool_result"}
         if missing := [id for id in asked if id not in first]:
-            said = "`tool_use` ids were found without `tool_result` blocks immediately after"
-            return bad(f"messages.{at - 1}: {said}: {', '.join(missing)}.", "messages")
+            detail = "`tool_use` ids were found without `tool_result` blocks immediately after"
+            return bad(f"messages.{at - 1}: {detail}: {', '.join(missing)}.", "messages")
         # Each may be answered and yet come after a text.
-        if len(first) < len(given):
+        if len(first) < len(results):
             return bad(f"messages.{at}: `tool_result` blocks must come first in the content", "messages")
     if any(block["type"] == "tool_use" for block in joined[-1][1]):
-        said = "`tool_use` ids were found without `tool_result` blocks immediately after"
-        return bad(f"messages.{len(joined) - 1}: {said}.", "messages")
+        detail = "`tool_use` ids were found without `tool_result` blocks immediately after"
+        return bad(f"messages.{len(joined) - 1}: {detail}.", "messages")
     return None
 
 
@@ -221,8 +221,8 @@ def _tools(body: Body) -> Refused | None:
         for name in set(tool) - allowed:
             return bad(f"tools.{at}.custom.{name}: Extra inputs are not permitted", "tools")
         if bad_name(tool.get("name")):
-            said = f"tools.{at}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'"
-            return bad(said, "tools")
+            detail = f"tools.{at}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'"
+            return bad(detail, "tools")
         schema = tool.get("input_schema")
         if not isinstance(schema, dict) or schema.get("type") != "object":
             return bad(f"tools.{at}.custom.input_schema.type: Field required", "tools")
@@ -249,8 +249,8 @@ def _config(config: Body) -> Refused | None:
     form = config["format"]
     if not isinstance(form, dict) or set(form) != {"type", "schema"} or form["type"] != "json_schema":
         return bad("output_config.format: Input should be a json_schema and its schema", "output_config")
-    if said := _schema_fault(form["schema"]):
-        return bad(f"output_config.format.schema: {said}", "output_config")
+    if detail := _schema_fault(form["schema"]):
+        return bad(f"output_config.format.schema: {detail}", "output_config")
     return None
 
 
@@ -264,7 +264,7 @@ def _schema_fault(schema: object) -> str | None:
     inner = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()]
     inner += [*schema.get("anyOf", []), *schema.get("allOf", [])]
     inner += [schema["items"]] if "items" in schema else []
-    return next((said for one in inner if (said := _schema_fault(one))), None)
+    return next((fault for part in inner if (fault := _schema_fault(part))), None)
 
 
 def _thinking(body: Body) -> Refused | None:
@@ -289,8 +289,8 @@ def _marks(body: Body) -> Refused | None:
     marks = [block["cache_control"] for block in blocks_of(body) if "cache_control" in block]
     marks += [body["cache_control"]] if "cache_control" in body else []
     if len(marks) > MARKS:
-        said = f"A maximum of {MARKS} blocks with cache_control may be provided. Found {len(marks)}."
-        return bad(said, "cache_control")
+        detail = f"A maximum of {MARKS} blocks with cache_control may be provided. Found {len(marks)}."
+        return bad(detail, "cache_control")
     for mark in marks:
         known = isinstance(mark, dict) and set(mark) <= {"type", "ttl"} and mark.get("type") == "ephemeral"
         if not known or mark.get("ttl", "5m") not in ("5m", "1h"):

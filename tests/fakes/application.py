@@ -154,9 +154,9 @@ class FakeApp:
 
     async def stop(self, place: Place) -> int:
         live = [
-            self._tickets[one.id]
-            for one in self.requests
-            if one.place == place and not self._tickets[one.id].task.done()
+            self._tickets[request.id]
+            for request in self.requests
+            if request.place == place and not self._tickets[request.id].task.done()
         ]
         for ticket in live:
             ticket.task.cancel()
@@ -165,7 +165,7 @@ class FakeApp:
     async def complete(
         self, space: str, kind: str, prefix: str, shelf: str | None = None, author: str = ""
     ) -> list[str]:
-        return [one for one in self.names.get(kind, []) if one.lower().startswith(prefix.lower())]
+        return [name for name in self.names.get(kind, []) if name.lower().startswith(prefix.lower())]
 
     async def close(self) -> None:
         self.closed = True
@@ -194,8 +194,8 @@ class FakeApp:
                 async for event in events:
                     status = "failed" if isinstance(event, Failed) else status
                     if isinstance(event, Speak):
-                        wanted = self._narrates is None or await self._narrates(request)
-                        if self._speak is not None and wanted:
+                        narrates = self._narrates is None or await self._narrates(request)
+                        if self._speak is not None and narrates:
                             await self._speak(request, event)
                     elif not isinstance(event, Speaking | Unsaid):
                         assert not isinstance(event, Changed | Answered), "only the real one can"

@@ -68,29 +68,29 @@ class ChatService(ModelService):
     _own: dict[str, Body] = field(default_factory=dict)  # of a turn, by the id of each of its calls
 
     def problem(self, status: int, error: Mapping[str, Any]) -> Body:
-        said = super().problem(status, error)
+        problem = super().problem(status, error)
         if self.dialect != "gemini":
-            return said
+            return problem
         inner = {"code": status, "message": error["message"], "status": "INVALID_ARGUMENT"}
         return [{"error": inner}]  # type: ignore[return-value]
 
     def body_refusal(self, body: Body) -> Refused | None:
         for name, value in body.items():
             if name not in KNOWN:
-                said = f"Unrecognized request argument supplied: {name}"
-                return Refused(400, said, name, "unknown_parameter")
-            wanted: Any = KNOWN[name]
-            if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+                detail = f"Unrecognized request argument supplied: {name}"
+                return Refused(400, detail, name, "unknown_parameter")
+            expected: Any = KNOWN[name]
+            if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
                 return Refused(400, f"Invalid type for '{name}'.", name, "invalid_type")
             if name in self.refuses:
                 return Refused(400, f"Unsupported parameter: '{name}'.", name, "unsupported_parameter")
         for name in ("model", "messages"):
             if name not in body:
-                said = f"Missing required parameter: '{name}'."
-                return Refused(400, said, name, "missing_required_parameter")
+                detail = f"Missing required parameter: '{name}'."
+                return Refused(400, detail, name, "missing_required_parameter")
         if body["model"] not in self.models:
-            said = f"The model '{body['model']}' does not exist."
-            return Refused(404, said, "model", "model_not_found")
+            detail = f"The model '{body['model']}' does not exist."
+            return Refused(404, detail, "model", "model_not_found")
         return (
             messages_refusal(body["messages"], sees=self.sees, own=DIALECTS[self.dialect])
             or self._own_refusal(body["messages"])
@@ -110,30 +110,30 @@ class ChatService(ModelService):
             if self.dialect == "deepseek" and message.get("reasoning_content") != own.get(
                 "reasoning_content"
             ):
-                said = f"Missing `reasoning_content` field in the assistant message at message index {at}."
-                return Refused(400, said, code="invalid_request_error")
+                detail = f"Missing `reasoning_content` field in the assistant message at message index {at}."
+                return Refused(400, detail, code="invalid_request_error")
             if self.dialect == "openrouter" and message.get("reasoning_details") != own.get(
                 "reasoning_details"
             ):
                 return Refused(400, "Provider returned error: the thinking blocks cannot be modified.")
             if self.dialect == "gemini" and own and calls[0].get("extra_content") != own["extra_content"]:
-                said = "Function call is missing a thought_signature in functionCall parts."
-                return Refused(400, said)
+                detail = "Function call is missing a thought_signature in functionCall parts."
+                return Refused(400, detail)
         return None
 
     def _numbers(self, body: Body) -> Refused | None:
         limits = [name for name in ("max_tokens", "max_completion_tokens") if name in body]
         if len(limits) == 2:
-            said = "Set one of max_tokens and max_completion_tokens."
-            return Refused(400, said, "", "invalid_parameters")
+            detail = "Set one of max_tokens and max_completion_tokens."
+            return Refused(400, detail, "", "invalid_parameters")
         for name in limits:
             if name not in self.limit:
                 return Refused(400, f"Unsupported parameter: '{name}'.", name, "unsupported_parameter")
             if body[name] < 1:
                 return Refused(400, f"Invalid '{name}': below 1.", name, "integer_below_min_value")
             if body[name] > self.most_output:
-                said = f"{name} is too large: {body[name]}. This model supports at most {self.most_output}."
-                return Refused(400, said, name, "invalid_value")
+                detail = f"{name} is too large: {body[name]}. This model supports at most {self.most_output}."
+                return Refused(400, detail, name, "invalid_value")
         if "temperature" in body and not self.temperature:
             return Refused(400, "Unsupported value: 'temperature'.", "temperature", "unsupported_value")
         if not 0 <= body.get("temperature", 1) <= 2:
@@ -143,8 +143,8 @@ class ChatService(ModelService):
     def _options(self, body: Body) -> Refused | None:
         options = body.get("stream_options")
         if options is not None and self.stream_options == "refused":
-            said = "Unknown parameter: 'stream_options'."
-            return Refused(400, said, "stream_options", "unknown_parameter")
+            detail = "Unknown parameter: 'stream_options'."
+            return Refused(400, detail, "stream_options", "unknown_parameter")
         if options is not None and not body.get("stream"):
             return Refused(400, "'stream_options' needs 'stream'.", "stream_options", "invalid_parameters")
         if options is not None and (
@@ -156,23 +156,23 @@ class ChatService(ModelService):
         return None
 
     def _format(self, body: Body) -> Refused | None:
-        wanted = body.get("response_format")
-        if wanted is None or wanted == {"type": "text"}:
+        format = body.get("response_format")
+        if format is None or format == {"type": "text"}:
             return None
-        if wanted == {"type": "json_object"}:
+        if format == {"type": "json_object"}:
             if "json" in " ".join(self.texts(body)).lower():
                 return None
             return Refused(400, "'messages' must contain the word 'json'.", "messages")
-        inner = wanted.get("json_schema")
-        if set(wanted) != {"type", "json_schema"} or wanted["type"] != "json_schema":
+        inner = format.get("json_schema")
+        if set(format) != {"type", "json_schema"} or format["type"] != "json_schema":
             return Refused(400, "Invalid 'response_format'.", "response_format", "invalid_value")
         if not isinstance(inner, dict) or not set(inner) <= {"name", "description", "schema", "strict"}:
             return Refused(400, "Invalid 'json_schema'.", "response_format.json_schema", "invalid_type")
         if bad_name(inner.get("name")):
             return Refused(400, "Invalid name.", "response_format.json_schema.name", "invalid_value")
-        if inner.get("strict") and (said := schema_fault(inner.get("schema"))):
-            said = f"Invalid schema for response_format '{inner['name']}': {said}"
-            return Refused(400, said, "response_format", "invalid_json_schema")
+        if inner.get("strict") and (detail := schema_fault(inner.get("schema"))):
+            detail = f"Invalid schema for response_format '{inner['name']}': {detail}"
+            return Refused(400, detail, "response_format", "invalid_json_schema")
         return None
 
     def texts(self, body: Body) -> Iterator[str]:
@@ -215,8 +215,10 @@ class ChatService(ModelService):
                 yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}, "piece")
         if turn.finish is not None:
             yield chunk({}, "end", turn.finish)
-        wanted = turn.body.get("stream_options", {}).get("include_usage") and self.stream_options == "taken"
-        if wanted and reply.usage != "none":
+        with_usage = (
+            turn.body.get("stream_options", {}).get("include_usage") and self.stream_options == "taken"
+        )
+        if with_usage and reply.usage != "none":
             about_usage = chunk(None, "end")
             assert isinstance(about_usage.data, dict)
             about_usage.data["usage"] = _usage(turn)
@@ -244,13 +246,13 @@ class ChatService(ModelService):
 
     def _said_beside(self, turn: Turn) -> Body:
         """What this service says beside text and calls, and wants back."""
-        thought = "".join(turn.reply.reasoning)
-        signature = f"sig_{hashlib.sha256(f'signed {thought}'.encode()).hexdigest()[:12]}"
+        reasoning = "".join(turn.reply.reasoning)
+        signature = f"sig_{hashlib.sha256(f'signed {reasoning}'.encode()).hexdigest()[:12]}"
         own: Body = {}
-        if self.dialect == "deepseek" and thought:
-            own = {"reasoning_content": thought}
-        elif self.dialect == "openrouter" and thought:
-            own = {"reasoning_details": [_DETAIL | {"text": thought, "signature": signature}]}
+        if self.dialect == "deepseek" and reasoning:
+            own = {"reasoning_content": reasoning}
+        elif self.dialect == "openrouter" and reasoning:
+            own = {"reasoning_details": [_DETAIL | {"text": reasoning, "signature": signature}]}
         elif self.dialect == "gemini" and turn.calls:
             own = {"extra_content": {"google": {"thought_signature": signature}}}
         self._own |= {call.id: own for call in turn.calls if own}

@@ -41,21 +41,21 @@ def messages_refusal(messages: list[Any], *, sees: bool, own: frozenset[str] = f
             return Refused(400, "Invalid type for 'content'.", "messages.content", "invalid_type")
         if message["role"] == "tool":
             if message["tool_call_id"] not in owed:
-                said = (
+                detail = (
                     "messages with role 'tool' must be a response to a preceding message with 'tool_calls'."
                 )
-                return Refused(400, said, "messages.role", "invalid_value")
+                return Refused(400, detail, "messages.role", "invalid_value")
             owed.remove(message["tool_call_id"])
         elif owed:
-            said = "An assistant message with 'tool_calls' must be followed by tool messages for each id."
-            return Refused(400, said, "messages", "invalid_value")
+            detail = "An assistant message with 'tool_calls' must be followed by tool messages for each id."
+            return Refused(400, detail, "messages", "invalid_value")
         if calls is not None:
             if refused := _calls(calls, own):
                 return refused
             owed = [call["id"] for call in calls]
     if owed:
-        said = f"The following tool_call_ids did not have response messages: {', '.join(owed)}"
-        return Refused(400, said, "messages", "invalid_value")
+        detail = f"The following tool_call_ids did not have response messages: {', '.join(owed)}"
+        return Refused(400, detail, "messages", "invalid_value")
     return None
 
 
@@ -74,21 +74,21 @@ def _parts(parts: list[Any], where: str, *, sees: bool) -> Refused | None:
         ):
             continue
         if kind != "image_url" or set(part) != {"type", "image_url"}:
-            said = f"Invalid value: '{kind}'. Supported values are: 'text' and 'image_url'."
-            return Refused(400, said, f"{name}.type", "invalid_value")
+            detail = f"Invalid value: '{kind}'. Supported values are: 'text' and 'image_url'."
+            return Refused(400, detail, f"{name}.type", "invalid_value")
         if not sees:
-            said = "Invalid content type. image_url is only supported by certain models."
-            return Refused(400, said, f"{name}.type")
+            detail = "Invalid content type. image_url is only supported by certain models."
+            return Refused(400, detail, f"{name}.type")
         image = part["image_url"]
         if not isinstance(image, dict) or not {"url"} <= set(image) <= {"url", "detail"}:
-            said = f"Invalid type for '{name}.image_url': expected an object."
-            return Refused(400, said, f"{name}.image_url", "invalid_type")
+            detail = f"Invalid type for '{name}.image_url': expected an object."
+            return Refused(400, detail, f"{name}.image_url", "invalid_type")
         if fault(*parts_of(image["url"])):
-            said = (
+            detail = (
                 "You uploaded an unsupported image. Please make sure your image has of one the following formats: "
                 "['png', 'jpeg', 'gif', 'webp']."
             )
-            return Refused(400, said, "", "invalid_image_format")
+            return Refused(400, detail, "", "invalid_image_format")
     return None
 
 
@@ -108,10 +108,10 @@ def _calls(calls: object, own: frozenset[str]) -> Refused | None:
             return bad
         # OpenAI takes any text; what fills a chat template with it (vLLM, llama.cpp) wants an object.
         try:
-            whole = isinstance(json.loads(function["arguments"]), dict)
+            is_object = isinstance(json.loads(function["arguments"]), dict)
         except ValueError:
-            whole = False
-        if not whole:
+            is_object = False
+        if not is_object:
             return Refused(
                 400, "The arguments are not a JSON object.", "messages.tool_calls", "invalid_value"
             )
@@ -141,9 +141,9 @@ def tools_refusal(body: Body) -> Refused | None:
         parameters = function.get("parameters", {"type": "object"})
         if not isinstance(parameters, dict) or parameters.get("type") != "object":
             return Refused(400, "Invalid schema of a function.", "tools.function.parameters")
-        if function.get("strict") and (said := schema_fault(parameters)):
-            said = f"Invalid schema for function '{function['name']}': {said}"
-            return Refused(400, said, "tools.function.parameters", "invalid_function_parameters")
+        if function.get("strict") and (detail := schema_fault(parameters)):
+            detail = f"Invalid schema for function '{function['name']}': {detail}"
+            return Refused(400, detail, "tools.function.parameters", "invalid_function_parameters")
         names.append(function["name"])
     if len(set(names)) < len(names):
         return Refused(400, "Tool names must be unique.", "tools", "invalid_value")

@@ -93,34 +93,34 @@ class Collector:
 
 def decoded(body: bytes) -> list[Taken]:
     """The spans of one export."""
-    found = ExportTraceServiceRequest.FromString(body)
+    request = ExportTraceServiceRequest.FromString(body)
     return [
         Taken(
-            one.name,
-            one.trace_id.hex(),
-            one.span_id.hex(),
-            one.parent_span_id.hex(),
-            one.kind,
-            one.start_time_unix_nano,
-            one.end_time_unix_nano,
-            one.status.code == 2,
-            one.status.message,
-            len(one.events),
-            _values(one.attributes),
+            span.name,
+            span.trace_id.hex(),
+            span.span_id.hex(),
+            span.parent_span_id.hex(),
+            span.kind,
+            span.start_time_unix_nano,
+            span.end_time_unix_nano,
+            span.status.code == 2,
+            span.status.message,
+            len(span.events),
+            _values(span.attributes),
             _values(some.resource.attributes),
         )
-        for some in found.resource_spans
+        for some in request.resource_spans
         for scope in some.scope_spans
-        for one in scope.spans
+        for span in scope.spans
     ]
 
 
 def _values(attributes: Any) -> dict[str, Any]:
-    return {one.key: _value(one.value) for one in attributes}
+    return {attribute.key: _value(attribute.value) for attribute in attributes}
 
 
 def _value(value: Any) -> Any:
     kind = value.WhichOneof("value")
     if kind == "array_value":
-        return [_value(one) for one in value.array_value.values]
+        return [_value(value) for value in value.array_value.values]
     return getattr(value, kind)

@@ -44,12 +44,12 @@ class Ear:
         file = fields.get("file")
         if not isinstance(file, web.FileField):
             return _refused("file: field required")
-        given: dict[str, Any] = {name: value for name, value in fields.items() if name != "file"}
+        form: dict[str, Any] = {name: value for name, value in fields.items() if name != "file"}
         with file.file as recording:
             data = recording.read()
-        if (wrong := _wrong(given, file.filename, data)) is not None:
+        if (wrong := _wrong(form, file.filename, data)) is not None:
             return _refused(wrong)
-        self.heard.append({**given, "file": data})
+        self.heard.append({**form, "file": data})
         if self.answers:
             answer = self.answers.pop(0)
             if answer is None:
@@ -59,12 +59,12 @@ class Ear:
         return web.json_response({"text": self.hears})
 
 
-def _wrong(given: dict[str, Any], name: str, data: bytes) -> str | None:
-    if unknown := given.keys() - KNOWN:
+def _wrong(form: dict[str, Any], name: str, data: bytes) -> str | None:
+    if unknown := form.keys() - KNOWN:
         return f"Unrecognized request argument supplied: {', '.join(unknown)}"
-    if given.get("model") not in MODELS:
+    if form.get("model") not in MODELS:
         return "The model does not exist"
-    if given.get("response_format", "json") != "json":
+    if form.get("response_format", "json") != "json":
         return "response_format is not compatible with the model. Use 'json' instead."
     ending = name.rpartition(".")[2]
     if ending not in BEGINNINGS or BEGINNINGS[ending] not in data[:8]:

@@ -69,12 +69,12 @@ class _Letters:
     def _made(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np
 
-        made = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        for row, text in zip(made, texts, strict=True):
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for row, text in zip(vectors, texts, strict=True):
             for at in range(len(text) - 2):
                 row[crc32(text[at : at + 3].lower().encode()) % self.dimensions] += 1.0
-        norms = np.linalg.norm(made, axis=1, keepdims=True)
-        return np.asarray(made / np.maximum(norms, 1e-9), dtype=np.float32)
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(vectors / np.maximum(norms, 1e-9), dtype=np.float32)
 
     def query(self, text: str) -> NDArray[np.float32]:
         self._letters.asked.append((self.name, text))

@@ -83,8 +83,8 @@ class EmbeddingService:
             return _refuse(401, f"Incorrect API key provided: {sent}", code="invalid_api_key")
         if refused := refusal(body):
             return refused
-        given = body["input"]
-        texts = [given] if isinstance(given, str) else given
+        value = body["input"]
+        texts = [value] if isinstance(value, str) else value
         size = body.get("dimensions", SIZES[body["model"]])
         data = [
             {"object": "embedding", "index": at, "embedding": _coded(vector(text, size), body)}
@@ -104,8 +104,8 @@ def refusal(body: Mapping[str, Any]) -> web.Response | None:
         return _refuse(400, f"Unrecognized request argument supplied: {sorted(unknown)[0]}")
     model = body.get("model")
     if model not in SIZES:
-        said = f"The model `{model}` does not exist or you do not have access to it."
-        return _refuse(404, said, code="model_not_found")
+        detail = f"The model `{model}` does not exist or you do not have access to it."
+        return _refuse(404, detail, code="model_not_found")
     size = body.get("dimensions")
     if size is not None and "-3-" not in model:
         return _refuse(400, "This model does not support specifying dimensions.", param="dimensions")
@@ -113,8 +113,8 @@ def refusal(body: Mapping[str, Any]) -> web.Response | None:
         return _refuse(400, f"Invalid value for 'dimensions' = {size}.", param="dimensions")
     if body.get("encoding_format", "float") not in ("float", "base64"):
         return _refuse(400, "Invalid encoding_format.", param="encoding_format")
-    given = body.get("input")
-    texts = [given] if isinstance(given, str) else given
+    value = body.get("input")
+    texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
         return _refuse(400, "'$.input' is invalid.", param="input")
     if len(texts) > MOST_INPUTS:
@@ -122,8 +122,8 @@ def refusal(body: Mapping[str, Any]) -> web.Response | None:
     if any(not text for text in texts):
         return _refuse(400, "'$.input' is invalid: input cannot be an empty string.", param="input")
     if any(tokens(text) > MOST_TOKENS_EACH for text in texts):
-        said = f"This model's maximum context length is {MOST_TOKENS_EACH} tokens."
-        return _refuse(400, said, param="input", code="context_length_exceeded")
+        detail = f"This model's maximum context length is {MOST_TOKENS_EACH} tokens."
+        return _refuse(400, detail, param="input", code="context_length_exceeded")
     if sum(tokens(text) for text in texts) > MOST_TOKENS:
         return _refuse(400, f"Requested more than the max {MOST_TOKENS} tokens per request.", param="input")
     return None
@@ -136,13 +136,13 @@ def tokens(text: str) -> int:
 
 def vector(text: str, size: int) -> list[float]:
     """Counts of letter triples, hashed; length 1."""
-    made = [0.0] * size
+    vector = [0.0] * size
     padded = f"  {text.lower()} "
     for at in range(len(padded) - 2):
         digest = hashlib.blake2b(padded[at : at + 3].encode("utf-8", "replace"), digest_size=4).digest()
-        made[int.from_bytes(digest, "big") % size] += 1.0
-    length = math.sqrt(sum(one * one for one in made)) or 1.0
-    return [one / length for one in made]
+        vector[int.from_bytes(digest, "big") % size] += 1.0
+    length = math.sqrt(sum(number * number for number in vector)) or 1.0
+    return [number / length for number in vector]
 
 
 def _coded(row: list[float], body: Mapping[str, Any]) -> list[float] | str:

@@ -35,8 +35,8 @@ def png(width: int = 2, height: int = 2) -> bytes:
 
 def parts_of(url: object) -> tuple[str, str]:
     """The media type and the base64 text of a data URL; two empty texts for anything else."""
-    found = _URL.fullmatch(url) if isinstance(url, str) else None
-    return (found[1], found[2]) if found else ("", "")
+    match = _URL.fullmatch(url) if isinstance(url, str) else None
+    return (match[1], match[2]) if match else ("", "")
 
 
 def fault(media: object, data: object) -> str:

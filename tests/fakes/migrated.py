@@ -33,10 +33,10 @@ def folder(data: Path) -> Path:
     return data
 
 
-def _put(file: Path, made: Callable[[], bytes]) -> None:
+def _put(file: Path, make: Callable[[], bytes]) -> None:
     if not file.exists():
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file.write_bytes(made())
+        file.write_bytes(make())
 
 
 @cache

@@ -118,8 +118,8 @@ class ModelService:
         sent = headers.get("Authorization")
         if self.key is None or sent == f"Bearer {self.key}":
             return None
-        said = "You didn't provide an API key." if sent is None else f"Incorrect API key provided: {sent}"
-        return Refused(401, said, code="invalid_api_key")
+        detail = "You didn't provide an API key." if sent is None else f"Incorrect API key provided: {sent}"
+        return Refused(401, detail, code="invalid_api_key")
 
     def cache(self, body: Body, reply: Reply) -> tuple[int, int]:
         return reply.cached, reply.cache_writes
@@ -178,8 +178,8 @@ class ModelService:
         return sum(len(text.split()) for text in self.texts(body))
 
     def prompt_hash(self, body: Body) -> str:
-        whole = json.dumps(self.conversation(body), sort_keys=True)
-        return hashlib.sha256(whole.encode()).hexdigest()[:16]
+        text = json.dumps(self.conversation(body), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         try:
@@ -226,14 +226,14 @@ class ModelService:
         if reply.body is not None:
             headers = {"Content-Type": "text/html", **reply.headers}
             return web.Response(status=reply.status, text=reply.body, headers=headers)
-        said = self.problem(reply.status, reply.said())
-        return web.json_response(said, status=reply.status, headers=reply.headers)
+        body = self.problem(reply.status, reply.said())
+        return web.json_response(body, status=reply.status, headers=reply.headers)
 
     def _begin(self, body: Body, reply: Reply) -> Turn:
         limits = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-        left = max((body[name] for name in limits if name in body), default=self.most_output) - self.thinks
-        if self.thinks and len(reply.content()) > left:
-            reply = replace(reply, pieces=reply.content()[: max(0, left)], finish="length")
+        room = max((body[name] for name in limits if name in body), default=self.most_output) - self.thinks
+        if self.thinks and len(reply.content()) > room:
+            reply = replace(reply, pieces=reply.content()[: max(0, room)], finish="length")
         calls = [
             Call(self.new_id(self.CALL_PREFIX), name, [text] if isinstance(text, str) else text)
             for name, text in reply.calls

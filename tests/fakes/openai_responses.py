@@ -77,15 +77,15 @@ class ResponsesService(ModelService):
                 return bad(f"Unsupported parameter: '{name}'.", name, "unsupported_parameter")
         refused = body_refusal(body, self.models) or self._model(body) or self._reasoning(body)
         if refused is None and self.prompt_tokens(body) > self.context:
-            said = "Your input exceeds the context window of this model. Please adjust your input."
-            return bad(said, "input", "context_length_exceeded")
+            detail = "Your input exceeds the context window of this model. Please adjust your input."
+            return bad(detail, "input", "context_length_exceeded")
         return refused
 
     def _model(self, body: Body) -> Refused | None:
         """What depends on the model."""
         if body.get("max_output_tokens", 0) > self.most_output:
-            said = f"Invalid 'max_output_tokens': this model supports at most {self.most_output}."
-            return bad(said, "max_output_tokens", "integer_above_max_value")
+            detail = f"Invalid 'max_output_tokens': this model supports at most {self.most_output}."
+            return bad(detail, "max_output_tokens", "integer_above_max_value")
         parts = [
             part for item in items_of(body) for part in item.get("content") or () if isinstance(part, dict)
         ]
@@ -96,14 +96,14 @@ class ResponsesService(ModelService):
                 return bad(f"Unsupported parameter: '{name}' is not supported with this model.", name)
         reasoning = body.get("reasoning", {})
         if "summary" in reasoning and not self.verified:
-            said = "Your organization must be verified to generate reasoning summaries."
-            return bad(said, "reasoning.summary", "unsupported_value")
+            detail = "Your organization must be verified to generate reasoning summaries."
+            return bad(detail, "reasoning.summary", "unsupported_value")
         if self.reasons:
             return None
         for name in ("effort", "summary"):
             if name in reasoning:
-                said = f"Unsupported parameter: 'reasoning.{name}' is not supported with this model."
-                return bad(said, f"reasoning.{name}", "unsupported_parameter")
+                detail = f"Unsupported parameter: 'reasoning.{name}' is not supported with this model."
+                return bad(detail, f"reasoning.{name}", "unsupported_parameter")
         if "reasoning.encrypted_content" in body.get("include", []):
             return bad("Encrypted content is not supported with this model.", "include")
         return None
@@ -116,21 +116,21 @@ class ResponsesService(ModelService):
                 continue
             sealed = item.get("encrypted_content")
             if sealed is None:
-                said = (
+                detail = (
                     f"Item with id '{item['id']}' not found. Items are not persisted when `store` is false."
                 )
-                return Refused(404, said, "input")
+                return Refused(404, detail, "input")
             if sealed != seal(item["id"], body["model"]):
-                said = f"The encrypted content {sealed[:4]}...{sealed[-4:]} could not be verified."
-                return bad(said, code="invalid_encrypted_content")
-        given = {item.get("id") for item in items}
+                detail = f"The encrypted content {sealed[:4]}...{sealed[-4:]} could not be verified."
+                return bad(detail, code="invalid_encrypted_content")
+        ids = {item.get("id") for item in items}
         for item in items:
-            if (thought := self._thought.get(item.get("id", ""), item.get("id"))) not in given:
-                said = (
+            if (reasoning_id := self._thought.get(item.get("id", ""), item.get("id"))) not in ids:
+                detail = (
                     f"Item '{item['id']}' of type '{item.get('type', 'message')}' was provided without its"
-                    f" required 'reasoning' item: '{thought}'."
+                    f" required 'reasoning' item: '{reasoning_id}'."
                 )
-                return bad(said, "input")
+                return bad(detail, "input")
         return None
 
     def error_frame(self, turn: Turn) -> Frame:
@@ -195,7 +195,7 @@ class ResponsesService(ModelService):
                 tokens += len(str(part.get("text")).split())
                 if "prompt_cache_breakpoint" in part and tokens >= self.cache_least:
                     marked[so_far.hexdigest()] = tokens
-        read = max((marked[one] for one in list(marked)[-READ_MARKS:] if one in self._cached), default=0)
+        read = max((marked[mark] for mark in list(marked)[-READ_MARKS:] if mark in self._cached), default=0)
         self._cached |= set(list(marked)[-WRITTEN_MARKS:])
         return read, max(0, max(marked.values(), default=0) - read)
 
@@ -264,25 +264,25 @@ class ResponsesService(ModelService):
 
     def _think(self, turn: Turn, index: int) -> Iterator[Frame]:
         """Thoughts are paid, and shown as a summary at the most."""
-        whole = reasoned(turn, aloud=self.aloud)
-        shown = bool(whole["summary"])
-        about = {"item_id": whole["id"], "output_index": index, "summary_index": 0}
-        added = whole | {"summary": []}
+        item = reasoned(turn, aloud=self.aloud)
+        shown = bool(item["summary"])
+        about = {"item_id": item["id"], "output_index": index, "summary_index": 0}
+        added = item | {"summary": []}
         yield self._frame(turn, "response.output_item.added", "", output_index=index, item=added)
         part = {"type": "summary_text", "text": ""}
         if shown:
             yield self._frame(turn, "response.reasoning_summary_part.added", "", part=part, **about)
-            for thought in turn.reply.reasoning:
+            for piece in turn.reply.reasoning:
                 yield self._frame(
-                    turn, "response.reasoning_summary_text.delta", "token", delta=thought, **about
+                    turn, "response.reasoning_summary_text.delta", "token", delta=piece, **about
                 )
-            part = whole["summary"][0]
+            part = item["summary"][0]
             yield self._frame(turn, "response.reasoning_summary_text.done", "", text=part["text"], **about)
             yield self._frame(turn, "response.reasoning_summary_part.done", "", part=part, **about)
         else:
             turn.output_tokens += len(turn.reply.reasoning)
             self.output_tokens += len(turn.reply.reasoning)
-        yield self._frame(turn, "response.output_item.done", "", output_index=index, item=whole)
+        yield self._frame(turn, "response.output_item.done", "", output_index=index, item=item)
 
     def _output(self, turn: Turn) -> list[Item]:
         """The items of a whole answer; remembers which of them come from reasoning."""

@@ -13,8 +13,8 @@ Item = dict[str, Any]
 
 def items_of(body: Body) -> list[Item]:
     """The input's items; a text alone is a message."""
-    given = body["input"]
-    return [{"role": "user", "content": given}] if isinstance(given, str) else given
+    value = body["input"]
+    return [{"role": "user", "content": value}] if isinstance(value, str) else value
 
 
 def words(item: Item) -> str:

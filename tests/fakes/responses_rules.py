@@ -66,12 +66,14 @@ def bad(message: str, param: str = "", code: str = "") -> Refused:
 def body_refusal(body: Body, models: tuple[str, ...], *, counting: bool = False) -> Refused | None:
     for name, value in body.items():
         if name in MOVED:
-            said = f"Unsupported parameter: '{name}'. In the Responses API, it has moved to '{MOVED[name]}'."
-            return bad(said, name, "unsupported_parameter")
+            detail = (
+                f"Unsupported parameter: '{name}'. In the Responses API, it has moved to '{MOVED[name]}'."
+            )
+            return bad(detail, name, "unsupported_parameter")
         if name not in (COUNTED if counting else KNOWN):
             return bad(f"Unknown parameter: '{name}'.", name, "unknown_parameter")
-        wanted = KNOWN[name]
-        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+        expected = KNOWN[name]
+        if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
             return bad(f"Invalid type for '{name}'.", name, "invalid_type")
     for name in ("model", "input"):
         if not body.get(name):
@@ -108,15 +110,15 @@ def input_refusal(items: str | list[Any]) -> Refused | None:
             owed[item["call_id"]] = None
         elif kind == "function_call_output":
             if item["call_id"] not in owed:
-                said = f"No tool call found for function call output with call_id {item['call_id']}."
-                return bad(said, "input")
+                detail = f"No tool call found for function call output with call_id {item['call_id']}."
+                return bad(detail, "input")
             del owed[item["call_id"]]
             answered.add(item["call_id"])
         elif kind == "reasoning":
             follower = items[at + 1] if at + 1 < len(items) else {}
             if not isinstance(follower, dict) or not str(follower.get("id", "")).startswith(("msg", "fc")):
-                said = f"Item '{id}' of type 'reasoning' was provided without its required following item."
-                return bad(said, "input")
+                detail = f"Item '{id}' of type 'reasoning' was provided without its required following item."
+                return bad(detail, "input")
     if owed:
         return bad(f"No tool output found for function call {next(iter(owed))}.", "input")
     return None
@@ -139,16 +141,16 @@ def _item_refusal(item: Any, where: str) -> Refused | None:
         if name in item and not isinstance(item[name], str):
             return bad(f"Invalid type for '{where}.{name}'.", f"{where}.{name}", "invalid_type")
     if not str(item.get("id", _PREFIXES[kind])).startswith(_PREFIXES[kind]):
-        said = f"Invalid '{where}.id'. Expected an ID that begins with '{_PREFIXES[kind]}'."
-        return bad(said, f"{where}.id", "invalid_value")
+        detail = f"Invalid '{where}.id'. Expected an ID that begins with '{_PREFIXES[kind]}'."
+        return bad(detail, f"{where}.id", "invalid_value")
     if item.get("status", "completed") not in ("completed", "incomplete", "in_progress"):
         return bad(f"Invalid value: '{item['status']}'.", f"{where}.status", "invalid_value")
     if "call_id" in item and not 0 < len(item["call_id"]) <= LONGEST:
-        said = f"Invalid '{where}.call_id': string of 1 to {LONGEST} characters expected."
-        return bad(said, f"{where}.call_id", "string_above_max_length")
+        detail = f"Invalid '{where}.call_id': string of 1 to {LONGEST} characters expected."
+        return bad(detail, f"{where}.call_id", "string_above_max_length")
     if kind == "function_call" and bad_name(item["name"]):
-        said = f"Invalid '{where}.name': string does not match pattern."
-        return bad(said, f"{where}.name", "invalid_value")
+        detail = f"Invalid '{where}.name': string does not match pattern."
+        return bad(detail, f"{where}.name", "invalid_value")
     if kind == "function_call_output" and not isinstance(item["output"], str):
         return bad(f"Invalid type for '{where}.output'.", f"{where}.output", "invalid_type")
     if kind == "reasoning" and not isinstance(item["summary"], list):
@@ -190,18 +192,18 @@ def _image_refusal(part: Mapping[str, Any], name: str) -> Refused | None:
     if part.get("detail", "auto") not in ("low", "high", "auto", "original"):
         return bad(f"Invalid value: '{part['detail']}'.", f"{name}.detail", "invalid_value")
     if not isinstance(part.get("image_url"), str):
-        said = f"Invalid type for '{name}.image_url': expected an image URL."
-        return bad(said, f"{name}.image_url", "invalid_type")
+        detail = f"Invalid type for '{name}.image_url': expected an image URL."
+        return bad(detail, f"{name}.image_url", "invalid_type")
     why = fault(*parts_of(part["image_url"]))
     if why in ("media", "mismatch"):
-        said = (
+        detail = (
             "You uploaded an unsupported image. Please make sure your image has of one the following formats: "
             "['png', 'jpeg', 'gif', 'webp']."
         )
-        return bad(said, "", "invalid_image_format")
+        return bad(detail, "", "invalid_image_format")
     if why:
-        said = "Invalid 'input': expected a base64-encoded data URL with an image MIME type."
-        return bad(said, f"{name}.image_url", "invalid_value")
+        detail = "Invalid 'input': expected a base64-encoded data URL with an image MIME type."
+        return bad(detail, f"{name}.image_url", "invalid_value")
     return None
 
 
@@ -213,14 +215,14 @@ def tools_refusal(body: Body) -> Refused | None:
             return bad("Invalid value: only 'function' is known here.", f"{where}.type", "invalid_value")
         for name in ("name", "parameters"):
             if name not in tool:
-                said = f"Missing required parameter: '{where}.{name}'."
-                return bad(said, f"{where}.{name}", "missing_required_parameter")
+                detail = f"Missing required parameter: '{where}.{name}'."
+                return bad(detail, f"{where}.{name}", "missing_required_parameter")
         if unknown := set(tool) - {"type", "name", "description", "parameters", "strict"}:
             name = f"{where}.{min(unknown)}"
             return bad(f"Unknown parameter: '{name}'.", name, "unknown_parameter")
         if bad_name(tool["name"]):
-            said = f"Invalid '{where}.name': string does not match pattern '^[a-zA-Z0-9_-]+$'."
-            return bad(said, f"{where}.name", "invalid_value")
+            detail = f"Invalid '{where}.name': string does not match pattern '^[a-zA-Z0-9_-]+$'."
+            return bad(detail, f"{where}.name", "invalid_value")
         parameters = tool["parameters"]
         strict = tool.get("strict", True)  # as the service has it, unlike chat completions
         if not isinstance(parameters, dict) or parameters.get("type") != "object":
@@ -228,8 +230,8 @@ def tools_refusal(body: Body) -> Refused | None:
         else:
             fault = schema_fault(parameters) if strict else None
         if fault:
-            said = f"Invalid schema for function '{tool['name']}': {fault}"
-            return bad(said, f"{where}.parameters", "invalid_function_parameters")
+            detail = f"Invalid schema for function '{tool['name']}': {fault}"
+            return bad(detail, f"{where}.parameters", "invalid_function_parameters")
         names.append(tool["name"])
     if len(set(names)) < len(names):
         return bad("Tool names must be unique.", "tools", "invalid_value")
@@ -244,30 +246,30 @@ def tools_refusal(body: Body) -> Refused | None:
 def _format_refusal(text: Mapping[str, Any]) -> Refused | None:
     if unknown := set(text) - {"format", "verbosity"}:
         return bad(f"Unknown parameter: 'text.{min(unknown)}'.", "text", "unknown_parameter")
-    wanted = text.get("format", {"type": "text"})
-    if wanted == {"type": "text"}:
+    format = text.get("format", {"type": "text"})
+    if format == {"type": "text"}:
         return None
-    if not isinstance(wanted, dict) or wanted.get("type") != "json_schema":
+    if not isinstance(format, dict) or format.get("type") != "json_schema":
         return bad("Invalid value.", "text.format.type", "invalid_value")
     for name in ("name", "schema"):
-        if name not in wanted:
-            said = f"Missing required parameter: 'text.format.{name}'."
-            return bad(said, f"text.format.{name}", "missing_required_parameter")
-    if unknown := set(wanted) - {"type", "name", "description", "schema", "strict"}:
+        if name not in format:
+            detail = f"Missing required parameter: 'text.format.{name}'."
+            return bad(detail, f"text.format.{name}", "missing_required_parameter")
+    if unknown := set(format) - {"type", "name", "description", "schema", "strict"}:
         name = f"text.format.{min(unknown)}"
         return bad(f"Unknown parameter: '{name}'.", name, "unknown_parameter")
-    if bad_name(wanted["name"]):
+    if bad_name(format["name"]):
         return bad("Invalid 'text.format.name'.", "text.format.name", "invalid_value")
-    if wanted.get("strict") and (fault := schema_fault(wanted["schema"])):
-        said = f"Invalid schema for response_format '{wanted['name']}': {fault}"
-        return bad(said, "text.format.schema", "invalid_json_schema")
+    if format.get("strict") and (fault := schema_fault(format["schema"])):
+        detail = f"Invalid schema for response_format '{format['name']}': {fault}"
+        return bad(detail, "text.format.schema", "invalid_json_schema")
     return None
 
 
 def _rest_refusal(body: Body) -> Refused | None:
     if body.get("max_output_tokens", LEAST) < LEAST:
-        said = f"Invalid 'max_output_tokens': integer below minimum value. Expected a value >= {LEAST}."
-        return bad(said, "max_output_tokens", "integer_below_min_value")
+        detail = f"Invalid 'max_output_tokens': integer below minimum value. Expected a value >= {LEAST}."
+        return bad(detail, "max_output_tokens", "integer_below_min_value")
     for name, most in (("temperature", 2), ("top_p", 1)):
         if not 0 <= body.get(name, 1) <= most:
             return bad(f"Invalid '{name}': 0 to {most}.", name, "decimal_out_of_range")
@@ -282,8 +284,8 @@ def _rest_refusal(body: Body) -> Refused | None:
     if reasoning.get("summary", "auto") not in ("auto", "concise", "detailed"):
         return bad(f"Invalid value: '{reasoning['summary']}'.", "reasoning.summary", "invalid_value")
     if len(body.get("prompt_cache_key", "")) > LONGEST:
-        said = f"Invalid 'prompt_cache_key': string too long. Expected at most {LONGEST} characters."
-        return bad(said, "prompt_cache_key", "string_above_max_length")
+        detail = f"Invalid 'prompt_cache_key': string too long. Expected at most {LONGEST} characters."
+        return bad(detail, "prompt_cache_key", "string_above_max_length")
     if body.get("truncation", "auto") not in ("auto", "disabled"):
         return bad("Invalid value.", "truncation", "invalid_value")
     return None

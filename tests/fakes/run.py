@@ -18,10 +18,10 @@ T = TypeVar("T")
 class MemoryRun:
     """`kept` holds what finished, by step name; `replay()` gives a run that finds it there."""
 
-    def __init__(self, space: str = "local", kept: dict[str, Any] | None = None) -> None:
+    def __init__(self, space: str = "local", steps: dict[str, Any] | None = None) -> None:
         place = Place("terminal", space, "chat", "main")
         self.request = Request("run-1", place, Author("ana", "Ana"), "rules", "ask")
-        self.kept: dict[str, Any] = {} if kept is None else kept
+        self.kept: dict[str, Any] = {} if steps is None else steps
         self.begun: dict[str, Request] = {}
 
     @property
@@ -60,10 +60,10 @@ class MemoryRun:
         self, name: str, call: Callable[[], AsyncGenerator[str | Completion, None]]
     ) -> AsyncGenerator[str | Completion, None]:
         if name in self.kept:
-            done: Completion = self.kept[name]
-            if done.text:
-                yield done.text
-            yield done
+            completion: Completion = self.kept[name]
+            if completion.text:
+                yield completion.text
+            yield completion
             return
         async with aclosing(call()) as source:
             async for piece in source:

@@ -45,16 +45,16 @@ def _fault(schema: object, root: Mapping[str, Any], never: frozenset[str] | set[
     if not set(kinds) <= TYPES or not (kinds or {"enum", "const", "anyOf"} & set(schema)):
         return f"{at}: schema must have a 'type' key"
     inner: list[tuple[str, object]] = [*schema.get("$defs", {}).items()]
-    inner += [(f"{at}.anyOf", one) for one in schema.get("anyOf", [])]
+    inner += [(f"{at}.anyOf", option) for option in schema.get("anyOf", [])]
     if "object" in kinds:
         properties = schema.get("properties", {})
         if schema.get("additionalProperties") is not False:
             return f"{at}: 'additionalProperties' is required to be supplied and to be false"
         if set(schema.get("required", [])) != set(properties):
             return f"{at}: 'required' has to include every key in properties"
-        inner += [(f"{at}.{name}", one) for name, one in properties.items()]
+        inner += [(f"{at}.{name}", property) for name, property in properties.items()]
     if "array" in kinds:
         if "items" not in schema:
             return f"{at}: array schema missing items"
         inner.append((f"{at}.items", schema["items"]))
-    return next((said for name, one in inner if (said := _fault(one, root, never, name))), None)
+    return next((fault for name, part in inner if (fault := _fault(part, root, never, name))), None)

@@ -140,5 +140,5 @@ def reminder(id: str, place: Place, author: str) -> ScheduleRow:
     """One that comes in a hundred years."""
     due = datetime(2126, 11, 24, 19, 0, tzinfo=UTC)
     rule = '{"zone": "UTC", "first": "2126-11-24T19:00", "every": ""}'
-    here = (place.space, place.platform, place.channel, place.thread)
-    return ScheduleRow(id, *here, author, "en", "reminder", "bring dice", "{}", rule, "once", due, due)
+    address = (place.space, place.platform, place.channel, place.thread)
+    return ScheduleRow(id, *address, author, "en", "reminder", "bring dice", "{}", rule, "once", due, due)

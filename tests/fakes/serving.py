@@ -45,11 +45,11 @@ def serve(kind: type[ModelService]) -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--script", type=Path, required=True)
     parser.add_argument("--log", type=Path)
-    given = parser.parse_args()
-    script = json.loads(given.script.read_text(encoding="utf-8"))
+    arguments = parser.parse_args()
+    script = json.loads(arguments.script.read_text(encoding="utf-8"))
 
     async def forever() -> None:
-        async with scripted(kind, script, port=given.port, log=given.log) as service:
+        async with scripted(kind, script, port=arguments.port, log=arguments.log) as service:
             print(service.port, flush=True)
             await asyncio.Event().wait()
 

@@ -16,8 +16,8 @@ ASKED = Request("r1", Place("terminal", "local", "c", "t"), Author("a", "A"), "r
 
 def config(endpoint: str | None = None, **environ: str) -> Config:
     """With `endpoint` in the file, and these variables."""
-    found = load(data=Path("nowhere"), environ={})
-    return replace(found, tracing=TracingConfig(endpoint), secrets=Secrets(environ, {}))
+    config = load(data=Path("nowhere"), environ={})
+    return replace(config, tracing=TracingConfig(endpoint), secrets=Secrets(environ, {}))
 
 
 async def traced(tracing: Tracing, since: datetime = NOW) -> None:

@@ -62,7 +62,7 @@ class Wheelhouse:
                     wheelhouse.served.append(name)
                     data = (folder / name).read_bytes()
                 else:
-                    links = (f'<a href="/{one.name}">{one.name}</a>' for one in folder.glob("*.whl"))
+                    links = (f'<a href="/{wheel.name}">{wheel.name}</a>' for wheel in folder.glob("*.whl"))
                     data = f"<!DOCTYPE html><html><body>{''.join(links)}</body></html>".encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "application/octet-stream" if name else "text/html")
@@ -88,9 +88,9 @@ class Wheelhouse:
 
     def environ(self) -> dict[str, str]:
         """The environment in which pip knows this registry and no other."""
-        kept = {key: value for key, value in os.environ.items() if not key.startswith("PIP_")}
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("PIP_")}
         port = self._server.server_address[1]
-        return kept | {
+        return environment | {
             "PIP_CONFIG_FILE": os.devnull,
             "PIP_NO_INDEX": "1",
             "PIP_FIND_LINKS": f"http://127.0.0.1:{port}/",

@@ -21,8 +21,8 @@ class Wire(NamedTuple):
 
     @property
     def service(self) -> type[ModelService]:
-        found: type[ModelService] = getattr(importlib.import_module(self.module), self.service_name)
-        return found
+        service: type[ModelService] = getattr(importlib.import_module(self.module), self.service_name)
+        return service
 
     def url(self, port: int) -> str:
         """What `base_url` is for a service of this wire at `port`."""

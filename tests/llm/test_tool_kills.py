@@ -83,7 +83,7 @@ async def test_killed_between_any_two_steps_and_begun_again(seat: Seat, kills: i
         try:
             events = await events_of(loop)
         except Killed:
-            run = Mortal(kept=run.kept)
+            run = Mortal(steps=run.kept)
             continue
         break
     assert sorted(run.kept) == STEPS

@@ -125,7 +125,7 @@ async def test_one_file_of_several_leaves_the_bar_to_all_of_them() -> None:
 
     names = ["a.epub", "rules.pdf"]
     intake, jobs = Pages(1, wait), Notes()
-    events = await shown(reading(MemoryRun(kept={"read:rules:0": []}), intake, names, jobs), seen)
+    events = await shown(reading(MemoryRun(steps={"read:rules:0": []}), intake, names, jobs), seen)
     assert Status("Reading rules.pdf: page 1 of 1", 1, 2) in events
     assert jobs.notes[-1] == ("reading", 2 * MB, 2 * MB, 2)
 

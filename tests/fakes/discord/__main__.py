@@ -47,14 +47,18 @@ async def act(discord: FakeDiscord, user: User, channel: Channel, line: str) -> 
     place: Channel = channel.threads[-1] if line.startswith("thread ") and channel.threads else channel
     line = line.removeprefix("thread ")
     if line.startswith("/"):
-        words, *rest = re.split(r"\s(?=\w+=)", line)
-        options: dict[str, Any] = dict(one.split("=", 1) for one in rest)
+        words, *settings = re.split(r"\s(?=\w+=)", line)
+        options: dict[str, Any] = dict(setting.split("=", 1) for setting in settings)
         await discord.slash(user, place, words, **options)
     elif line.startswith("press "):
         label = line.removeprefix("press ")
-        posts = [post for there in (channel, *channel.threads) for post in there.messages]
-        found = [post for post in posts if any(label in (one.label, one.custom_id) for one in post.buttons)]
-        await discord.press(user, found[-1] if found else None, label)
+        posts = [post for place in (channel, *channel.threads) for post in place.messages]
+        matching = [
+            post
+            for post in posts
+            if any(label in (button.label, button.custom_id) for button in post.buttons)
+        ]
+        await discord.press(user, matching[-1] if matching else None, label)
     elif line:
         await discord.say(user, place, line, mention=True)
 
@@ -64,13 +68,13 @@ async def show(discord: FakeDiscord) -> None:
     shown: dict[int, str] = {}
 
     def fresh() -> list[Message]:
-        posts = [post for there in discord.world.channels.values() for post in there.messages]
+        posts = [post for place in discord.world.channels.values() for post in place.messages]
         return [post for post in posts if post.author.bot and shown.get(post.id) != post.text and post.text]
 
     while True:
         for post in await discord.until(fresh, seconds=1e9):
             shown[post.id] = post.text
-            buttons = " ".join(f"[{one.label}]" for one in post.buttons)
+            buttons = " ".join(f"[{button.label}]" for button in post.buttons)
             print(f"{post.channel.name}: {post.text} {buttons}".rstrip(), flush=True)
 
 
@@ -78,8 +82,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.fakes.discord")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--locale", default="en-US")
-    given = parser.parse_args()
-    asyncio.run(serve(given.port, given.locale))
+    arguments = parser.parse_args()
+    asyncio.run(serve(arguments.port, arguments.locale))
 
 
 if __name__ == "__main__":

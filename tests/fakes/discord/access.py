@@ -10,58 +10,58 @@ from tests.fakes.discord.rest import Ask
 
 def channel(ask: Ask, name: str = "channel") -> Channel:
     """The channel of the path, which the bot can see."""
-    found = ask.discord.world.channels.get(ask.id(name))
-    if found is None:
+    channel = ask.discord.world.channels.get(ask.id(name))
+    if channel is None:
         raise no(10003)
-    if not found.reachable or not found.allows("VIEW_CHANNEL"):
+    if not channel.reachable or not channel.allows("VIEW_CHANNEL"):
         raise no(50001)
-    return found
+    return channel
 
 
 def thread(ask: Ask) -> Thread:
-    found = channel(ask)
-    if not isinstance(found, Thread):
+    channel_found = channel(ask)
+    if not isinstance(channel_found, Thread):
         raise no(50024)
-    return found
+    return channel_found
 
 
-def message(ask: Ask, there: Channel) -> Message:
+def message(ask: Ask, channel: Channel) -> Message:
     """The message of the path, as the bot's own token finds it: not an ephemeral one."""
-    found = there.posts.get(ask.id("message"))
-    if found is None or found.deleted or found.ephemeral:
+    message = channel.posts.get(ask.id("message"))
+    if message is None or message.deleted or message.ephemeral:
         raise no(10008)
-    return found
+    return message
 
 
-def need(there: Channel, *names: str) -> None:
+def need(channel: Channel, *names: str) -> None:
     for name in names:
-        if not there.allows(name):
+        if not channel.allows(name):
             raise no(50013)
 
 
-def may_write(there: Channel) -> None:
+def may_write(channel: Channel) -> None:
     """Write a new message: it wakes an archived thread, unless it is locked."""
-    if there.type == FORUM:
+    if channel.type == FORUM:
         raise no(50024)
-    if there.closed:
+    if channel.closed:
         raise no(50007)
-    need(there, "SEND_MESSAGES_IN_THREADS" if isinstance(there, Thread) else "SEND_MESSAGES")
-    if isinstance(there, Thread) and there.locked and not there.allows("MANAGE_THREADS"):
+    need(channel, "SEND_MESSAGES_IN_THREADS" if isinstance(channel, Thread) else "SEND_MESSAGES")
+    if isinstance(channel, Thread) and channel.locked and not channel.allows("MANAGE_THREADS"):
         raise locked()
-    if isinstance(there, Thread) and there.archived:
-        there.set_archived(False)
+    if isinstance(channel, Thread) and channel.archived:
+        channel.set_archived(False)
 
 
-def may_change(there: Channel) -> None:
+def may_change(channel: Channel) -> None:
     """Edit, delete, react: an archived thread stays as it is, and a locked one is its moderators'."""
-    if isinstance(there, Thread) and there.archived:
+    if isinstance(channel, Thread) and channel.archived:
         raise no(50083)
-    if isinstance(there, Thread) and there.locked and not there.allows("MANAGE_THREADS"):
+    if isinstance(channel, Thread) and channel.locked and not channel.allows("MANAGE_THREADS"):
         raise locked()
 
 
-def may_edit(ask: Ask, one: Message) -> None:
-    if one.type in SYSTEM:
+def may_edit(ask: Ask, message: Message) -> None:
+    if message.type in SYSTEM:
         raise no(50021)
-    if one.author is not ask.discord.world.bot:
+    if message.author is not ask.discord.world.bot:
         raise no(50005)

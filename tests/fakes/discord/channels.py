@@ -56,9 +56,9 @@ class Channel:
     def messages(self) -> list[Message]:
         """What anybody here can read, oldest first: nothing ephemeral, deleted or said by Discord itself."""
         return [
-            one
-            for one in self.posts.values()
-            if not one.deleted and not one.ephemeral and one.type not in SYSTEM
+            post
+            for post in self.posts.values()
+            if not post.deleted and not post.ephemeral and post.type not in SYSTEM
         ]
 
     @property
@@ -93,11 +93,11 @@ class Channel:
             return may.EVERYTHING if self.type == DM else 0
         if not self.guild.home:
             return 0
-        held = may.bits(self.guild.permissions)
-        if held & may.BITS["ADMINISTRATOR"]:
+        permissions = may.bits(self.guild.permissions)
+        if permissions & may.BITS["ADMINISTRATOR"]:
             return may.EVERYTHING
-        held &= ~may.bits(self.parent.denied)
-        return held if held & may.BITS["VIEW_CHANNEL"] else 0
+        permissions &= ~may.bits(self.parent.denied)
+        return permissions if permissions & may.BITS["VIEW_CHANNEL"] else 0
 
     def allows(self, name: str) -> bool:
         return bool(self.permissions & may.BITS[name])

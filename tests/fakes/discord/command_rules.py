@@ -26,14 +26,14 @@ def check(rows: Any) -> list[dict[str, Any]]:
     commands = items(rows, "commands", 0, sum(MOST.values()))
     names: set[tuple[int, str]] = set()
     counts = dict.fromkeys(MOST, 0)
-    for index, one in enumerate(commands):
+    for index, command in enumerate(commands):
         path = str(index)
-        kind = number(table(one, path).get("type", CHAT), f"{path}.type", 1, 3)
+        kind = number(table(command, path).get("type", CHAT), f"{path}.type", 1, 3)
         counts[kind] += 1
-        _command(one, kind, path)
-        if (kind, one["name"]) in names:
+        _command(command, kind, path)
+        if (kind, command["name"]) in names:
             raise bad(path, "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique")
-        names.add((kind, one["name"]))
+        names.add((kind, command["name"]))
     for kind, count in counts.items():
         if count > MOST[kind]:
             raise bad(
@@ -44,63 +44,63 @@ def check(rows: Any) -> list[dict[str, Any]]:
     return commands
 
 
-def _command(one: dict[str, Any], kind: int, path: str) -> None:
+def _command(command: dict[str, Any], kind: int, path: str) -> None:
     if kind == CHAT:
-        _name(one.get("name"), f"{path}.name")
-        text(one.get("description"), f"{path}.description", 1, 100)
-        _options(one.get("options") or [], f"{path}.options", depth=0)
+        _name(command.get("name"), f"{path}.name")
+        text(command.get("description"), f"{path}.description", 1, 100)
+        _options(command.get("options") or [], f"{path}.options", depth=0)
     else:
-        text(one.get("name"), f"{path}.name", 1, 32)
-        if one.get("description") or one.get("options"):
+        text(command.get("name"), f"{path}.name", 1, 32)
+        if command.get("description") or command.get("options"):
             raise bad(
                 f"{path}.description",
                 "APPLICATION_COMMAND_MENU",
                 "Context menu commands have neither description nor options.",
             )
-    _localised(one, path, chat=kind == CHAT)
-    permissions = one.get("default_member_permissions")
+    _localised(command, path, chat=kind == CHAT)
+    permissions = command.get("default_member_permissions")
     if permissions is not None and not str(permissions).isdecimal():
         raise bad(
             f"{path}.default_member_permissions", "NUMBER_TYPE_COERCE", f'Value "{permissions}" is not int.'
         )
     for key, among in (("integration_types", (0, 1)), ("contexts", (0, 1, 2))):
-        given = one.get(key)
-        if given is not None and (
-            not isinstance(given, list) or set(given) - set(among) or len(set(given)) != len(given)
+        value = command.get(key)
+        if value is not None and (
+            not isinstance(value, list) or set(value) - set(among) or len(set(value)) != len(value)
         ):
             raise bad(f"{path}.{key}", "BASE_TYPE_CHOICES", f"Value must be one of {among}.")
-    if one.get("integration_types") == []:
+    if command.get("integration_types") == []:
         raise bad(f"{path}.integration_types", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 2 in length.")
-    if characters(one) > CHARACTERS:
+    if characters(command) > CHARACTERS:
         raise bad(path, "APPLICATION_COMMAND_TOO_LARGE", f"Command exceeds maximum size ({CHARACTERS})")
 
 
-def characters(one: dict[str, Any]) -> int:
+def characters(command: dict[str, Any]) -> int:
     """Names, descriptions and choices together; of each, the longest language counts."""
     total = 0
     for key in ("name", "description"):
-        local = one.get(f"{key}_localizations") or {}
-        total += max(len(value) for value in (one.get(key) or "", *local.values()))
-    for choice in one.get("choices") or []:
+        local = command.get(f"{key}_localizations") or {}
+        total += max(len(value) for value in (command.get(key) or "", *local.values()))
+    for choice in command.get("choices") or []:
         local = choice.get("name_localizations") or {}
         total += max(len(value) for value in (choice["name"], *local.values())) + len(str(choice["value"]))
-    return total + sum(characters(inner) for inner in one.get("options") or [])
+    return total + sum(characters(inner) for inner in command.get("options") or [])
 
 
-def _options(given: Any, path: str, depth: int) -> None:
-    options = items(given, path, 0, 25)
+def _options(value: Any, path: str, depth: int) -> None:
+    options = items(value, path, 0, 25)
     names: set[str] = set()
     optional = False
     kinds: set[bool] = set()
-    for index, one in enumerate(options):
+    for index, option in enumerate(options):
         place = f"{path}.{index}"
-        kind = number(table(one, place).get("type"), f"{place}.type", 1, 11)
-        _name(one.get("name"), f"{place}.name")
-        text(one.get("description"), f"{place}.description", 1, 100)
-        _localised(one, place, chat=True)
-        if one["name"] in names:
+        kind = number(table(option, place).get("type"), f"{place}.type", 1, 11)
+        _name(option.get("name"), f"{place}.name")
+        text(option.get("description"), f"{place}.description", 1, 100)
+        _localised(option, place, chat=True)
+        if option["name"] in names:
             raise bad(place, "APPLICATION_COMMAND_OPTIONS_NAME_INVALID", "Option name must be unique")
-        names.add(one["name"])
+        names.add(option["name"])
         kinds.add(kind in (SUBCOMMAND, GROUP))
         if kind in (SUBCOMMAND, GROUP):
             if depth > 1 or (kind == GROUP and depth > 0):
@@ -109,16 +109,16 @@ def _options(given: Any, path: str, depth: int) -> None:
                     "APPLICATION_COMMAND_OPTIONS_TYPE_INVALID",
                     "Sub-command option has an invalid type",
                 )
-            _options(one.get("options") or [], f"{place}.options", depth + (1 if kind == GROUP else 2))
+            _options(option.get("options") or [], f"{place}.options", depth + (1 if kind == GROUP else 2))
             continue
-        if one.get("required") and optional:
+        if option.get("required") and optional:
             raise bad(
                 place,
                 "APPLICATION_COMMAND_OPTIONS_REQUIRED_INVALID",
                 "Required options must be placed before non-required options",
             )
-        optional = optional or not one.get("required")
-        _typed(one, kind, place)
+        optional = optional or not option.get("required")
+        _typed(option, kind, place)
     if len(kinds) > 1:
         raise bad(
             path,
@@ -127,13 +127,13 @@ def _options(given: Any, path: str, depth: int) -> None:
         )
 
 
-def _typed(one: dict[str, Any], kind: int, path: str) -> None:
-    choices = items(one.get("choices") or [], f"{path}.choices", 0, 25)
+def _typed(option: dict[str, Any], kind: int, path: str) -> None:
+    choices = items(option.get("choices") or [], f"{path}.choices", 0, 25)
     if choices and kind not in (STRING, INTEGER, NUMBER):
         raise bad(
             f"{path}.choices", "APPLICATION_COMMAND_OPTIONS_CHOICES", "Choices are for strings and numbers."
         )
-    if choices and one.get("autocomplete"):
+    if choices and option.get("autocomplete"):
         raise bad(
             path,
             "APPLICATION_COMMAND_AUTOCOMPLETE_CHOICES",
@@ -158,8 +158,8 @@ def _typed(one: dict[str, Any], kind: int, path: str) -> None:
             )
         seen.add(name)
     if kind == STRING:
-        low = number(one.get("min_length") or 0, f"{path}.min_length", 0, 6000)
-        high = number(one.get("max_length") or 6000, f"{path}.max_length", 1, 6000)
+        low = number(option.get("min_length") or 0, f"{path}.min_length", 0, 6000)
+        high = number(option.get("max_length") or 6000, f"{path}.max_length", 1, 6000)
         if low > high:
             raise bad(
                 f"{path}.min_length",
@@ -171,19 +171,19 @@ def _typed(one: dict[str, Any], kind: int, path: str) -> None:
 def _name(value: Any, path: str) -> None:
     """^[-_'\\p{L}\\p{N}\\p{sc=Deva}\\p{sc=Thai}]{1,32}$, in lower case where there is one."""
     name = text(value, path, 1, 32)
-    if not all(_in_name(one) for one in name):
+    if not all(_in_name(letter) for letter in name):
         raise bad(path, "STRING_TYPE_REGEX", "String value did not match validation regex.")
     if name.lower() != name:
         raise bad(path, "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid")
 
 
-def _in_name(one: str) -> bool:
-    script = unicodedata.name(one, "").split(" ")[0]
-    return one in "-_'" or unicodedata.category(one)[0] in "LN" or script in ("DEVANAGARI", "THAI")
+def _in_name(letter: str) -> bool:
+    script = unicodedata.name(letter, "").split(" ")[0]
+    return letter in "-_'" or unicodedata.category(letter)[0] in "LN" or script in ("DEVANAGARI", "THAI")
 
 
-def _localised(one: dict[str, Any], path: str, chat: bool) -> None:
-    for locale, name in table(one.get("name_localizations") or {}, f"{path}.name_localizations").items():
+def _localised(item: dict[str, Any], path: str, chat: bool) -> None:
+    for locale, name in table(item.get("name_localizations") or {}, f"{path}.name_localizations").items():
         place = f"{path}.name_localizations.{locale}"
         _locale(locale, place)
         if chat:
@@ -191,7 +191,7 @@ def _localised(one: dict[str, Any], path: str, chat: bool) -> None:
         else:
             text(name, place, 1, 32)
     for locale, words in table(
-        one.get("description_localizations") or {}, f"{path}.description_localizations"
+        item.get("description_localizations") or {}, f"{path}.description_localizations"
     ).items():
         place = f"{path}.description_localizations.{locale}"
         _locale(locale, place)

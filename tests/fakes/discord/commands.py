@@ -27,9 +27,9 @@ USER, CHANNEL = 6, 7
 Keep = Callable[[str, bytes], File]
 
 
-def names(one: Mapping[str, Any]) -> set[str]:
+def names(command: Mapping[str, Any]) -> set[str]:
     """Its name, and that in every language."""
-    return {one["name"], *(one.get("name_localizations") or {}).values()}
+    return {command["name"], *(command.get("name_localizations") or {}).values()}
 
 
 class Commands:
@@ -43,30 +43,30 @@ class Commands:
         return [*self.by_guild.get(guild or 0, ()), *self.everywhere]
 
     def find(self, guild: int | None, kind: int, name: str) -> dict[str, Any]:
-        for one in self.all(guild):
-            if one["type"] == kind and name in names(one):
-                return one
-        known = sorted(one["name"] for one in self.all(guild) if one["type"] == kind)
+        for command in self.all(guild):
+            if command["type"] == kind and name in names(command):
+                return command
+        known = sorted(candidate["name"] for candidate in self.all(guild) if candidate["type"] == kind)
         raise LookupError(f"nobody registered {name!r}; there are {known}")
 
     def line(self, guild: int | None, line: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """The command and the chain of what is under it, for a line such as "rules ask"."""
-        first, *rest = line.removeprefix("/").split()
+        first, *words = line.removeprefix("/").split()
         command = self.find(guild, CHAT, first)
         chain: list[dict[str, Any]] = []
         options = command.get("options") or []
-        for word in rest:
-            under = [one for one in options if one["type"] in (SUBCOMMAND, GROUP)]
-            found = next((one for one in under if word in names(one)), None)
+        for word in words:
+            under = [option for option in options if option["type"] in (SUBCOMMAND, GROUP)]
+            found = next((candidate for candidate in under if word in names(candidate)), None)
             if found is None:
                 raise LookupError(
-                    f"no {word!r} in {line!r}; there are {sorted(one['name'] for one in under)}"
+                    f"no {word!r} in {line!r}; there are {sorted(candidate['name'] for candidate in under)}"
                 )
             chain.append(found)
             options = found.get("options") or []
-        if any(one["type"] in (SUBCOMMAND, GROUP) for one in options):
+        if any(option["type"] in (SUBCOMMAND, GROUP) for option in options):
             raise LookupError(
-                f"{line!r} is not a whole command; it goes on with {sorted(one['name'] for one in options)}"
+                f"{line!r} is not a whole command; it goes on with {sorted(option['name'] for option in options)}"
             )
         return command, chain
 
@@ -74,43 +74,44 @@ class Commands:
 def filled(
     command: dict[str, Any],
     chain: list[dict[str, Any]],
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
     keep: Keep,
     focused: str | None = None,
 ) -> dict[str, Any]:
     """The interaction's data: options typed and nested, with everything that they name resolved."""
     leaf = chain[-1] if chain else command
     declared = leaf.get("options") or []
-    left = dict(given)
+    remaining = dict(values)
     options: list[dict[str, Any]] = []
     resolved: dict[str, dict[str, Any]] = {}
-    for one in declared:
+    for option in declared:
         key = next(
-            (name for name in left if name in names(one) or name.replace("_", "-") in names(one)), None
+            (name for name in remaining if name in names(option) or name.replace("_", "-") in names(option)),
+            None,
         )
         if key is None:
-            if one.get("required") and focused is None:
-                raise LookupError(f"/{command['name']} wants the option {one['name']!r}")
+            if option.get("required") and focused is None:
+                raise LookupError(f"/{command['name']} wants the option {option['name']!r}")
             continue
-        value = left.pop(key)
-        if focused in names(one):
-            options.append({"name": one["name"], "type": one["type"], "value": value, "focused": True})
+        value = remaining.pop(key)
+        if focused in names(option):
+            options.append({"name": option["name"], "type": option["type"], "value": value, "focused": True})
         else:
             options.append(
                 {
-                    "name": one["name"],
-                    "type": one["type"],
-                    "value": _value(one, value, resolved, keep, focused),
+                    "name": option["name"],
+                    "type": option["type"],
+                    "value": _value(option, value, resolved, keep, focused),
                 }
             )
-    if left:
+    if remaining:
         raise LookupError(
-            f"/{command['name']} has no option {sorted(left)}; it has {[one['name'] for one in declared]}"
+            f"/{command['name']} has no option {sorted(remaining)}; it has {[known['name'] for known in declared]}"
         )
-    if focused is not None and not any(one.get("focused") for one in options):
+    if focused is not None and not any(declared_option.get("focused") for declared_option in options):
         raise LookupError(f"/{command['name']} has no option {focused!r} that was given a value")
-    for one in reversed(chain):
-        options = [{"name": one["name"], "type": one["type"], "options": options}]
+    for option in reversed(chain):
+        options = [{"name": option["name"], "type": option["type"], "options": options}]
     data: dict[str, Any] = {
         "id": command["id"],
         "name": command["name"],
@@ -122,21 +123,23 @@ def filled(
     return data | ({"resolved": resolved} if resolved else {})
 
 
-def _value(one: dict[str, Any], value: Any, resolved: dict[str, Any], keep: Keep, focused: str | None) -> Any:
-    kind, name = one["type"], one["name"]
+def _value(
+    option: dict[str, Any], value: Any, resolved: dict[str, Any], keep: Keep, focused: str | None
+) -> Any:
+    kind, name = option["type"], option["name"]
     if kind == STRING:
         if not isinstance(value, str):
             raise TypeError(f"{name} is a text, not {value!r}")
-        low, high = one.get("min_length", 0), one.get("max_length", 6000)
+        low, high = option.get("min_length", 0), option.get("max_length", 6000)
         if focused is None and not low <= len(value) <= high:
             raise ValueError(f"{name} takes {low} to {high} characters, not {len(value)}")
-        return _chosen(one, value)
+        return _chosen(option, value)
     if kind in (INTEGER, NUMBER):
         if isinstance(value, bool) or not isinstance(value, int if kind == INTEGER else int | float):
             raise TypeError(f"{name} is a number, not {value!r}")
-        if not one.get("min_value", value) <= value <= one.get("max_value", value):
+        if not option.get("min_value", value) <= value <= option.get("max_value", value):
             raise ValueError(f"{name} cannot be {value}")
-        return _chosen(one, value)
+        return _chosen(option, value)
     if kind == BOOLEAN:
         if not isinstance(value, bool):
             raise TypeError(f"{name} is yes or no, not {value!r}")
@@ -156,12 +159,14 @@ def _value(one: dict[str, Any], value: Any, resolved: dict[str, Any], keep: Keep
     raise TypeError(f"{name} (type {kind}) cannot be {value!r}")
 
 
-def _chosen(one: dict[str, Any], value: Any) -> Any:
+def _chosen(option: dict[str, Any], value: Any) -> Any:
     """Where there are choices, the value of the one with that name, in any language, or that value."""
-    choices = one.get("choices") or []
+    choices = option.get("choices") or []
     for choice in choices:
         if value == choice["value"] or value in names(choice):
             return choice["value"]
     if choices:
-        raise ValueError(f"{one['name']} is one of {[choice['name'] for choice in choices]}, not {value!r}")
+        raise ValueError(
+            f"{option['name']} is one of {[choice['name'] for choice in choices]}, not {value!r}"
+        )
     return value

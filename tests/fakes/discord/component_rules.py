@@ -31,14 +31,14 @@ class Seen:
         self.used: set[str] = set()
 
 
-def check_message(given: Any, v2: bool, uploads: set[str]) -> list[dict[str, Any]]:
+def check_message(value: Any, v2: bool, uploads: set[str]) -> list[dict[str, Any]]:
     """The components of a message, as they will be shown: every one with an id."""
-    components = items(given, "components", 0, COMPONENTS if v2 else 5)
+    components = items(value, "components", 0, COMPONENTS if v2 else 5)
     seen = Seen(uploads)
-    for index, one in enumerate(components):
+    for index, component in enumerate(components):
         path = f"components.{index}"
-        kind = kind_of(one, path, TOP if v2 else (ROW,))
-        _component(one, kind, path, seen)
+        kind = kind_of(component, path, TOP if v2 else (ROW,))
+        _component(component, kind, path, seen)
     everything = list(walk(components))
     if len(everything) > COMPONENTS:
         raise bad(
@@ -46,7 +46,7 @@ def check_message(given: Any, v2: bool, uploads: set[str]) -> list[dict[str, Any
             "COMPONENT_MAX_TOTAL_COMPONENTS_EXCEEDED",
             f"Total number of components exceeds the maximum of {COMPONENTS}",
         )
-    _texts([one["content"] for one in everything if one["type"] == TEXT])
+    _texts([part["content"] for part in everything if part["type"] == TEXT])
     numbered(everything, seen)
     return components
 
@@ -58,61 +58,63 @@ def _texts(texts: list[str]) -> None:
             "COMPONENT_DISPLAYABLE_TEXT_SIZE_EXCEEDED",
             f"Total displayable text size exceeds the maximum of {TEXTS}",
         )
-    if sum(len(one.encode()) + TEXT_OVERHEAD for one in texts) > TEXT_BYTES:
+    if sum(len(text.encode()) + TEXT_OVERHEAD for text in texts) > TEXT_BYTES:
         raise Refusal(500, 0, "500: Internal Server Error")
 
 
-def kind_of(one: Any, path: str, among: tuple[int, ...]) -> int:
-    kind = table(one, path).get("type")
+def kind_of(component: Any, path: str, among: tuple[int, ...]) -> int:
+    kind = table(component, path).get("type")
     if isinstance(kind, bool) or kind not in among:
         raise bad(f"{path}.type", "UNION_TYPE_CHOICES", f'Value of field "type" must be one of {among}.')
     return int(kind)
 
 
-def _component(one: dict[str, Any], kind: int, path: str, seen: Seen) -> None:
-    once(one.get("id"), path, seen)
+def _component(component: dict[str, Any], kind: int, path: str, seen: Seen) -> None:
+    once(component.get("id"), path, seen)
     if kind == ROW:
-        _row(one, path, seen)
+        _row(component, path, seen)
     elif kind == SECTION:
-        for index, inner in enumerate(items(one.get("components"), f"{path}.components", 1, 3)):
+        for index, inner in enumerate(items(component.get("components"), f"{path}.components", 1, 3)):
             _component(
                 inner,
                 kind_of(inner, f"{path}.components.{index}", (TEXT,)),
                 f"{path}.components.{index}",
                 seen,
             )
-        accessory = table(one.get("accessory"), f"{path}.accessory")
+        accessory = table(component.get("accessory"), f"{path}.accessory")
         _component(
             accessory, kind_of(accessory, f"{path}.accessory", (BUTTON, THUMBNAIL)), f"{path}.accessory", seen
         )
     elif kind == TEXT:
-        if not text(one.get("content"), f"{path}.content", 1, TEXTS).strip():
+        if not text(component.get("content"), f"{path}.content", 1, TEXTS).strip():
             raise missing(f"{path}.content")
     elif kind == THUMBNAIL:
-        _media(one.get("media"), f"{path}.media", seen)
-        text(one.get("description"), f"{path}.description", 0, 1024)
+        _media(component.get("media"), f"{path}.media", seen)
+        text(component.get("description"), f"{path}.description", 0, 1024)
     elif kind == GALLERY:
-        for index, item in enumerate(items(one.get("items"), f"{path}.items", 1, 10)):
+        for index, item in enumerate(items(component.get("items"), f"{path}.items", 1, 10)):
             _media(table(item, f"{path}.items.{index}").get("media"), f"{path}.items.{index}.media", seen)
             text(item.get("description"), f"{path}.items.{index}.description", 0, 1024)
     elif kind == FILE:
-        url = _media(one.get("file"), f"{path}.file", seen)
+        url = _media(component.get("file"), f"{path}.file", seen)
         if not url.startswith("attachment://"):
             raise bad(f"{path}.file.url", "FILE_COMPONENT_URL", "Only attachment://<filename> is supported.")
     elif kind == SEPARATOR:
-        number(one.get("spacing", 1), f"{path}.spacing", 1, 2)
+        number(component.get("spacing", 1), f"{path}.spacing", 1, 2)
     elif kind == CONTAINER:
-        if one.get("accent_color") is not None:
-            number(one["accent_color"], f"{path}.accent_color", 0, 0xFFFFFF)
-        for index, inner in enumerate(items(one.get("components"), f"{path}.components", 1, COMPONENTS)):
+        if component.get("accent_color") is not None:
+            number(component["accent_color"], f"{path}.accent_color", 0, 0xFFFFFF)
+        for index, inner in enumerate(
+            items(component.get("components"), f"{path}.components", 1, COMPONENTS)
+        ):
             place = f"{path}.components.{index}"
             _component(inner, kind_of(inner, place, TOP[:-1]), place, seen)
     elif kind == BUTTON:
-        _button(one, path, seen)
+        _button(component, path, seen)
 
 
-def _row(one: dict[str, Any], path: str, seen: Seen) -> None:
-    inside = items(one.get("components"), f"{path}.components", 1, 5)
+def _row(row: dict[str, Any], path: str, seen: Seen) -> None:
+    inside = items(row.get("components"), f"{path}.components", 1, 5)
     kinds = [
         kind_of(inner, f"{path}.components.{index}", (BUTTON, *SELECTS)) for index, inner in enumerate(inside)
     ]
@@ -131,60 +133,60 @@ def _row(one: dict[str, Any], path: str, seen: Seen) -> None:
             select(inner, kind, place, seen)
 
 
-def _button(one: dict[str, Any], path: str, seen: Seen) -> None:
-    style = number(one.get("style"), f"{path}.style", 1, 6)
-    text(one.get("label"), f"{path}.label", 0, 80)
+def _button(button: dict[str, Any], path: str, seen: Seen) -> None:
+    style = number(button.get("style"), f"{path}.style", 1, 6)
+    text(button.get("label"), f"{path}.label", 0, 80)
     if style == PREMIUM:
-        if not one.get("sku_id"):
+        if not button.get("sku_id"):
             raise missing(f"{path}.sku_id")
         return
-    if not one.get("label") and not one.get("emoji"):
+    if not button.get("label") and not button.get("emoji"):
         raise bad(path, "BUTTON_COMPONENT_INVALID_LABEL", "A button must have a label or an emoji.")
-    if one.get("emoji") is not None:
-        _emoji(one["emoji"], f"{path}.emoji")
+    if button.get("emoji") is not None:
+        _emoji(button["emoji"], f"{path}.emoji")
     if style == LINK:
-        url = text(one.get("url"), f"{path}.url", 1, 512)
+        url = text(button.get("url"), f"{path}.url", 1, 512)
         if not url.startswith(("http://", "https://", "discord://")):
             raise bad(
                 f"{path}.url",
                 "URL_TYPE_INVALID_SCHEME",
                 f"Scheme must be one of ('http', 'https', 'discord') in \"{url}\".",
             )
-        if one.get("custom_id") is not None:
+        if button.get("custom_id") is not None:
             raise bad(
                 f"{path}.custom_id",
                 "BUTTON_COMPONENT_CUSTOM_ID_URL_MUTUALLY_EXCLUSIVE",
                 "A custom id and url cannot both be specified.",
             )
         return
-    if one.get("url") is not None:
+    if button.get("url") is not None:
         raise bad(
             f"{path}.url",
             "BUTTON_COMPONENT_CUSTOM_ID_URL_MUTUALLY_EXCLUSIVE",
             "A custom id and url cannot both be specified.",
         )
-    custom_id_of(one, path, seen)
+    custom_id_of(button, path, seen)
 
 
-def select(one: dict[str, Any], kind: int, path: str, seen: Seen) -> None:
-    custom_id_of(one, path, seen)
-    text(one.get("placeholder"), f"{path}.placeholder", 0, 150)
-    low = number(one.get("min_values", 1), f"{path}.min_values", 0, 25)
-    high = number(one.get("max_values", 1), f"{path}.max_values", 1, 25)
+def select(menu: dict[str, Any], kind: int, path: str, seen: Seen) -> None:
+    custom_id_of(menu, path, seen)
+    text(menu.get("placeholder"), f"{path}.placeholder", 0, 150)
+    low = number(menu.get("min_values", 1), f"{path}.min_values", 0, 25)
+    high = number(menu.get("max_values", 1), f"{path}.max_values", 1, 25)
     if low > high:
         raise bad(
             f"{path}.min_values", "SELECT_COMPONENT_MIN_VALUES", "min_values may not exceed max_values."
         )
     if kind == SELECT:
-        options = options_of(one, path, 25)
+        options = options_of(menu, path, 25)
         if high > len(options):
             raise bad(
                 f"{path}.max_values", "SELECT_COMPONENT_MAX_VALUES", "max_values may not exceed the options."
             )
 
 
-def options_of(one: dict[str, Any], path: str, most: int) -> list[Any]:
-    options = items(one.get("options"), f"{path}.options", 1, most)
+def options_of(menu: dict[str, Any], path: str, most: int) -> list[Any]:
+    options = items(menu.get("options"), f"{path}.options", 1, most)
     values: set[str] = set()
     for index, option in enumerate(options):
         place = f"{path}.options.{index}"
@@ -203,8 +205,8 @@ def options_of(one: dict[str, Any], path: str, most: int) -> list[Any]:
     return options
 
 
-def custom_id_of(one: dict[str, Any], path: str, seen: Seen) -> None:
-    custom_id = text(one.get("custom_id"), f"{path}.custom_id", 1, 100)
+def custom_id_of(component: dict[str, Any], path: str, seen: Seen) -> None:
+    custom_id = text(component.get("custom_id"), f"{path}.custom_id", 1, 100)
     if custom_id in seen.custom_ids:
         raise bad(
             f"{path}.custom_id", "COMPONENT_CUSTOM_ID_DUPLICATED", "Component custom id cannot be duplicated"
@@ -217,7 +219,7 @@ def _emoji(value: Any, path: str) -> None:
     name = emoji.get("name")
     # A unicode emoji is looked up in Discord's list; a letter or a word is not in it.
     if emoji.get("id") is None and (
-        not isinstance(name, str) or not name or any(one.isalpha() for one in name)
+        not isinstance(name, str) or not name or any(letter.isalpha() for letter in name)
     ):
         raise bad(f"{path}.name", "BUTTON_COMPONENT_INVALID_EMOJI", "Invalid emoji")
 
@@ -247,10 +249,10 @@ def once(id: Any, path: str, seen: Seen) -> None:
 
 def numbered(components: list[dict[str, Any]], seen: Seen) -> None:
     following = 1
-    for one in components:
-        if one.get("id"):
+    for component in components:
+        if component.get("id"):
             continue
         while following in seen.ids:
             following += 1
-        one["id"] = following
+        component["id"] = following
         following += 1

@@ -36,7 +36,7 @@ TEXTS = (
     "a\u200b\u200c\u200d\u2060\ufeffb" * 50,
     "e" + "\u0301" * 4000,
     "@everyone @here <@&1> " * 90,
-    " ".join(f"<@{one}>" for one in range(1, 120)),
+    " ".join(f"<@{number}>" for number in range(1, 120)),
     "\x00\x01\x1b[31mred\x07",
     "[click](javascript:alert(1)) [x](https://example.com" + "/a" * 900 + ")",
     "```" * 333,
@@ -135,18 +135,18 @@ def _command(chance: random.Random, discord: FakeDiscord, user: User, channel: C
     leaves = list(_leaves(discord.commands.all(channel.guild.id if channel.guild else None)))
     command, chain = chance.choice(leaves) if leaves else ({"id": "1", "name": "rules"}, [])
     options = []
-    for one in (chain[-1] if chain else command).get("options") or []:
+    for option in (chain[-1] if chain else command).get("options") or []:
         if chance.random() < 0.8:
             value = chance.choice((chance.choice(TEXTS), chance.choice(TEXTS), chance.choice(ODD)))
-            options.append({"name": one["name"], "type": one["type"], "value": value})
+            options.append({"name": option["name"], "type": option["type"], "value": value})
     if chance.random() < 0.3:
         options.append(
             {"name": "no_such_option", "type": chance.choice((3, 4, 99)), "value": chance.choice(ODD)}
         )
     if chance.random() < 0.2:
         chain = [{"name": "no_such_command", "type": 1}]
-    for one in reversed(chain):
-        options = [{"name": one["name"], "type": one["type"], "options": options}]
+    for option in reversed(chain):
+        options = [{"name": option["name"], "type": option["type"], "options": options}]
     data = {"id": command["id"], "name": command["name"], "type": CHAT, "options": options}
     if chance.random() < 0.1:
         data |= {"name": "nobody-registered-this", "id": "999"}
@@ -156,9 +156,9 @@ def _command(chance: random.Random, discord: FakeDiscord, user: User, channel: C
 
 
 def _pressed(chance: random.Random, discord: FakeDiscord, user: User, channel: Channel) -> Payload:
-    known = [one.custom_id for post in channel.messages for one in post.buttons if one.custom_id]
+    known = [button.custom_id for post in channel.messages for button in post.buttons if button.custom_id]
     custom_id = chance.choice(
-        (*known, *(_mangled(chance, one) for one in known), *TEXTS, "a:b:c:d:e:f:g", "::::")
+        (*known, *(_mangled(chance, known_id) for known_id in known), *TEXTS, "a:b:c:d:e:f:g", "::::")
     )
     data: dict[str, Any] = {
         "component_type": chance.choice((2, 2, 3, 5, 99)),
@@ -180,10 +180,10 @@ def _submitted(chance: random.Random, discord: FakeDiscord, user: User, channel:
     fields = [
         {
             "type": 18,
-            "id": one,
-            "component": {"type": 4, "id": 50 + one, "custom_id": name, "value": chance.choice(TEXTS)},
+            "id": choice,
+            "component": {"type": 4, "id": 50 + choice, "custom_id": name, "value": chance.choice(TEXTS)},
         }
-        for one, name in enumerate(
+        for choice, name in enumerate(
             chance.choices(("text", "name", "question", "…", "x" * 100), k=chance.randrange(6)), 1
         )
     ]
@@ -237,14 +237,14 @@ def _leaves(commands: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], li
         command: dict[str, Any], chain: list[dict[str, Any]]
     ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
         under = [
-            one
-            for one in (chain[-1] if chain else command).get("options") or []
-            if one["type"] in (SUBCOMMAND, GROUP)
+            option
+            for option in (chain[-1] if chain else command).get("options") or []
+            if option["type"] in (SUBCOMMAND, GROUP)
         ]
         if not under:
             yield command, chain
-        for one in under:
-            yield from below(command, [*chain, one])
+        for option in under:
+            yield from below(command, [*chain, option])
 
     for command in commands:
         if command["type"] == CHAT:

@@ -54,12 +54,12 @@ class Session:
     sent: deque[tuple[int, str]] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
     socket: Socket | None = None
 
-    def dispatch(self, event: str, data: dict[str, Any], told: Told | None = None) -> None:
+    def dispatch(self, event: str, data: dict[str, Any], news: Told | None = None) -> None:
         self.seq += 1
         text = json.dumps({"op": DISPATCH, "t": event, "s": self.seq, "d": data})
         self.sent.append((self.seq, text))
         if self.socket is not None:
-            self.socket.put(text, told)
+            self.socket.put(text, news)
 
 
 class Socket:
@@ -73,9 +73,9 @@ class Socket:
         self._queue: asyncio.Queue[tuple[str, Told | None] | Close] = asyncio.Queue()
         self._commands: deque[float] = deque()
 
-    def put(self, text: str, told: Told | None = None) -> None:
+    def put(self, text: str, news: Told | None = None) -> None:
         """Send it in its turn, and then call `told`."""
-        self._queue.put_nowait((text, told))
+        self._queue.put_nowait((text, news))
 
     def say(self, op: int, data: Any = None) -> None:
         self.put(json.dumps({"op": op, "t": None, "s": None, "d": data}))
@@ -113,10 +113,10 @@ class Socket:
                 if isinstance(item, Close):
                     await self.ws.close(code=item.code, message=item.reason.encode())
                     return
-                text, told = item
+                text, news = item
                 await self.ws.send_str(text)
-                if told is not None:
-                    told()
+                if news is not None:
+                    news()
         except (ConnectionError, RuntimeError):
             return  # it is gone; the reader notices too
 
@@ -195,7 +195,7 @@ class Gateway:
 
     @property
     def live(self) -> list[Session]:
-        return [one for one in self.sessions.values() if one.socket is not None]
+        return [session for session in self.sessions.values() if session.socket is not None]
 
     def identify(self, socket: Socket, data: Any) -> None:
         if not isinstance(data, dict) or data.get("token") != self.discord.token:
@@ -254,7 +254,7 @@ class Gateway:
         data: dict[str, Any],
         guild: Guild | None = None,
         channel: Channel | None = None,
-        told: Told | None = None,
+        news: Told | None = None,
     ) -> None:
         """Tell every session that should hear it: by shard, membership, permission and intents."""
         guild = channel.guild if channel is not None else guild
@@ -275,7 +275,7 @@ class Gateway:
                 continue
             shown = intents.shown(event, data, session.intents, self.discord.world.bot.id, guild is None)
             if shown is not None:
-                session.dispatch(event, shown, told)
+                session.dispatch(event, shown, news)
         self.discord.touch()
 
     def end(self, session: Session) -> None:
@@ -287,14 +287,16 @@ class Gateway:
         guild = self.discord.world.guilds.get(int(data["guild_id"]))
         if guild is None:
             return
-        wanted = {int(one) for one in data.get("user_ids") or ()} or set(guild.members)
-        found = [guild.member_payload(one.user) for id, one in guild.members.items() if id in wanted]
-        chunk = {"guild_id": str(guild.id), "members": found, "chunk_index": 0, "chunk_count": 1}
+        ids = {int(id) for id in data.get("user_ids") or ()} or set(guild.members)
+        members = [guild.member_payload(member.user) for id, member in guild.members.items() if id in ids]
+        chunk = {"guild_id": str(guild.id), "members": members, "chunk_index": 0, "chunk_count": 1}
         session.dispatch("GUILD_MEMBERS_CHUNK", chunk | {"nonce": data.get("nonce")})
 
     def _guilds(self, session: Session) -> list[Guild]:
         guilds = self.discord.world.guilds.values()
-        return [one for one in guilds if one.home and (one.id >> 22) % session.shards == session.shard]
+        return [
+            guild for guild in guilds if guild.home and (guild.id >> 22) % session.shards == session.shard
+        ]
 
     def _ready(self, session: Session) -> dict[str, Any]:
         return {

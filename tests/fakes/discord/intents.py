@@ -52,13 +52,13 @@ def flags(names: Iterable[str]) -> int:
     return sum(FLAGS[name] for name in names)
 
 
-def shown(event: str, data: dict[str, Any], held: int, bot: int, private: bool) -> dict[str, Any] | None:
+def shown(event: str, data: dict[str, Any], intents: int, bot: int, private: bool) -> dict[str, Any] | None:
     """What a session with these intents gets of the event; None for nothing."""
-    if event in _NEEDS and not held & _NEEDS[event][private]:
+    if event in _NEEDS and not intents & _NEEDS[event][private]:
         return None
-    if event == "GUILD_CREATE" and not held & GUILD_VOICE_STATES:
+    if event == "GUILD_CREATE" and not intents & GUILD_VOICE_STATES:
         return data | {"voice_states": []}
-    if event in ("MESSAGE_CREATE", "MESSAGE_UPDATE") and not held & MESSAGE_CONTENT and not private:
+    if event in ("MESSAGE_CREATE", "MESSAGE_UPDATE") and not intents & MESSAGE_CONTENT and not private:
         return blanked(data, bot)
     return data
 
@@ -72,6 +72,6 @@ def blanked(message: dict[str, Any], bot: int) -> dict[str, Any]:
     if isinstance(referenced, dict):
         message = message | {"referenced_message": blanked(referenced, bot)}
     named = [message.get("author", {}), *message.get("mentions", ())]
-    if any(one.get("id") == str(bot) for one in named if isinstance(one, dict)):
+    if any(user.get("id") == str(bot) for user in named if isinstance(user, dict)):
         return message
     return message | {"content": "", "embeds": [], "attachments": [], "components": []}

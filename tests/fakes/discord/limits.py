@@ -87,12 +87,12 @@ class Limits:
         if not over:
             used += 1
             self._windows[bucket.name, major] = (ends, used)
-        left = ends - now
+        remaining = ends - now
         headers = {
             "X-RateLimit-Limit": str(bucket.limit),
             "X-RateLimit-Remaining": str(bucket.limit - used),
-            "X-RateLimit-Reset": f"{time.time() + left:.3f}",
-            "X-RateLimit-Reset-After": f"{left:.3f}",
+            "X-RateLimit-Reset": f"{time.time() + remaining:.3f}",
+            "X-RateLimit-Reset-After": f"{remaining:.3f}",
             "X-RateLimit-Bucket": bucket.hash,
         }
-        return Verdict(left if over else 0.0, headers)
+        return Verdict(remaining if over else 0.0, headers)

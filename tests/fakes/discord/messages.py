@@ -66,12 +66,12 @@ class Button:
 
 def walk(components: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Every component, outermost first, as people read them."""
-    for one in components:
-        yield one
-        yield from walk(one.get("components") or [])
+    for component in components:
+        yield component
+        yield from walk(component.get("components") or [])
         for inside in ("accessory", "component"):
-            if isinstance(one.get(inside), dict):
-                yield from walk([one[inside]])
+            if isinstance(component.get(inside), dict):
+                yield from walk([component[inside]])
 
 
 @dataclass(eq=False)
@@ -108,22 +108,24 @@ class Message:
     @property
     def text(self) -> str:
         """Everything that is written there: the content, then each text of the components."""
-        texts = [one["content"] for one in walk(self.components) if one["type"] == TEXT_DISPLAY]
+        texts = [
+            component["content"] for component in walk(self.components) if component["type"] == TEXT_DISPLAY
+        ]
         return "\n".join(part for part in (self.content, *texts) if part)
 
     @property
     def buttons(self) -> list[Button]:
         return [
             Button(
-                one.get("label") or "",
-                one.get("custom_id"),
-                one["style"],
-                bool(one.get("disabled")),
-                one.get("url"),
-                (one.get("emoji") or {}).get("name"),
+                component.get("label") or "",
+                component.get("custom_id"),
+                component["style"],
+                bool(component.get("disabled")),
+                component.get("url"),
+                (component.get("emoji") or {}).get("name"),
             )
-            for one in walk(self.components)
-            if one["type"] == BUTTON
+            for component in walk(self.components)
+            if component["type"] == BUTTON
         ]
 
     @property
@@ -175,8 +177,8 @@ class Message:
                 reference["guild_id"] = str(self.channel.guild.id)
             payload["message_reference"] = reference
             if around:
-                gone = self.reply_to.deleted
-                payload["referenced_message"] = None if gone else self.reply_to.payload(around=False)
+                is_deleted = self.reply_to.deleted
+                payload["referenced_message"] = None if is_deleted else self.reply_to.payload(around=False)
         return payload
 
     def event(self) -> dict[str, Any]:
@@ -190,7 +192,5 @@ class Message:
         return payload
 
     def __repr__(self) -> str:
-        gone = " deleted" if self.deleted else ""
-        return (
-            f"<Message {self.author.name}: {self.text[:200]!r}{gone} {[one.label for one in self.buttons]}>"
-        )
+        mark = " deleted" if self.deleted else ""
+        return f"<Message {self.author.name}: {self.text[:200]!r}{mark} {[button.label for button in self.buttons]}>"

@@ -27,7 +27,7 @@ class Network:
 
     async def invalidate(self, resumable: bool) -> None:
         """Op 9: the sessions are over, or are to be resumed; returns when the clients have left."""
-        sockets = [one.socket for one in self.gateway.live]
+        sockets = [session.socket for session in self.gateway.live]
         if not resumable:
             for session in self.gateway.live:
                 self.gateway.end(session)

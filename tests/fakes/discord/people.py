@@ -76,21 +76,23 @@ class People:
         wait: float | None = None,
     ) -> Asked:
         """Use the context menu of a message, or, in a channel, of a person."""
-        there = target.channel if isinstance(target, Message) else channel
-        if there is None:
+        channel_of_target = target.channel if isinstance(target, Message) else channel
+        if channel_of_target is None:
             raise LookupError(f"{target} is chosen in which channel?")
         kind = MESSAGE if isinstance(target, Message) else USER
-        command = self.discord.commands.find(there.guild.id if there.guild else None, kind, name)
-        guest = self._allowed(user, there, command, guest)
-        held = "messages" if kind == MESSAGE else "users"
+        command = self.discord.commands.find(
+            channel_of_target.guild.id if channel_of_target.guild else None, kind, name
+        )
+        guest = self._allowed(user, channel_of_target, command, guest)
+        resolved_as = "messages" if kind == MESSAGE else "users"
         data = {
             "id": command["id"],
             "name": command["name"],
             "type": kind,
             "target_id": str(target.id),
-            "resolved": {held: {str(target.id): target.payload()}},
+            "resolved": {resolved_as: {str(target.id): target.payload()}},
         }
-        return await self._ask(COMMAND, user, there, data, guest, None, wait)
+        return await self._ask(COMMAND, user, channel_of_target, data, guest, None, wait)
 
     async def press(
         self,
@@ -105,10 +107,14 @@ class People:
         """Press a button or choose `values` in a select: by its label, placeholder or custom id."""
         if message is None:
             raise LookupError(f"there is no message with {which!r}")
-        one = self._component(user, message, which)
-        data = {"component_type": one["type"], "custom_id": one["custom_id"], "id": one["id"]}
-        if one["type"] in SELECTS:
-            data["values"] = modals.picked(one, list(values))
+        component = self._component(user, message, which)
+        data = {
+            "component_type": component["type"],
+            "custom_id": component["custom_id"],
+            "id": component["id"],
+        }
+        if component["type"] in SELECTS:
+            data["values"] = modals.picked(component, list(values))
         if guest is None:
             owners = (message.interaction or {}).get("authorizing_integration_owners", {"0": ""})
             guest = "0" not in owners
@@ -205,7 +211,7 @@ class People:
         self.discord.asked[str(asked.id)] = asked
         self.discord.tokens[asked.token] = asked
         self.discord.gateway.emit(
-            "INTERACTION_CREATE", self.payload(asked), guild=channel.guild, told=asked.begin
+            "INTERACTION_CREATE", self.payload(asked), guild=channel.guild, news=asked.begin
         )
         await self._answered(asked, timeout if wait is None else wait)
         return asked
@@ -213,11 +219,11 @@ class People:
     async def _answered(self, asked: Asked, seconds: float) -> None:
         """Wait that long, but for a bot that has gone not longer than Discord does."""
         ends = time.monotonic() + seconds
-        while (left := ends - time.monotonic()) > 0:
+        while (remaining := ends - time.monotonic()) > 0:
             with suppress(TimeoutError):
-                await asyncio.wait_for(asked.answered.wait(), min(left, SECONDS_TO_ANSWER))
+                await asyncio.wait_for(asked.answered.wait(), min(remaining, SECONDS_TO_ANSWER))
                 return
-            if left > SECONDS_TO_ANSWER and not self.discord.gateway.live:
+            if remaining > SECONDS_TO_ANSWER and not self.discord.gateway.live:
                 asked.failed = True
                 return
 
@@ -247,14 +253,14 @@ class People:
             payload["user"] = asked.user.payload()
         else:
             member = guild.members[asked.user.id]
-            held = str(permissions.bits(member.permissions))
+            bits = str(permissions.bits(member.permissions))
             payload |= {
                 "guild_id": str(guild.id),
                 "guild": {"id": str(guild.id), "locale": guild.locale, "features": []},
                 "guild_locale": guild.locale,
-                "member": guild.member_payload(asked.user) | {"permissions": held},
+                "member": guild.member_payload(asked.user) | {"permissions": bits},
             }
-            payload["channel"]["permissions"] = held
+            payload["channel"]["permissions"] = bits
         if asked.source is not None:
             payload["message"] = asked.source.payload()
         return payload
@@ -271,13 +277,13 @@ class People:
             raise LookupError(f"{message} is gone")
         if message.only_for not in (None, user):
             raise LookupError(f"{user.name} does not see {message}")
-        for one in walk(message.components):
-            if one["type"] not in (BUTTON, *SELECTS) or "custom_id" not in one:
+        for component in walk(message.components):
+            if component["type"] not in (BUTTON, *SELECTS) or "custom_id" not in component:
                 continue
-            if which in (one.get("label"), one["custom_id"], one.get("placeholder")):
-                if one.get("disabled"):
+            if which in (component.get("label"), component["custom_id"], component.get("placeholder")):
+                if component.get("disabled"):
                     raise LookupError(f"{which!r} is greyed out")
-                return one
+                return component
         raise LookupError(f"no {which!r} on {message}")
 
     def _present(self, user: User, channel: Channel) -> None:
@@ -300,7 +306,7 @@ class People:
             raise LookupError(f"/{command['name']} is for contexts {command['contexts']}, not {context}")
         needed = command["default_member_permissions"]
         if guild is not None and needed is not None:
-            held = permissions.bits(guild.members[user.id].permissions)
-            if int(needed) == 0 or int(needed) & ~held:
+            bits = permissions.bits(guild.members[user.id].permissions)
+            if int(needed) == 0 or int(needed) & ~bits:
                 raise PermissionError(f"{user.name} may not use /{command['name']} in {guild.name}")
         return guest

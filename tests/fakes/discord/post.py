@@ -87,7 +87,7 @@ class Post:
         message.mentions = rules.pings(body, message.text, world, author, everyone)
         named = [
             *rules.named(message.text, world),
-            *(one for one in message.mentions if not isinstance(one, str)),
+            *(mention for mention in message.mentions if not isinstance(mention, str)),
         ]
         message.named = list(dict.fromkeys(named))
 
@@ -109,14 +109,14 @@ class Post:
 
     def _fill(self, message: Message, form: rules.Form) -> None:
         message.content = form.content.strip()
-        message.embeds = [{"type": "rich"} | copy.deepcopy(one) for one in form.embeds]
+        message.embeds = [{"type": "rich"} | copy.deepcopy(embed) for embed in form.embeds]
         message.flags = form.flags
-        kept = [file for file in message.files if file.id in form.kept]
+        files = [file for file in message.files if file.id in form.kept]
         added = [
             self.discord.files.keep(message.channel.id, name, data, kind, description)
             for name, data, kind, description in form.added
         ]
-        message.files = kept + added
+        message.files = files + added
         message.components = copy.deepcopy(form.components)
         if message.flags & COMPONENTS_V2:
             self._resolve(message)
@@ -124,9 +124,9 @@ class Post:
     def _resolve(self, message: Message) -> None:
         """Give every attachment:// its address, and each file its name and size."""
         by_name = {file.name: file for file in message.files}
-        for one in walk(message.components):
-            media = [one[key] for key in ("media", "file") if isinstance(one.get(key), dict)]
-            media += [item["media"] for item in one.get("items") or []]
+        for component in walk(message.components):
+            media = [component[key] for key in ("media", "file") if isinstance(component.get(key), dict)]
+            media += [item["media"] for item in component.get("items") or []]
             for item in media:
                 file = by_name.get(item["url"].removeprefix("attachment://"))
                 if file is None:
@@ -136,5 +136,5 @@ class Post:
                     url=file.url, proxy_url=file.url, content_type=file.content_type, width=None, height=None
                 )
                 item["attachment_id"] = str(file.id)
-                if "file" in one:
-                    one.update(name=file.name, size=file.size)
+                if "file" in component:
+                    component.update(name=file.name, size=file.size)

@@ -67,7 +67,7 @@ class Refusal(Exception):
         def walk(node: dict[str, Any], path: str) -> None:
             for key, value in node.items():
                 if key == "_errors":
-                    places.extend(f"{path}: {one['code']}: {one['message']}" for one in value)
+                    places.extend(f"{path}: {item['code']}: {item['message']}" for item in value)
                 else:
                     walk(value, f"{path}.{key}" if path else key)
 

@@ -156,11 +156,11 @@ class Rest:
         if request.content_type == "multipart/form-data":
             await _parts(request, ask)
             return ask
-        given = _parse(await request.read())
-        if isinstance(given, list):
-            ask.rows = given
+        body = _parse(await request.read())
+        if isinstance(body, list):
+            ask.rows = body
         else:
-            ask.body = given
+            ask.body = body
         return ask
 
     def _fail(self, fault: Fault, request: web.Request) -> web.Response:
@@ -224,12 +224,12 @@ def _parse(body: bytes) -> Any:
     if not body:
         return {}
     try:
-        given = json.loads(body)
+        value = json.loads(body)
     except ValueError as cause:
         raise no(50109) from cause
-    if not isinstance(given, dict | list):
+    if not isinstance(value, dict | list):
         raise no(50109)
-    return given
+    return value
 
 
 async def _parts(request: web.Request, ask: Ask) -> None:

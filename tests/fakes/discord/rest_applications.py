@@ -83,16 +83,16 @@ async def put_commands(ask: Ask) -> Answer:
     if ask.rows is None:
         raise Refusal(400, 50035, "Invalid Form Body")
     checked = command_rules.check(ask.rows)
-    old = {(one["type"], one["name"]): one["id"] for one in commands}
-    commands[:] = [_registered(ask, one, guild, old) for one in checked]
+    old = {(command["type"], command["name"]): command["id"] for command in commands}
+    commands[:] = [_registered(ask, checked_command, guild, old) for checked_command in checked]
     return list(commands)
 
 
 def _registered(
-    ask: Ask, one: dict[str, Any], guild: int | None, old: dict[tuple[int, str], str]
+    ask: Ask, command: dict[str, Any], guild: int | None, old: dict[tuple[int, str], str]
 ) -> dict[str, Any]:
-    kind = one.get("type", 1)
-    id = old.get((kind, one["name"])) or str(ask.discord.world.ids.next())
+    kind = command.get("type", 1)
+    id = old.get((kind, command["name"])) or str(ask.discord.world.ids.next())
     filled: dict[str, Any] = {
         "description": "",
         "default_member_permissions": None,
@@ -104,7 +104,7 @@ def _registered(
         "contexts": None,
         "options": [],
     }
-    filled |= one | {"type": kind, "id": id, "version": str(ask.discord.world.ids.next())}
+    filled |= command | {"type": kind, "id": id, "version": str(ask.discord.world.ids.next())}
     filled["application_id"] = str(ask.discord.application_id)
     if filled["default_member_permissions"] is not None:
         filled["default_member_permissions"] = str(filled["default_member_permissions"])
@@ -116,9 +116,9 @@ async def get_commands(ask: Ask) -> Answer:
 
 
 async def get_command(ask: Ask) -> Answer:
-    for one in _list(ask)[0]:
-        if one["id"] == ask.args["command"]:
-            return one
+    for command in _list(ask)[0]:
+        if command["id"] == ask.args["command"]:
+            return command
     raise no(10063)
 
 

@@ -19,104 +19,104 @@ async def get_channel(ask: Ask) -> Answer:
 
 
 async def patch_channel(ask: Ask) -> Answer:
-    there = access.channel(ask)
+    channel = access.channel(ask)
     body = ask.body
     if "name" in body:
         text(body["name"], "name", 1, 100)
-    if isinstance(there, Thread):
-        _patch_thread(ask, there)
+    if isinstance(channel, Thread):
+        _patch_thread(ask, channel)
     else:
-        access.need(there, "MANAGE_CHANNELS")
-        _renames(ask, there, there.name)
-        there.name = body.get("name", there.name)
-        there.topic = body.get("topic", there.topic)
-        ask.discord.gateway.emit("CHANNEL_UPDATE", there.payload(), channel=there)
-    return there.payload()
+        access.need(channel, "MANAGE_CHANNELS")
+        _renames(ask, channel, channel.name)
+        channel.name = body.get("name", channel.name)
+        channel.topic = body.get("topic", channel.topic)
+        ask.discord.gateway.emit("CHANNEL_UPDATE", channel.payload(), channel=channel)
+    return channel.payload()
 
 
-def _patch_thread(ask: Ask, there: Thread) -> None:
+def _patch_thread(ask: Ask, thread: Thread) -> None:
     body = ask.body
-    manages = there.allows("MANAGE_THREADS")
-    if there.archived and body.get("archived") is not False:
+    manages = thread.allows("MANAGE_THREADS")
+    if thread.archived and body.get("archived") is not False:
         raise no(50083)
     wakes = set(body) == {"archived"} and body["archived"] is False
     if "locked" in body and not manages:
         raise no(50013)
-    if wakes and there.locked and not manages:
+    if wakes and thread.locked and not manages:
         raise no(50013)
     if wakes:
-        access.need(there, "SEND_MESSAGES_IN_THREADS")
-    elif not manages and there.owner != ask.discord.world.bot.id:
+        access.need(thread, "SEND_MESSAGES_IN_THREADS")
+    elif not manages and thread.owner != ask.discord.world.bot.id:
         raise no(50013)
     if "auto_archive_duration" in body and body["auto_archive_duration"] not in DURATIONS:
         raise bad("auto_archive_duration", "BASE_TYPE_CHOICES", f"Value must be one of {DURATIONS}.")
     if "rate_limit_per_user" in body:
         number(body["rate_limit_per_user"] or 0, "rate_limit_per_user", 0, 21600)
-    _renames(ask, there, there.name)
-    if body.get("name", there.name) != there.name:
-        there.renames.append(there.name)
-    there.name = body.get("name", there.name)
-    there.auto_archive = body.get("auto_archive_duration", there.auto_archive)
-    there.locked = bool(body.get("locked", there.locked))
-    if "archived" in body and bool(body["archived"]) != there.archived:
-        there.archived = bool(body["archived"])
-        there.archived_at = time.time()
-    there.changed()
+    _renames(ask, thread, thread.name)
+    if body.get("name", thread.name) != thread.name:
+        thread.renames.append(thread.name)
+    thread.name = body.get("name", thread.name)
+    thread.auto_archive = body.get("auto_archive_duration", thread.auto_archive)
+    thread.locked = bool(body.get("locked", thread.locked))
+    if "archived" in body and bool(body["archived"]) != thread.archived:
+        thread.archived = bool(body["archived"])
+        thread.archived_at = time.time()
+    thread.changed()
 
 
-def _renames(ask: Ask, there: Channel, name: str) -> None:
+def _renames(ask: Ask, channel: Channel, name: str) -> None:
     if ask.body.get("name", name) == name:
         return
-    verdict = ask.discord.limits.take(limits.RENAME, str(there.id))
+    verdict = ask.discord.limits.take(limits.RENAME, str(channel.id))
     if verdict.wait:
         raise TooMany(limits.RENAME, verdict.wait)
 
 
 async def delete_channel(ask: Ask) -> Answer:
-    there = access.channel(ask)
-    access.need(there, "MANAGE_THREADS" if isinstance(there, Thread) else "MANAGE_CHANNELS")
-    payload = there.payload()
-    ask.discord.remove_channel(there)
+    channel = access.channel(ask)
+    access.need(channel, "MANAGE_THREADS" if isinstance(channel, Thread) else "MANAGE_CHANNELS")
+    payload = channel.payload()
+    ask.discord.remove_channel(channel)
     return payload
 
 
 async def list_messages(ask: Ask) -> Answer:
-    there = access.channel(ask)
+    channel = access.channel(ask)
     count = ask.query.get("limit", "50")
     if not count.isdecimal() or not 1 <= int(count) <= 100:
         raise bad("limit", "NUMBER_TYPE_MAX", "int value should be between 1 and 100.")
-    if not there.allows("READ_MESSAGE_HISTORY"):
+    if not channel.allows("READ_MESSAGE_HISTORY"):
         return []
-    found = [one for one in there.posts.values() if not one.deleted and not one.ephemeral]
+    posts = [post for post in channel.posts.values() if not post.deleted and not post.ephemeral]
     if "before" in ask.query:
-        found = [one for one in found if one.id < int(ask.query["before"])]
+        posts = [post for post in posts if post.id < int(ask.query["before"])]
     if "after" in ask.query:
-        found = [one for one in found if one.id > int(ask.query["after"])][: int(count)]
+        posts = [post for post in posts if post.id > int(ask.query["after"])][: int(count)]
     if "around" in ask.query:
         middle, half = int(ask.query["around"]), int(count) // 2
-        before = [one for one in found if one.id < middle][-half:]
-        found = before + [one for one in found if one.id >= middle][: int(count) - len(before)]
-    return [ask.discord.readable(one) for one in reversed(found[-int(count) :])]
+        before = [post for post in posts if post.id < middle][-half:]
+        posts = before + [post for post in posts if post.id >= middle][: int(count) - len(before)]
+    return [ask.discord.readable(post) for post in reversed(posts[-int(count) :])]
 
 
 async def get_message(ask: Ask) -> Answer:
-    there = access.channel(ask)
-    access.need(there, "READ_MESSAGE_HISTORY")
-    return ask.discord.readable(access.message(ask, there))
+    channel = access.channel(ask)
+    access.need(channel, "READ_MESSAGE_HISTORY")
+    return ask.discord.readable(access.message(ask, channel))
 
 
 async def create_message(ask: Ask) -> Answer:
-    there = access.channel(ask)
-    repeated = ask.discord.post.repeated(there, ask.body)
+    channel = access.channel(ask)
+    repeated = ask.discord.post.repeated(channel, ask.body)
     if repeated is not None:
         return repeated.payload()
     form = rules.form(ask.body, ask.uploads)
-    _allowed(there, ask)
-    reply_to = _reference(ask, there)
-    access.may_write(there)
+    _allowed(channel, ask)
+    reply_to = _reference(ask, channel)
+    access.may_write(channel)
     kind = messages.REPLY if reply_to is not None else 0
     message = ask.discord.post.write(
-        there,
+        channel,
         ask.discord.world.bot,
         form,
         ask.body,
@@ -129,37 +129,37 @@ async def create_message(ask: Ask) -> Answer:
 
 
 async def patch_message(ask: Ask) -> Answer:
-    there = access.channel(ask)
-    message = access.message(ask, there)
+    channel = access.channel(ask)
+    message = access.message(ask, channel)
     access.may_edit(ask, message)
-    access.may_change(there)
+    access.may_change(channel)
     form = rules.form(ask.body, ask.uploads, message)
-    _allowed(there, ask)
+    _allowed(channel, ask)
     return ask.discord.post.rewrite(message, form, ask.body).payload()
 
 
 async def delete_message(ask: Ask) -> Answer:
-    there = access.channel(ask)
-    message = access.message(ask, there)
-    access.may_change(there)
+    channel = access.channel(ask)
+    message = access.message(ask, channel)
+    access.may_change(channel)
     if message.author is not ask.discord.world.bot:
-        access.need(there, "MANAGE_MESSAGES")
+        access.need(channel, "MANAGE_MESSAGES")
     ask.discord.post.remove(message)
     return None
 
 
 async def typing(ask: Ask) -> Answer:
-    there = access.channel(ask)
-    access.need(there, "SEND_MESSAGES_IN_THREADS" if isinstance(there, Thread) else "SEND_MESSAGES")
-    there.typing.append(time.monotonic())
+    channel = access.channel(ask)
+    access.need(channel, "SEND_MESSAGES_IN_THREADS" if isinstance(channel, Thread) else "SEND_MESSAGES")
+    channel.typing.append(time.monotonic())
     return None
 
 
 async def react(ask: Ask) -> Answer:
-    there = access.channel(ask)
-    message = access.message(ask, there)
-    access.may_change(there)
-    access.need(there, "READ_MESSAGE_HISTORY", "ADD_REACTIONS")
+    channel = access.channel(ask)
+    message = access.message(ask, channel)
+    access.may_change(channel)
+    access.need(channel, "READ_MESSAGE_HISTORY", "ADD_REACTIONS")
     message.reactions.append(ask.args["emoji"])
     return None
 
@@ -171,37 +171,37 @@ async def unreact(ask: Ask) -> Answer:
     return None
 
 
-def _allowed(there: Channel, ask: Ask) -> None:
+def _allowed(channel: Channel, ask: Ask) -> None:
     """Embeds and files want permissions of their own."""
     if ask.body.get("embeds"):
-        access.need(there, "EMBED_LINKS")
+        access.need(channel, "EMBED_LINKS")
     if ask.uploads:
-        access.need(there, "ATTACH_FILES")
+        access.need(channel, "ATTACH_FILES")
 
 
-def _reference(ask: Ask, there: Channel) -> Message | None:
-    given: Any = ask.body.get("message_reference")
-    if given is None:
+def _reference(ask: Ask, channel: Channel) -> Message | None:
+    reference: Any = ask.body.get("message_reference")
+    if reference is None:
         return None
-    id = str(table(given, "message_reference").get("message_id"))
-    if str(given.get("channel_id", there.id)) != str(there.id):
+    id = str(table(reference, "message_reference").get("message_id"))
+    if str(reference.get("channel_id", channel.id)) != str(channel.id):
         raise bad(
             "message_reference",
             "REPLIES_CANNOT_REPLY_TO_OTHER_CHANNEL",
             "Cannot reply to a message in a different channel",
         )
-    found = there.posts.get(int(id)) if id.isdecimal() else None
-    if found is None or found.deleted or found.ephemeral:
-        if given.get("fail_if_not_exists") is False:
+    message = channel.posts.get(int(id)) if id.isdecimal() else None
+    if message is None or message.deleted or message.ephemeral:
+        if reference.get("fail_if_not_exists") is False:
             return None
         raise bad("message_reference", "MESSAGE_REFERENCE_UNKNOWN_MESSAGE", "Unknown message")
-    if found.type in messages.SYSTEM:
+    if message.type in messages.SYSTEM:
         raise bad(
             "message_reference", "REPLIES_CANNOT_REPLY_TO_SYSTEM_MESSAGE", "Cannot reply to a system message"
         )
-    if not there.allows("READ_MESSAGE_HISTORY"):
+    if not channel.allows("READ_MESSAGE_HISTORY"):
         raise no(160002)
-    return found
+    return message
 
 
 _ONE = "/channels/{channel}/messages/{message}"

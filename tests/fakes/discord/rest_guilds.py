@@ -45,26 +45,26 @@ async def roles(ask: Ask) -> Answer:
 
 
 async def member(ask: Ask) -> Answer:
-    there = guild_of(ask)
+    guild = guild_of(ask)
     user = ask.discord.world.bot.id if ask.args["user"] == "@me" else ask.id("user")
-    if user not in there.members:
+    if user not in guild.members:
         raise no(10007)
-    return there.member_payload(there.members[user].user)
+    return guild.member_payload(guild.members[user].user)
 
 
 async def user(ask: Ask) -> Answer:
-    found = ask.discord.world.users.get(ask.id("user"))
-    if found is None:
+    user = ask.discord.world.users.get(ask.id("user"))
+    if user is None:
         raise no(10013)
-    return found.payload()
+    return user.payload()
 
 
 async def open_dm(ask: Ask) -> Answer:
     recipient = str(ask.body.get("recipient_id"))
-    found = ask.discord.world.users.get(int(recipient)) if recipient.isdecimal() else None
-    if found is None:
+    user = ask.discord.world.users.get(int(recipient)) if recipient.isdecimal() else None
+    if user is None:
         raise no(10013)
-    return ask.discord.world.private(found).payload()
+    return ask.discord.world.private(user).payload()
 
 
 async def leave(ask: Ask) -> Answer:

@@ -127,10 +127,10 @@ def _type(asked: Asked) -> int:
 
 def _choices(asked: Asked, data: dict[str, Any]) -> list[dict[str, Any]]:
     choices = items(data.get("choices"), "data.choices", 0, 25)
-    for index, one in enumerate(choices):
+    for index, choice in enumerate(choices):
         path = f"data.choices.{index}"
-        text(table(one, path).get("name"), f"{path}.name", 1, 100)
-        value = one.get("value")
+        text(table(choice, path).get("name"), f"{path}.name", 1, 100)
+        value = choice.get("value")
         if isinstance(value, str):
             text(value, f"{path}.value", 1, 100)
         elif isinstance(value, bool) or not isinstance(value, int | float):
@@ -170,13 +170,15 @@ def _by_token(ask: Ask) -> Asked:
 def _message(ask: Ask, asked: Asked) -> Message:
     which = ask.args["message"]
     if which == "@original":
-        found = asked.original
+        message = asked.original
     else:
         known = [asked.original, *asked.followups]
-        found = next((one for one in known if one is not None and str(one.id) == which), None)
-    if found is None or found.deleted:
+        message = next(
+            (earlier for earlier in known if earlier is not None and str(earlier.id) == which), None
+        )
+    if message is None or message.deleted:
         raise no(10008)
-    return found
+    return message
 
 
 async def get_message(ask: Ask) -> Answer:
@@ -196,10 +198,10 @@ def _edit(ask: Ask, asked: Asked, message: Message) -> Message:
     return ask.discord.post.rewrite(message, form, ask.body)
 
 
-def _may_attach(ask: Ask, there: Channel) -> None:
+def _may_attach(ask: Ask, channel: Channel) -> None:
     """Files want the permission here, too, where the bot is a member; others' private channels grant it."""
-    if ask.uploads and there.guild is not None and there.guild.home:
-        access.need(there, "ATTACH_FILES")
+    if ask.uploads and channel.guild is not None and channel.guild.home:
+        access.need(channel, "ATTACH_FILES")
 
 
 async def delete_message(ask: Ask) -> Answer:

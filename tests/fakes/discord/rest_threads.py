@@ -23,18 +23,18 @@ from tests.fakes.discord.world import Guild
 
 
 async def from_message(ask: Ask) -> Answer:
-    there = access.channel(ask)
-    if there.type not in (TEXT, NEWS):
+    channel = access.channel(ask)
+    if channel.type not in (TEXT, NEWS):
         raise no(50024)
-    message = access.message(ask, there)
+    message = access.message(ask, channel)
     if message.type in messages.SYSTEM:
         raise no(50021)
     name, duration = _form(ask)
-    access.need(there, "CREATE_PUBLIC_THREADS", "READ_MESSAGE_HISTORY")
+    access.need(channel, "CREATE_PUBLIC_THREADS", "READ_MESSAGE_HISTORY")
     if message.thread is not None:
         raise no(160004)
-    kind = NEWS_THREAD if there.type == NEWS else THREAD
-    thread = _open(ask, there, message.id, kind, name, duration)
+    kind = NEWS_THREAD if channel.type == NEWS else THREAD
+    thread = _open(ask, channel, message.id, kind, name, duration)
     message.thread = thread
     message.flags |= HAS_THREAD
     ask.discord.post.told(message)
@@ -51,35 +51,35 @@ async def from_message(ask: Ask) -> Answer:
 
 
 async def alone(ask: Ask) -> Answer:
-    there = access.channel(ask)
-    if there.type == FORUM:
-        return await _forum_post(ask, there)
-    if there.type not in (TEXT, NEWS):
+    channel = access.channel(ask)
+    if channel.type == FORUM:
+        return await _forum_post(ask, channel)
+    if channel.type not in (TEXT, NEWS):
         raise no(50024)
     name, duration = _form(ask)
     # Without a type it is a private one, as the service has it.
     kind = ask.body.get("type", PRIVATE_THREAD)
-    if kind not in (NEWS_THREAD, THREAD, PRIVATE_THREAD) or (there.type == NEWS) != (kind == NEWS_THREAD):
+    if kind not in (NEWS_THREAD, THREAD, PRIVATE_THREAD) or (channel.type == NEWS) != (kind == NEWS_THREAD):
         raise bad("type", "BASE_TYPE_CHOICES", "Value must be one of (10, 11, 12).")
-    access.need(there, "CREATE_PRIVATE_THREADS" if kind == PRIVATE_THREAD else "CREATE_PUBLIC_THREADS")
-    thread = _open(ask, there, ask.discord.world.ids.next(), kind, name, duration)
+    access.need(channel, "CREATE_PRIVATE_THREADS" if kind == PRIVATE_THREAD else "CREATE_PUBLIC_THREADS")
+    thread = _open(ask, channel, ask.discord.world.ids.next(), kind, name, duration)
     if kind != PRIVATE_THREAD:
         bot = ask.discord.world.bot
         note = Message(
-            ask.discord.world.ids.next(), there, bot, name, created=time.time(), type=THREAD_CREATED
+            ask.discord.world.ids.next(), channel, bot, name, created=time.time(), type=THREAD_CREATED
         )
         ask.discord.post.put(note)
     return _shown(ask, thread)
 
 
-async def _forum_post(ask: Ask, there: Channel) -> Answer:
+async def _forum_post(ask: Ask, channel: Channel) -> Answer:
     name, duration = _form(ask)
     if "message" not in ask.body:
         raise missing("message")
     first = table(ask.body["message"], "message")
     form = rules.form(first, ask.uploads)
-    access.need(there, "SEND_MESSAGES")
-    thread = _open(ask, there, ask.discord.world.ids.next(), THREAD, name, duration)
+    access.need(channel, "SEND_MESSAGES")
+    thread = _open(ask, channel, ask.discord.world.ids.next(), THREAD, name, duration)
     # The first message of a post has the post's own id.
     message = ask.discord.post.write(thread, ask.discord.world.bot, form, first, id=thread.id)
     return _shown(ask, thread) | {"message": message.payload()}
@@ -95,13 +95,13 @@ def _form(ask: Ask) -> tuple[str, int]:
     return name, duration or 1440
 
 
-def _open(ask: Ask, there: Channel, id: int, kind: int, name: str, duration: int) -> Thread:
-    guild = there.guild
+def _open(ask: Ask, channel: Channel, id: int, kind: int, name: str, duration: int) -> Thread:
+    guild = channel.guild
     assert guild is not None
-    if sum(not one.archived for one in guild.threads) >= guild.active_threads_cap:
+    if sum(not thread.archived for thread in guild.threads) >= guild.active_threads_cap:
         raise no(160006)
     bot = ask.discord.world.bot
-    return ask.discord.open_thread(there, id, kind, name, duration, bot)
+    return ask.discord.open_thread(channel, id, kind, name, duration, bot)
 
 
 def _shown(ask: Ask, thread: Thread) -> dict[str, object]:
@@ -137,7 +137,7 @@ async def member(ask: Ask) -> Answer:
 
 async def members(ask: Ask) -> Answer:
     thread = access.thread(ask)
-    return [thread.member_payload(one) for one in thread.people]
+    return [thread.member_payload(member) for member in thread.people]
 
 
 def _who(ask: Ask) -> int:
@@ -148,22 +148,24 @@ async def active(ask: Ask) -> Answer:
     guild: Guild | None = ask.discord.world.guilds.get(ask.id("guild"))
     if guild is None or not guild.home:
         raise no(50001)
-    return _list(ask, [one for one in guild.threads if not one.archived and one.allows("VIEW_CHANNEL")])
+    return _list(
+        ask, [thread for thread in guild.threads if not thread.archived and thread.allows("VIEW_CHANNEL")]
+    )
 
 
 async def archived(ask: Ask) -> Answer:
-    there = access.channel(ask)
-    access.need(there, "READ_MESSAGE_HISTORY")
-    found = [one for one in there.threads if one.archived and one.type != PRIVATE_THREAD]
-    found.sort(key=lambda one: one.archived_at, reverse=True)
-    return _list(ask, found) | {"has_more": False}
+    channel = access.channel(ask)
+    access.need(channel, "READ_MESSAGE_HISTORY")
+    threads = [thread for thread in channel.threads if thread.archived and thread.type != PRIVATE_THREAD]
+    threads.sort(key=lambda thread: thread.archived_at, reverse=True)
+    return _list(ask, threads) | {"has_more": False}
 
 
 def _list(ask: Ask, threads: list[Thread]) -> dict[str, object]:
     bot = ask.discord.world.bot.id
     return {
-        "threads": [one.payload() for one in threads],
-        "members": [one.member_payload(bot) for one in threads if bot in one.people],
+        "threads": [thread.payload() for thread in threads],
+        "members": [thread.member_payload(bot) for thread in threads if bot in thread.people],
     }
 
 

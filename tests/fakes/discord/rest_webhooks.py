@@ -52,36 +52,36 @@ class Hook:
 
 def named(name: Any, path: str) -> str:
     """The name, if Discord lets a webhook be called so, or post so."""
-    said = text(name, path, 1, NAME)
-    if not said.strip():
+    hook_name = text(name, path, 1, NAME)
+    if not hook_name.strip():
         raise bad(path, "BASE_TYPE_BAD_LENGTH", f"Must be between 1 and {NAME} in length.")
-    if found := re.search("discord|clyde", said, re.IGNORECASE):
-        raise bad(path, "USERNAME_INVALID_CONTAINS", f'Username cannot contain "{found[0].lower()}"')
-    if said.strip().casefold() in ("everyone", "here"):
-        raise bad(path, "USERNAME_INVALID", f'Username cannot be "{said}"')
-    return said
+    if match := re.search("discord|clyde", hook_name, re.IGNORECASE):
+        raise bad(path, "USERNAME_INVALID_CONTAINS", f'Username cannot contain "{match[0].lower()}"')
+    if hook_name.strip().casefold() in ("everyone", "here"):
+        raise bad(path, "USERNAME_INVALID", f'Username cannot be "{hook_name}"')
+    return hook_name
 
 
 def _place(ask: Ask) -> Channel:
-    there = access.channel(ask)
-    if there.type not in KINDS:
+    channel = access.channel(ask)
+    if channel.type not in KINDS:
         raise no(50024)
-    access.need(there, "MANAGE_WEBHOOKS")
-    return there
+    access.need(channel, "MANAGE_WEBHOOKS")
+    return channel
 
 
 async def list_webhooks(ask: Ask) -> Answer:
-    there = _place(ask)
+    channel = _place(ask)
     hooks = ask.discord.hooks.values()
-    return [one.payload(ask.discord.application_id) for one in hooks if one.channel is there]
+    return [hook.payload(ask.discord.application_id) for hook in hooks if hook.channel is channel]
 
 
 async def create_webhook(ask: Ask) -> Answer:
-    there = _place(ask)
+    channel = _place(ask)
     name = named(ask.body.get("name"), "name")
-    if sum(one.channel is there for one in ask.discord.hooks.values()) >= MOST:
+    if sum(hook.channel is channel for hook in ask.discord.hooks.values()) >= MOST:
         raise no(30007)
-    hook = ask.discord.webhook(there, name, ask.discord.world.bot, ask.discord.application_id)
+    hook = ask.discord.webhook(channel, name, ask.discord.world.bot, ask.discord.application_id)
     return hook.payload(ask.discord.application_id)
 
 
@@ -101,15 +101,15 @@ def _where(ask: Ask, hook: Hook) -> Channel:
         if hook.channel.type == FORUM:
             raise no(220001)
         return hook.channel
-    found = ask.discord.world.channels.get(int(thread)) if thread.isdecimal() else None
-    if not isinstance(found, Thread) or found.parent is not hook.channel:
+    thread_channel = ask.discord.world.channels.get(int(thread)) if thread.isdecimal() else None
+    if not isinstance(thread_channel, Thread) or thread_channel.parent is not hook.channel:
         raise no(10003)
-    return found
+    return thread_channel
 
 
 async def execute(ask: Ask) -> Answer:
     hook = _hook(ask)
-    there = _where(ask, hook)
+    place = _where(ask, hook)
     name = named(ask.body["username"], "username") if "username" in ask.body else hook.name
     avatar = text(ask.body.get("avatar_url"), "avatar_url", 0, 2048)
     if avatar and not re.fullmatch(r"https?://[^\s/]+\S*", avatar):
@@ -117,10 +117,10 @@ async def execute(ask: Ask) -> Answer:
     if hook.application is None and ask.query.get("with_components") not in ("1", "true"):
         ask.body.pop("components", None)
     form = rules.form(ask.body, ask.uploads)
-    if isinstance(there, Thread) and there.archived:
-        there.set_archived(False)
+    if isinstance(place, Thread) and place.archived:
+        place.set_archived(False)
     message = ask.discord.post.write(
-        there,
+        place,
         User(hook.id, name, bot=True),
         form,
         ask.body,
@@ -133,10 +133,10 @@ async def execute(ask: Ask) -> Answer:
 
 def _message(ask: Ask) -> Message:
     hook = _hook(ask)
-    found = _where(ask, hook).posts.get(ask.id("message"))
-    if found is None or found.deleted or found.webhook != hook.id:
+    message = _where(ask, hook).posts.get(ask.id("message"))
+    if message is None or message.deleted or message.webhook != hook.id:
         raise no(10008)
-    return found
+    return message
 
 
 async def get_message(ask: Ask) -> Answer:

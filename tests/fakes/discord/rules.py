@@ -41,11 +41,11 @@ def form(body: dict[str, Any], uploads: Uploads, old: Message | None = None, eph
     embeds = _embeds(body["embeds"]) if body.get("embeds") is not None else old.embeds if old else []
     if "embeds" in body and body["embeds"] is None:
         embeds = []
-    kept, added = _files(body, uploads, old)
+    files_kept, added = _files(body, uploads, old)
     flags = _flags(body, old, ephemeral)
     v2 = bool(flags & messages.COMPONENTS_V2)
     names = {name for name, _, _, _ in added} | {
-        file.name for file in (old.files if old else []) if file.id in kept
+        file.name for file in (old.files if old else []) if file.id in files_kept
     }
     if "components" in body:
         given = body["components"]
@@ -53,8 +53,8 @@ def form(body: dict[str, Any], uploads: Uploads, old: Message | None = None, eph
     else:
         components = old.components if old else []
     if v2:
-        for legacy, there in (("content", content), ("embeds", embeds), ("poll", body.get("poll"))):
-            if there:
+        for legacy, is_there in (("content", content), ("embeds", embeds), ("poll", body.get("poll"))):
+            if is_there:
                 raise bad(
                     legacy,
                     "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2",
@@ -64,13 +64,13 @@ def form(body: dict[str, Any], uploads: Uploads, old: Message | None = None, eph
         content.strip()
         or embeds
         or components
-        or kept
+        or files_kept
         or added
         or body.get("sticker_ids")
         or body.get("poll")
     ):
         raise no(50006)
-    return Form(content, embeds, components, flags, kept, added)
+    return Form(content, embeds, components, flags, files_kept, added)
 
 
 def nonce(body: dict[str, Any]) -> str | int | None:
@@ -96,22 +96,22 @@ def pings(
         parse, users, replied = _allowed(allowed)
     # Nobody is told by what stands in code.
     plain = re.sub(r"```.*?```|`[^`]*`", "", words, flags=re.DOTALL)
-    told: list[User | str] = []
-    for id in dict.fromkeys(int(one) for one in re.findall(r"<@!?(\d{1,20})>", plain)):
+    mentioned: list[User | str] = []
+    for id in dict.fromkeys(int(user_id) for user_id in re.findall(r"<@!?(\d{1,20})>", plain)):
         user = world.users.get(id)
         if user is not None and ("users" in parse or (users is not None and id in users)):
-            told.append(user)
+            mentioned.append(user)
     if everyone and "everyone" in parse and re.search(r"@everyone|@here", plain):
-        told.append("@everyone")
+        mentioned.append("@everyone")
     if "roles" in parse:
-        told += [f"<@&{one}>" for one in dict.fromkeys(re.findall(r"<@&(\d+)>", plain))]
-    if author is not None and replied and author not in told:
-        told.append(author)
-    return told
+        mentioned += [f"<@&{role_id}>" for role_id in dict.fromkeys(re.findall(r"<@&(\d+)>", plain))]
+    if author is not None and replied and author not in mentioned:
+        mentioned.append(author)
+    return mentioned
 
 
 def named(words: str, world: World) -> list[User]:
-    ids = dict.fromkeys(int(one) for one in re.findall(r"<@!?(\d{1,20})>", words))
+    ids = dict.fromkeys(int(user_id) for user_id in re.findall(r"<@!?(\d{1,20})>", words))
     return [world.users[id] for id in ids if id in world.users]
 
 
@@ -122,11 +122,11 @@ def _content(body: dict[str, Any], old: Message | None) -> str:
 
 
 def _flags(body: dict[str, Any], old: Message | None, ephemeral: bool) -> int:
-    given = body.get("flags")
-    asked = 0 if given is None else number(given, "flags", 0, 2**31 - 1)
+    flags_value = body.get("flags")
+    asked = 0 if flags_value is None else number(flags_value, "flags", 0, 2**31 - 1)
     if old is None:
         return asked & (SENT_FLAGS | (messages.EPHEMERAL if ephemeral else 0))
-    if given is None:
+    if flags_value is None:
         return old.flags
     if old.flags & messages.COMPONENTS_V2 and not asked & messages.COMPONENTS_V2:
         raise bad(
@@ -138,46 +138,46 @@ def _flags(body: dict[str, Any], old: Message | None, ephemeral: bool) -> int:
     return (old.flags & ~messages.SUPPRESS_EMBEDS) | (asked & changeable)
 
 
-def _embeds(given: Any) -> list[dict[str, Any]]:
+def _embeds(body: Any) -> list[dict[str, Any]]:
     total = 0
-    for index, one in enumerate(items(given, "embeds", 0, 10)):
+    for index, embed in enumerate(items(body, "embeds", 0, 10)):
         path = f"embeds.{index}"
-        table(one, path)
-        total += len(text(one.get("title"), f"{path}.title", 0, 256))
-        total += len(text(one.get("description"), f"{path}.description", 0, 4096))
-        total += len(text((one.get("footer") or {}).get("text"), f"{path}.footer.text", 0, 2048))
-        total += len(text((one.get("author") or {}).get("name"), f"{path}.author.name", 0, 256))
-        for number_, part in enumerate(items(one.get("fields") or [], f"{path}.fields", 0, 25)):
+        table(embed, path)
+        total += len(text(embed.get("title"), f"{path}.title", 0, 256))
+        total += len(text(embed.get("description"), f"{path}.description", 0, 4096))
+        total += len(text((embed.get("footer") or {}).get("text"), f"{path}.footer.text", 0, 2048))
+        total += len(text((embed.get("author") or {}).get("name"), f"{path}.author.name", 0, 256))
+        for number_, part in enumerate(items(embed.get("fields") or [], f"{path}.fields", 0, 25)):
             total += len(text(part.get("name"), f"{path}.fields.{number_}.name", 1, 256))
             total += len(text(part.get("value"), f"{path}.fields.{number_}.value", 1, 1024))
-        if one.get("url") and not str(one["url"]).startswith(("http://", "https://")):
+        if embed.get("url") and not str(embed["url"]).startswith(("http://", "https://")):
             raise bad(f"{path}.url", "URL_TYPE_INVALID_URL", "Not a well formed URL.")
     if total > EMBED_TEXT:
         raise bad("embeds", "MAX_EMBED_SIZE_EXCEEDED", f"Embed size exceeds maximum size of {EMBED_TEXT}")
-    return list(given)
+    return list(body)
 
 
 def _files(
     body: dict[str, Any], uploads: Uploads, old: Message | None
 ) -> tuple[list[int], list[tuple[str, bytes, str, str | None]]]:
     listed = body.get("attachments")
-    held = {file.id for file in old.files} if old else set()
+    old_ids = {file.id for file in old.files} if old else set()
     about: dict[int, dict[str, Any]] = {}
-    kept = sorted(held)
+    kept_ids = sorted(old_ids)
     if listed is not None:
-        kept = []
-        for one in items(listed, "attachments", 0, FILES):
-            id = table(one, "attachments").get("id")
+        kept_ids = []
+        for attachment in items(listed, "attachments", 0, FILES):
+            id = table(attachment, "attachments").get("id")
             if not str(id).isdecimal():
                 raise bad("attachments.id", "NUMBER_TYPE_COERCE", f'Value "{id}" is not snowflake.')
-            if int(str(id)) in held:
-                kept.append(int(str(id)))
+            if int(str(id)) in old_ids:
+                kept_ids.append(int(str(id)))
             else:
-                about[int(str(id))] = one
+                about[int(str(id))] = attachment
     unknown = set(about) - set(uploads)
     if unknown:
         raise bad("attachments", "ATTACHMENT_NOT_FOUND", f"Attachment data not found: {sorted(unknown)}")
-    if len(kept) + len(uploads) > FILES:
+    if len(kept_ids) + len(uploads) > FILES:
         raise bad("attachments", "BASE_TYPE_MAX_LENGTH", f"Must be {FILES} or fewer in length.")
     added = []
     for id, (name, data, kind) in sorted(uploads.items()):
@@ -187,11 +187,11 @@ def _files(
         shown = text(more.get("filename"), "attachments.filename", 0, 260) or name
         description = text(more.get("description"), "attachments.description", 0, 1024) or None
         added.append((re.sub(r"[^\w.\-]", "_", shown), data, kind, description))
-    return kept, added
+    return kept_ids, added
 
 
-def _allowed(given: Any) -> tuple[set[str], set[int] | None, bool]:
-    allowed = table(given, "allowed_mentions")
+def _allowed(value: Any) -> tuple[set[str], set[int] | None, bool]:
+    allowed = table(value, "allowed_mentions")
     parse = set(items(allowed.get("parse") or [], "allowed_mentions.parse", 0, 3))
     if parse - {"users", "roles", "everyone"}:
         raise bad(
@@ -207,6 +207,6 @@ def _allowed(given: Any) -> tuple[set[str], set[int] | None, bool]:
                 "MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE",
                 f'parse:["{kind}"] and {kind}: [ids...] are mutually exclusive.',
             )
-    if not all(str(one).isdecimal() for one in users):
+    if not all(str(user).isdecimal() for user in users):
         raise bad("allowed_mentions.users", "NUMBER_TYPE_COERCE", "Value is not snowflake.")
-    return parse, {int(one) for one in users}, bool(allowed.get("replied_user"))
+    return parse, {int(user) for user in users}, bool(allowed.get("replied_user"))

@@ -232,8 +232,8 @@ class FakeDiscord:
 
     def _webhooks_changed(self, channel: Channel) -> None:
         guild = str(channel.guild.id) if channel.guild else None
-        told = {"guild_id": guild, "channel_id": str(channel.id)}
-        self.gateway.emit("WEBHOOKS_UPDATE", told, channel=channel)
+        data = {"guild_id": guild, "channel_id": str(channel.id)}
+        self.gateway.emit("WEBHOOKS_UPDATE", data, channel=channel)
         self.touch()
 
     # What the network does
@@ -268,12 +268,12 @@ class FakeDiscord:
         """Wait for it; it is looked at after every change, and now and then. Raises with what there is."""
         ends = time.monotonic() + seconds
         while not (value := met()):
-            left = ends - time.monotonic()
-            if left <= 0:
+            remaining = ends - time.monotonic()
+            if remaining <= 0:
                 raise AssertionError(f"not within {seconds} s. This is what there is:\n{story(self)}")
             with suppress(TimeoutError):
                 # What is awaited may be the test's own, of which nobody tells the fake.
-                await asyncio.wait_for(self._changed.wait(), min(left, LOOK_AGAIN))
+                await asyncio.wait_for(self._changed.wait(), min(remaining, LOOK_AGAIN))
         return value
 
     def readable(self, message: Message) -> dict[str, Any]:

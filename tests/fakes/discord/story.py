@@ -21,23 +21,23 @@ def story(discord: FakeDiscord) -> str:
     lines += [f"{asked}" for asked in list(discord.asked.values())[-LAST:]]
     lines += [f"{call.status} {call.method} {_path(call.path)}" for call in discord.calls[-LAST:]]
     lines += [
-        f"refused: {one.status} {one.code} {one.method} {_path(one.path)}: {one.why}"
-        for one in discord.refused[-LAST:]
+        f"refused: {refusal.status} {refusal.code} {refusal.method} {_path(refusal.path)}: {refusal.why}"
+        for refusal in discord.refused[-LAST:]
     ]
     lines += [
-        f"limited: {one.method} {_path(one.path)} ({one.bucket}, {one.retry_after:.2f} s)"
-        for one in discord.limited[-LAST:]
+        f"limited: {wait.method} {_path(wait.path)} ({wait.bucket}, {wait.retry_after:.2f} s)"
+        for wait in discord.limited[-LAST:]
     ]
     return "\n".join(lines)
 
 
 def voices(discord: FakeDiscord) -> list[str]:
     voice = discord.voice
-    lines = [f"{one} in {one.channel}" for one in voice.listeners]
+    lines = [f"{listener} in {listener.channel}" for listener in voice.listeners]
     lines += [
-        f"voice session in {one.channel}: {len(one.speaking)} × speaking, mode {one.mode or 'none'}"
-        + (", ended" if one.ended else "")
-        for one in voice.sessions[-LAST:]
+        f"voice session in {session.channel}: {len(session.speaking)} × speaking, mode {session.mode or 'none'}"
+        + (", ended" if session.ended else "")
+        for session in voice.sessions[-LAST:]
     ]
     lines += [f"voice closed: {code} {why}" for code, why in voice.closed[-LAST:]]
     lines += [f"voice, not answered: {why}" for why in voice.ignored[-LAST:]]

@@ -77,7 +77,7 @@ class Voice:
         """A connection to the voice gateway, of the server at whose port it comes in."""
         assert request.transport is not None
         port = request.transport.get_extra_info("sockname")[1]
-        server = next((one for one in self.servers if one.port == port), None)
+        server = next((server for server in self.servers if server.port == port), None)
         if server is None:
             raise web.HTTPNotFound
         socket = VoiceSocket(self, server, request)
@@ -103,7 +103,11 @@ class Voice:
     def members(self, channel: Channel) -> list[User]:
         """Who is in the channel, in the order in which they came."""
         assert channel.guild is not None
-        return [one.user for one in channel.guild.voice_states.values() if one.channel is channel]
+        return [
+            voice_state.user
+            for voice_state in channel.guild.voice_states.values()
+            if voice_state.channel is channel
+        ]
 
     def ready(self, guild: Guild) -> bool:
         """Whether the bot is in a call, and in its group, and each has the keys of the others."""
@@ -134,7 +138,7 @@ class Voice:
         self._listeners.pop((guild.id, user.id), None)
         self._call(state.channel).disconnect(user.id)
         if not moving:
-            self.tell(guild, state, gone=True)
+            self.tell(guild, state, left_channel=True)
 
     def empty(self, channel: Channel) -> None:
         """All go out of it, since it is deleted."""
@@ -185,7 +189,7 @@ class Voice:
             return f"no voice channel of {guild.name}"
         if not channel.allows("VIEW_CHANNEL") or not channel.allows("CONNECT"):
             return f"the bot may not connect to {channel.name}"
-        others = [one for one in self.members(channel) if one is not self.discord.world.bot]
+        others = [member for member in self.members(channel) if member is not self.discord.world.bot]
         if channel.user_limit and len(others) >= channel.user_limit and not channel.allows("MOVE_MEMBERS"):
             return f"{channel.name} is full"
         return ""
@@ -207,7 +211,7 @@ class Voice:
         """The bot is in no channel of the guild any more."""
         state = guild.voice_states.pop(self.discord.world.bot.id, None)
         if state is not None:
-            self.tell(guild, state, gone=True)
+            self.tell(guild, state, left_channel=True)
         self._end_session(guild, code)
 
     def end_gateway_session(self, session_id: str) -> None:
@@ -273,7 +277,7 @@ class Voice:
         server = await self.discord.open_voice_server()
         if announce:
             self._tell_server(session, None)
-        listeners = [one for one in self.listeners if one.channel is state.channel]
+        listeners = [listener for listener in self.listeners if listener.channel is state.channel]
         self._end_session(guild, 4022)
         self._calls.pop(state.channel.id)
         for listener in listeners:
@@ -348,19 +352,19 @@ class Voice:
         session.ended = True
         session.group.disconnect(session.user_id)
 
-    def tell(self, guild: Guild, state: VoiceState, *, gone: bool = False) -> None:
+    def tell(self, guild: Guild, state: VoiceState, *, left_channel: bool = False) -> None:
         """Tell whoever is connected where that person is, or that they have gone."""
-        told = state.payload() | {"guild_id": str(guild.id), "member": guild.member_payload(state.user)}
-        if gone:
-            told["channel_id"] = None
-        self.discord.gateway.emit("VOICE_STATE_UPDATE", told, guild=guild)
+        data = state.payload() | {"guild_id": str(guild.id), "member": guild.member_payload(state.user)}
+        if left_channel:
+            data["channel_id"] = None
+        self.discord.gateway.emit("VOICE_STATE_UPDATE", data, guild=guild)
 
     def _tell_server(self, session: VoiceSession, endpoint: str | None) -> None:
         """Only the gateway session that is in the channel is told."""
-        told = self.discord.gateway.sessions.get(session.session_id)
-        if told is not None:
+        gateway_session = self.discord.gateway.sessions.get(session.session_id)
+        if gateway_session is not None:
             where = {"token": session.token, "guild_id": str(session.guild.id), "endpoint": endpoint}
-            told.dispatch("VOICE_SERVER_UPDATE", where)
+            gateway_session.dispatch("VOICE_SERVER_UPDATE", where)
         self.discord.touch()
 
     def _heard(self, session: VoiceSession, frame: Frame) -> None:

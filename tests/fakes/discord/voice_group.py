@@ -86,8 +86,8 @@ class Group:
             return
         self._pending.pop(user, None)
         self._lost.discard(user)
-        for other in self.members.values():
-            other.hear(13, {"user_id": str(user)})
+        for member in self.members.values():
+            member.hear(13, {"user_id": str(user)})
         self._awaited.discard(user)
         if self.established and len(self.members) == 1:
             self._begin_anew()
@@ -141,13 +141,17 @@ class Group:
         """Propose what is missing, and take back what is not to be any more."""
         if self.stalled:
             return
-        void = [one for one in self.proposals if one.kind == ADD and one.user not in self._pending]
+        void = [
+            proposal
+            for proposal in self.proposals
+            if proposal.kind == ADD and proposal.user not in self._pending
+        ]
         if void:
-            self.proposals = [one for one in self.proposals if one not in void]
-            refs = vector(b"".join(vector(one.ref) for one in void))
+            self.proposals = [proposal for proposal in self.proposals if proposal not in void]
+            refs = vector(b"".join(vector(proposal.ref) for proposal in void))
             for member in self._committing():
                 member.hear_binary(PROPOSALS, bytes([REVOKE]) + refs)
-        proposed = {(one.kind, one.user) for one in self.proposals}
+        proposed = {(proposal.kind, proposal.user) for proposal in self.proposals}
         fresh = [
             self._sender.remove(self._id, self.epoch, place, user)
             for place, user in enumerate(self.leaves)
@@ -158,40 +162,40 @@ class Group:
             for user, package in self._pending.items()
             if user not in self.leaves or user in self._lost
         ]
-        fresh = [one for one in fresh if (one.kind, one.user) not in proposed]
+        fresh = [proposal for proposal in fresh if (proposal.kind, proposal.user) not in proposed]
         self.proposals += fresh
         for member in self._committing():
-            self._tell(member, [one for one in fresh if one.user != member.user_id])
+            self._tell(member, [proposal for proposal in fresh if proposal.user != member.user_id])
 
     def _committing(self) -> list[Member]:
         """Whoever can produce a commit: the group's members, and all where there is no group yet."""
         if not self.established:
             return list(self.members.values())
-        return [one for id, one in self.members.items() if id in self.leaves and id not in self._lost]
+        return [name for id, name in self.members.items() if id in self.leaves and id not in self._lost]
 
     def _tell(self, member: Member, proposals: list[Proposal]) -> None:
         if proposals:
-            messages = b"".join(one.message for one in proposals)
+            messages = b"".join(proposal.message for proposal in proposals)
             member.hear_binary(PROPOSALS, bytes([APPEND]) + vector(messages))
 
     def _commit(self, user: int, commit: Commit) -> None:
         if commit.group != self._id or commit.epoch != self.epoch:
             return  # somebody else's came first
-        candidates = {one.user_id for one in self._committing()}
+        candidates = {member.user_id for member in self._committing()}
         if self.committer in candidates and self.committer != user:
             return
         wrong = self._wrong(user, commit)
         if wrong:
             self._refused(f"a commit of {user} does not count: {wrong}")
             return
-        by_ref = {one.ref: one for one in self.proposals}
+        by_ref = {proposal.ref: proposal for proposal in self.proposals}
         counted = [by_ref[ref] for ref in commit.refs]
         leaves: list[int | None] = self.leaves if self.established else [user]
-        for one in counted:
-            if one.kind != ADD:
-                leaves[leaves.index(one.user)] = None
-                self._lost.discard(one.user)
-        added = [one.user for one in counted if one.kind == ADD]
+        for proposal in counted:
+            if proposal.kind != ADD:
+                leaves[leaves.index(proposal.user)] = None
+                self._lost.discard(proposal.user)
+        added = [left_proposal.user for left_proposal in counted if left_proposal.kind == ADD]
         for new in added:
             free = leaves.index(None) if None in leaves else len(leaves)
             leaves[free : free + 1] = [new]
@@ -199,16 +203,18 @@ class Group:
         self._announce(user, added, commit)
 
     def _wrong(self, user: int, commit: Commit) -> str:
-        wanted = {one.ref: one for one in self.proposals if self.established or one.user != user}
-        if not commit.refs or set(commit.refs) != set(wanted) or len(commit.refs) != len(wanted):
-            return f"{len(commit.refs)} proposals are in it, and {len(wanted)} are to be"
+        by_ref = {
+            proposal.ref: proposal for proposal in self.proposals if self.established or proposal.user != user
+        }
+        if not commit.refs or set(commit.refs) != set(by_ref) or len(commit.refs) != len(by_ref):
+            return f"{len(commit.refs)} proposals are in it, and {len(by_ref)} are to be"
         place = self.leaves.index(user) if user in self.leaves else 0
         if commit.leaf != place:
             return f"its sender is leaf {commit.leaf}, not {place}"
-        held = self._keys.get(user) or (self._pending[user].key if user in self._pending else None)
-        if commit.key not in (None, held):
+        key = self._keys.get(user) or (self._pending[user].key if user in self._pending else None)
+        if commit.key not in (None, key):
             return "it changes the key of its sender"
-        welcomed = {self._pending[one.user].ref for one in wanted.values() if one.kind == ADD}
+        welcomed = {self._pending[proposal.user].ref for proposal in by_ref.values() if proposal.kind == ADD}
         return "" if set(commit.welcomes) == welcomed else "it does not welcome exactly those whom it adds"
 
     def _announce(self, user: int, added: list[int], commit: Commit) -> None:

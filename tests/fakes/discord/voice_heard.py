@@ -114,9 +114,9 @@ class Listener:
         elif op == PROPOSALS:
             append = payload[0] == APPEND
             kinds = davey.ProposalsOperationType
-            made = self._session.process_proposals(kinds.append if append else kinds.revoke, payload[1:])
-            if made is not None:
-                self._say(COMMIT_WELCOME, made.commit + (made.welcome or b""))
+            result = self._session.process_proposals(kinds.append if append else kinds.revoke, payload[1:])
+            if result is not None:
+                self._say(COMMIT_WELCOME, result.commit + (result.welcome or b""))
         elif op in (ANNOUNCE_COMMIT, WELCOME):
             transition = int.from_bytes(payload[:2])
             try:
@@ -137,9 +137,9 @@ class Listener:
     def _say(self, op: int, payload: bytes) -> None:
         self._soon(self._group.receive, self, op, payload)
 
-    def _soon(self, what: Any, *arguments: Any) -> None:
+    def _soon(self, call: Any, *arguments: Any) -> None:
         """As over a wire: when the voice gateway has said what it is saying."""
-        asyncio.get_running_loop().call_soon(what, *arguments)
+        asyncio.get_running_loop().call_soon(call, *arguments)
 
     def __repr__(self) -> str:
         return f"<Listener {self.user.name} {len(self.frames)} frames>"
@@ -151,16 +151,18 @@ def pcm(frames: Sequence[Frame]) -> list[bytes]:
     return [bytes(decoder.decode(frame.opus, SAMPLES)) for frame in frames]
 
 
-def placed(sent: Sequence[bytes], heard: Sequence[bytes]) -> list[int]:
+def placed(sent: Sequence[bytes], received: Sequence[bytes]) -> list[int]:
     """Which of the frames that were sent were heard, by their numbers, in the order in which they were heard.
 
     Both as `pcm` gives them, `heard` from the beginning of what a listener heard. Frames in which little is to be heard
     are left out; of one that is none of those that were sent the number is -1. No two of `sent` may be alike.
     """
-    there, came = _left(sent, 0), _left(heard, DELAY)
-    likeness = came @ there.T / np.outer(_loudness(came) + 1.0, _loudness(there) + 1.0)
+    sent_runs, received_runs = _left(sent, 0), _left(received, DELAY)
+    likeness = (
+        received_runs @ sent_runs.T / np.outer(_loudness(received_runs) + 1.0, _loudness(sent_runs) + 1.0)
+    )
     best = likeness.argmax(axis=1)
-    loud = _loudness(came) > FAINT * np.median(_loudness(there))
+    loud = _loudness(received_runs) > FAINT * np.median(_loudness(sent_runs))
     return [
         int(at) if row[at] > ALIKE else -1
         for at, row, counts in zip(best, likeness, loud, strict=True)
@@ -185,19 +187,19 @@ def _loudness(frames: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return norms
 
 
-def likeness(sent: Sequence[bytes], heard: Sequence[bytes]) -> list[float]:
+def likeness(sent: Sequence[bytes], received: Sequence[bytes]) -> list[float]:
     """How much each frame that was sent correlates with what was heard in its place, from -1 to 1; as for `placed`.
 
     Silence is like silence.
     """
-    one, other = (np.frombuffer(b"".join(frames), "<i2").astype(float)[::2] for frames in (sent, heard))
-    other = np.append(other[DELAY:], np.zeros(max(0, len(one) - len(other) + DELAY)))
-    pairs = [(one[at : at + SAMPLES], other[at : at + SAMPLES]) for at in range(0, len(one), SAMPLES)]
+    first, second = (np.frombuffer(b"".join(frames), "<i2").astype(float)[::2] for frames in (sent, received))
+    second = np.append(second[DELAY:], np.zeros(max(0, len(first) - len(second) + DELAY)))
+    pairs = [(first[at : at + SAMPLES], second[at : at + SAMPLES]) for at in range(0, len(first), SAMPLES)]
     return [_correlation(left, right) for left, right in pairs]
 
 
-def _correlation(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
-    loud = float(np.linalg.norm(one)), float(np.linalg.norm(other))
+def _correlation(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> float:
+    loud = float(np.linalg.norm(first)), float(np.linalg.norm(second))
     if min(loud) < QUIET:
         return 1.0 if max(loud) < 4 * QUIET else 0.0
-    return float(one @ other) / (loud[0] * loud[1])
+    return float(first @ second) / (loud[0] * loud[1])

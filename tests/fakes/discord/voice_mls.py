@@ -72,9 +72,9 @@ class _Reader:
             raise Malformed("no such length")
         return self.take((first & 63) << 8 * more | self.number(more))
 
-    def wanted(self, size: int, value: int, what: str) -> None:
-        if (found := self.number(size)) != value:
-            raise Malformed(f"{what} {found} instead of {value}")
+    def wanted(self, size: int, value: int, name: str) -> None:
+        if (number := self.number(size)) != value:
+            raise Malformed(f"{name} {number} instead of {value}")
 
 
 @dataclass(frozen=True)

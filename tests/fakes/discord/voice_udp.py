@@ -34,7 +34,7 @@ class VoiceServer(asyncio.DatagramProtocol):
 
     def __init__(
         self,
-        heard: Callable[[VoiceSession, Frame], None],
+        on_frame: Callable[[VoiceSession, Frame], None],
         refused: Callable[[VoiceSession | None, str], None],
     ) -> None:
         self.port = 0
@@ -42,7 +42,7 @@ class VoiceServer(asyncio.DatagramProtocol):
         self.sessions: dict[str, VoiceSession] = {}
         # Packets with these sequence numbers do not arrive.
         self.loses: Callable[[int], bool] = lambda sequence: False
-        self._heard, self._refused = heard, refused
+        self._heard, self._refused = on_frame, refused
         self._by_ssrc: dict[int, VoiceSession] = {}
         self._transport: asyncio.DatagramTransport | None = None
 

@@ -168,13 +168,16 @@ class Guild:
 
     def create_payload(self) -> dict[str, Any]:
         """As GUILD_CREATE has it: with channels and active threads, and of the members those in voice, and the bot."""
-        there = [self.world.bot, *(one.user for one in self.voice_states.values() if not one.user.bot)]
+        users = [
+            self.world.bot,
+            *(voice_state.user for voice_state in self.voice_states.values() if not voice_state.user.bot),
+        ]
         return self.payload() | {
             "joined_at": stamp(self.members[self.world.bot.id].joined),
             "large": False,
             "unavailable": False,
             "member_count": len(self.members),
-            "members": [self.member_payload(one) for one in there],
+            "members": [self.member_payload(user) for user in users],
             "voice_states": [state.payload() for state in self.voice_states.values()],
             "presences": [],
             "stage_instances": [],
@@ -243,7 +246,7 @@ class World:
         return user
 
     def guild(self, name: str, allowed: Iterable[str] | None, home: bool, locale: str) -> Guild:
-        names = {one.upper() for one in (may.BOT if allowed is None else allowed)}
+        names = {name.upper() for name in (may.BOT if allowed is None else allowed)}
         may.bits(names)
         guild = Guild(self, self.ids.guild(), name, names, locale, home)
         self.guilds[guild.id] = guild
@@ -256,7 +259,7 @@ class World:
         self, guild: Guild, name: str, type: int, deny: Iterable[str], user_limit: int = 0
     ) -> Channel:
         channel = Channel(self, self.ids.next(), type, name, guild, user_limit=user_limit)
-        channel.denied = {one.upper() for one in deny}
+        channel.denied = {name.upper() for name in deny}
         may.bits(channel.denied)
         self.channels[channel.id] = channel
         guild.channels.append(channel)

@@ -49,24 +49,26 @@ async def serve(port: int, locale: str, http: str | None) -> None:
 
 
 async def act(slack: FakeSlack, user: User, channel: Channel, line: str) -> Sent | None:
-    first, _, rest = line.partition(" ")
+    first, _, argument = line.partition(" ")
     if first.startswith("/"):
-        return await slack.command(user, channel, first, rest)
+        return await slack.command(user, channel, first, argument)
     if first == "press":
-        return await slack.press(user, _newest(slack, lambda one: rest in one.buttons), rest)
+        return await slack.press(user, _newest(slack, lambda message: argument in message.buttons), argument)
     if line == "stop":
-        working = _newest(slack, lambda one: getattr(slack.session(one), "status", "") == "processing")
+        working = _newest(
+            slack, lambda message: getattr(slack.session(message), "status", "") == "processing"
+        )
         if working is None:
             raise LookupError("the bot is at work nowhere")
         return await slack.stop_session(user, working)
     if line == "home":
         return await slack.open_home(user)
     if first == "thread":
-        root = _newest(slack, lambda one: bool(one.thread))
+        root = _newest(slack, lambda message: bool(message.thread))
         place = root.channel if root else channel
-        await slack.say(user, place, rest, thread=root)
+        await slack.say(user, place, argument, thread=root)
     elif first == "dm":
-        await slack.say(user, channel.team.dm(user), rest)
+        await slack.say(user, channel.team.dm(user), argument)
     elif line:
         await slack.say(user, channel, line, mention=True)
     return None
@@ -74,11 +76,13 @@ async def act(slack: FakeSlack, user: User, channel: Channel, line: str) -> Sent
 
 def _all(slack: FakeSlack) -> list[Message]:
     places = [place for team in slack.world.teams.values() for place in team.channels.values()]
-    return sorted((one for place in places for one in place.everything), key=lambda one: one.ts)
+    return sorted(
+        (message for place in places for message in place.everything), key=lambda message: message.ts
+    )
 
 
-def _newest(slack: FakeSlack, wanted: Wanted) -> Message | None:
-    return next((one for one in reversed(_all(slack)) if wanted(one)), None)
+def _newest(slack: FakeSlack, matches: Wanted) -> Message | None:
+    return next((message for message in reversed(_all(slack)) if matches(message)), None)
 
 
 async def show(slack: FakeSlack) -> None:
@@ -86,14 +90,20 @@ async def show(slack: FakeSlack) -> None:
     shown: dict[str, str] = {}
 
     def fresh() -> list[tuple[str, str, str]]:
-        said = [
-            (one.ts, one.channel.name, " ".join([one.shown, *(f"[{label}]" for label in one.buttons)]))
-            for one in _all(slack)
-            if one.user.bot and one.shown
+        messages = [
+            (
+                message.ts,
+                message.channel.name,
+                " ".join([message.shown, *(f"[{label}]" for label in message.buttons)]),
+            )
+            for message in _all(slack)
+            if message.user.bot and message.shown
         ]
-        homes = [(one.id, f"home of {one.user.name}", one.shown) for one in slack.views_kept.homes.values()]
-        forms = [(one.id, f"form {one.callback_id}", one.shown) for one in slack.views if one.open]
-        return [one for one in (*said, *homes, *forms) if shown.get(one[0]) != one[2]]
+        homes = [
+            (home.id, f"home of {home.user.name}", home.shown) for home in slack.views_kept.homes.values()
+        ]
+        forms = [(view.id, f"form {view.callback_id}", view.shown) for view in slack.views if view.open]
+        return [line for line in (*messages, *homes, *forms) if shown.get(line[0]) != line[2]]
 
     while True:
         for id, where, text in await slack.until(fresh, seconds=1e9):
@@ -106,8 +116,8 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--locale", default="en-US")
     parser.add_argument("--http", help="the bot's address; without it, Socket Mode")
-    given = parser.parse_args()
-    asyncio.run(serve(given.port, given.locale, given.http))
+    arguments = parser.parse_args()
+    asyncio.run(serve(arguments.port, arguments.locale, arguments.http))
 
 
 if __name__ == "__main__":

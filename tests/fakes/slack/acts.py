@@ -45,8 +45,8 @@ class Acts:
         """
         self._in(user, place)
         words = texts.typed(f"{place.team.bot.mention} {text}" if mention else text)
-        given = [self.slack.files.new(user, name, data, len(data)) for name, data in files]
-        for file in given:
+        uploaded = [self.slack.files.new(user, name, data, len(data)) for name, data in files]
+        for file in uploaded:
             if spoken is not None:
                 file.seconds, file.heard = spoken
                 file.listens = self.slack.files.listens
@@ -57,8 +57,8 @@ class Acts:
             words,
             blocks=block_rules.named(elements.rich(words), self.slack.world.ids.next) if words else [],
             thread_ts=thread.root.ts if thread else None,
-            files=given,
-            subtype="file_share" if given else None,
+            files=uploaded,
+            subtype="file_share" if uploaded else None,
         )
         if wait:
             for sent in message.sent:
@@ -105,9 +105,9 @@ class Acts:
                 sent.failed = problem.error
         return sent
 
-    async def press(self, user: User, where: Message | View | None, what: str) -> Sent:
+    async def press(self, user: User, where: Message | View | None, label: str) -> Sent:
         """A button, by its action_id or its label; of two feedback buttons the label tells which."""
-        return await self._act(user, where, *elements.button(self._blocks(user, where), what))
+        return await self._act(user, where, *elements.button(self._blocks(user, where), label))
 
     async def choose(self, user: User, where: Message | View | None, action_id: str, *values: str) -> Sent:
         """Of a menu, boxes or a picker, by the values."""
@@ -183,7 +183,7 @@ class Acts:
             case "clear":
                 views.close(view, all=True)
             case "errors":
-                inputs = {one["block_id"] for one in view.blocks if one["type"] == "input"}
+                inputs = {block["block_id"] for block in view.blocks if block["type"] == "input"}
                 errors = answer.get("errors")
                 if not isinstance(errors, dict) or not errors or errors.keys() - inputs:
                     raise Refusal("invalid_arguments", f"errors are by block_id of inputs: {errors}")

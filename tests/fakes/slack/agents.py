@@ -64,11 +64,15 @@ class Agents:
         session = self.sessions.get((channel.id, thread))
         if session is None or session.status != "processing":
             raise PermissionError(f"there is no stop button: {session}")
-        live = [one for one in channel.thread(thread) if one.stream is not None and one.stream.live]
-        for one in live:
-            assert one.stream is not None
-            one.stream.end(STOPPED_BY_USER)
-        return [one.ts for one in live]
+        live = [
+            message
+            for message in channel.thread(thread)
+            if message.stream is not None and message.stream.live
+        ]
+        for message in live:
+            assert message.stream is not None
+            message.stream.end(STOPPED_BY_USER)
+        return [live_message.ts for live_message in live]
 
 
 def _thread(ask: Ask, error: str) -> tuple[Channel, str]:
@@ -106,8 +110,8 @@ async def threads_set_prompts(ask: Ask) -> dict[str, Any]:
     prompts = ask.rows("prompts")
     if len(prompts) > PROMPTS:
         raise bad(f"no more than {PROMPTS} items allowed [json-pointer:/prompts]")
-    for one in prompts:
-        if not isinstance(one, dict) or not one.get("title") or not one.get("message"):
+    for prompt in prompts:
+        if not isinstance(prompt, dict) or not prompt.get("title") or not prompt.get("message"):
             raise bad("must provide title and message [json-pointer:/prompts]")
     if not thread:
         ask.slack.agents.prompts[channel.id] = prompts

@@ -33,9 +33,9 @@ class Ask:
         return self.grant.scopes if self.grant else set()
 
     def need(self, *scopes: str) -> None:
-        for one in scopes:
-            if one not in self.scopes:
-                raise Refusal("missing_scope", needed=one, provided=",".join(sorted(self.scopes)))
+        for scope in scopes:
+            if scope not in self.scopes:
+                raise Refusal("missing_scope", needed=scope, provided=",".join(sorted(self.scopes)))
 
     @property
     def team_or_none(self) -> Team | None:
@@ -44,12 +44,12 @@ class Ask:
             return None
         if self.grant.team is not None:
             return self.grant.team
-        named = (self.args.get(one) for one in ("channel", "channel_id", "channels", "user", "user_id"))
-        where = [str(one) for one in named if one]
+        named = (self.args.get(name) for name in ("channel", "channel_id", "channels", "user", "user_id"))
+        where = [str(name) for name in named if name]
         for team in self.slack.world.teams.values():
             if team.enterprise is self.grant.enterprise and (
                 team.id == self.args.get("team_id")
-                or any(one in team.channels or one in team.users for one in where)
+                or any(id in team.channels or id in team.users for id in where)
             ):
                 return team
         return None
@@ -85,12 +85,12 @@ class Ask:
             raise bad(f"must provide an integer [json-pointer:/{name}]") from None
 
     def table(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = self._parsed(name, dict, "an object")
-        return found
+        tree: dict[str, Any] = self._parsed(name, dict, "an object")
+        return tree
 
     def rows(self, name: str) -> list[Any]:
-        found: list[Any] = self._parsed(name, list, "an array")
-        return found
+        rows: list[Any] = self._parsed(name, list, "an array")
+        return rows
 
     def _parsed(self, name: str, kind: type[Any], called: str) -> Any:
         """A value, or the same as JSON in a form."""
@@ -129,33 +129,33 @@ class Ask:
             raise Refusal("not_in_channel")
         return channel
 
-    def reads(self, channel: Channel, what: str) -> None:
+    def reads(self, channel: Channel, scope_group: str) -> None:
         """`what` is history or read, in the scope of this kind of conversation."""
-        self.need(f"{SCOPE[channel.kind]}:{what}")
+        self.need(f"{SCOPE[channel.kind]}:{scope_group}")
 
     def message(self, channel: Channel, name: str = "ts") -> Message:
-        found = channel.posts.get(self.text(name, required=True))
-        if found is None or found.deleted or found.ephemeral_to is not None:
+        message = channel.posts.get(self.text(name, required=True))
+        if message is None or message.deleted or message.ephemeral_to is not None:
             raise Refusal("message_not_found")
-        return found
+        return message
 
     def root(self, channel: Channel, name: str = "thread_ts", error: str = "thread_not_found") -> str | None:
         """The thread's first message, by its ts."""
         ts = self.text(name)
         if not ts:
             return None
-        found = channel.posts.get(ts)
-        if found is None or found.ephemeral_to is not None or found.gone:
+        message = channel.posts.get(ts)
+        if message is None or message.ephemeral_to is not None or message.gone:
             raise Refusal(error)
-        if found.thread_ts not in (None, ts):
+        if message.thread_ts not in (None, ts):
             raise Refusal("cannot_reply_to_message", "that is a reply's ts, not its parent's")
         return ts
 
     def user(self, name: str = "user") -> User:
-        found = self.slack.world.user(self.text(name, required=True))
-        if found is None:
+        user = self.slack.world.user(self.text(name, required=True))
+        if user is None:
             raise Refusal("user_not_found")
         ours = self.team_or_none
-        if ours is not None and found.team is not ours and found.team.enterprise is None:
+        if ours is not None and user.team is not ours and user.team.enterprise is None:
             raise Refusal("user_not_found")
-        return found
+        return user

@@ -27,38 +27,42 @@ SURFACES = {
 STATUSES = ("pending", "in_progress", "complete", "error")
 
 
-def parse(given: Any) -> list[dict[str, Any]]:
+def parse(body: Any) -> list[dict[str, Any]]:
     """A list, or the same as JSON."""
-    if isinstance(given, str):
+    if isinstance(body, str):
         try:
-            given = json.loads(given)
+            body = json.loads(body)
         except json.JSONDecodeError:
             raise Refusal("invalid_blocks_format") from None
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+    if not isinstance(body, list) or not all(isinstance(block, dict) for block in body):
         raise Refusal("invalid_blocks_format")
-    return given
+    return body
 
 
-def accept(given: Any, new_id: Any) -> list[dict[str, Any]]:
+def accept(body: Any, new_id: Any) -> list[dict[str, Any]]:
     """The blocks of a message as Slack keeps them: each with an id. Refuses what is wrong with them."""
-    blocks = parse(given)
+    blocks = parse(body)
     if problems := wrong(blocks, MESSAGE):
         raise wrong_blocks(problems)
-    if sum(len(one) for one in texts.words(blocks)) > ALL_TEXT:
+    if sum(len(text) for text in texts.words(blocks)) > ALL_TEXT:
         raise Refusal("msg_blocks_too_long")
     return named(blocks, new_id)
 
 
 def named(blocks: list[dict[str, Any]], new_id: Any) -> list[dict[str, Any]]:
     """Blocks and what can be pressed get ids where they have none."""
-    kept: list[dict[str, Any]] = json.loads(json.dumps(blocks))
-    for block in kept:
+    copies: list[dict[str, Any]] = json.loads(json.dumps(blocks))
+    for block in copies:
         block.setdefault("block_id", new_id("b"))
-        held = [*(block.get("elements") or []), block.get("accessory"), block.get("element")]
-        for one in held if block["type"] != "rich_text" else []:
-            if isinstance(one, dict) and one.get("type") in (*IN_SECTION, *IN_CONTEXT_ACTIONS, *IN_INPUT):
-                one.setdefault("action_id", new_id("a"))
-    return kept
+        inner = [*(block.get("elements") or []), block.get("accessory"), block.get("element")]
+        for element in inner if block["type"] != "rich_text" else []:
+            if isinstance(element, dict) and element.get("type") in (
+                *IN_SECTION,
+                *IN_CONTEXT_ACTIONS,
+                *IN_INPUT,
+            ):
+                element.setdefault("action_id", new_id("a"))
+    return copies
 
 
 def wrong(blocks: list[dict[str, Any]], surface: str) -> list[str]:
@@ -67,8 +71,8 @@ def wrong(blocks: list[dict[str, Any]], surface: str) -> list[str]:
         check.no(f"no more than {MOST[surface]} items allowed", "/blocks")
     for number, block in enumerate(blocks):
         _block(check, block, f"/blocks/{number}", surface)
-    _twice(check, (one.get("block_id") for one in blocks), "block_id", "/blocks")
-    if sum(one.get("type") == "table" for one in blocks) > 1:
+    _twice(check, (block.get("block_id") for block in blocks), "block_id", "/blocks")
+    if sum(block.get("type") == "table" for block in blocks) > 1:
         check.no("only_one_table_allowed", "/blocks")
     return check.problems
 
@@ -123,29 +127,29 @@ def _section(check: Check, block: dict[str, Any], at: str) -> None:
         check.text(block, "text", at, SECTION)
     else:
         check.text(block, "text", at, SECTION, required=False)
-        for number, one in enumerate(check.rows(block, "fields", at, 1, 10)):
-            check.said(one, f"{at}/fields/{number}", FIELD)
+        for number, row in enumerate(check.rows(block, "fields", at, 1, 10)):
+            check.said(row, f"{at}/fields/{number}", FIELD)
     if isinstance(block.get("accessory"), dict):
         check.element(block["accessory"], f"{at}/accessory", IN_SECTION)
 
 
 def _context(check: Check, block: dict[str, Any], at: str) -> None:
     check.known(block, "elements", at)
-    for number, one in enumerate(check.rows(block, "elements", at, 1, 10)):
+    for number, row in enumerate(check.rows(block, "elements", at, 1, 10)):
         place = f"{at}/elements/{number}"
-        if one.get("type") == "image":
-            check.image(one, place)
-        elif one.get("type") in ("mrkdwn", "plain_text"):
-            check.string(one, "text", place, SECTION)
+        if row.get("type") == "image":
+            check.image(row, place)
+        elif row.get("type") in ("mrkdwn", "plain_text"):
+            check.string(row, "text", place, SECTION)
         else:
-            check.no(f"unsupported type: {one.get('type')}", f"{place}/type")
+            check.no(f"unsupported type: {row.get('type')}", f"{place}/type")
 
 
 def _elements(check: Check, block: dict[str, Any], at: str, most: int, allowed: tuple[str, ...]) -> None:
     rows = check.rows(block, "elements", at, 1, most)
-    for number, one in enumerate(rows):
-        check.element(one, f"{at}/elements/{number}", allowed)
-    _twice(check, (one.get("action_id") for one in rows), "action_id", f"{at}/elements")
+    for number, row in enumerate(rows):
+        check.element(row, f"{at}/elements/{number}", allowed)
+    _twice(check, (cell_row.get("action_id") for cell_row in rows), "action_id", f"{at}/elements")
 
 
 def _input(check: Check, block: dict[str, Any], at: str) -> None:
@@ -168,8 +172,8 @@ def _table(check: Check, block: dict[str, Any], at: str) -> None:
         if not isinstance(row, list) or not 1 <= len(row) <= 20:
             check.no("must have between 1 and 20 cells", f"{at}/rows/{number}")
         elif any(
-            not isinstance(one, dict) or one.get("type") not in ("raw_text", "raw_number", "rich_text")
-            for one in row
+            not isinstance(cell, dict) or cell.get("type") not in ("raw_text", "raw_number", "rich_text")
+            for cell in row
         ):
             check.no("unsupported type", f"{at}/rows/{number}")
 
@@ -186,8 +190,8 @@ def _task(check: Check, block: dict[str, Any], at: str) -> None:
 
 def _twice(check: Check, ids: Iterable[Any], name: str, at: str) -> None:
     seen: set[str] = set()
-    for one in ids:
-        if isinstance(one, str) and one in seen:
-            check.no(f"{name} already exists: {one}", at)
-        elif isinstance(one, str):
-            seen.add(one)
+    for id in ids:
+        if isinstance(id, str) and id in seen:
+            check.no(f"{name} already exists: {id}", at)
+        elif isinstance(id, str):
+            seen.add(id)

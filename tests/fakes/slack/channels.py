@@ -31,12 +31,14 @@ class Channel:
     @property
     def messages(self) -> list[Message]:
         """At top level, those that only one person sees among them; replies are in `message.thread`."""
-        return [one for one in self.posts.values() if one.thread_ts in (None, one.ts) and not one.deleted]
+        return [
+            post for post in self.posts.values() if post.thread_ts in (None, post.ts) and not post.deleted
+        ]
 
     @property
     def everything(self) -> list[Message]:
         """Also the replies."""
-        return [one for one in self.posts.values() if not one.deleted]
+        return [post for post in self.posts.values() if not post.deleted]
 
     @property
     def has_bot(self) -> bool:
@@ -48,7 +50,7 @@ class Channel:
         return f"message.{SCOPE[self.kind]}"
 
     def thread(self, ts: str) -> list[Message]:
-        return [one for one in self.replies.get(ts, []) if not one.deleted]
+        return [reply for reply in self.replies.get(ts, []) if not reply.deleted]
 
     def put(self, message: Message) -> None:
         self.posts[message.ts] = message

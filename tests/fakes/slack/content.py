@@ -39,59 +39,59 @@ def content(
         raise Refusal("msg_too_long")
     if markdown is not None and (text is not None or "blocks" in args):
         raise Refusal("markdown_text_conflict")
-    found: dict[str, Any] = {}
+    content: dict[str, Any] = {}
     if markdown:
-        found = {"text": markdown, "blocks": [{"type": "markdown", "text": markdown}]}
+        content = {"text": markdown, "blocks": [{"type": "markdown", "text": markdown}]}
     if text is not None:
-        found["text"] = text
+        content["text"] = text
     if "blocks" in args:
-        found["blocks"] = block_rules.accept(args["blocks"], slack.world.ids.next)
+        content["blocks"] = block_rules.accept(args["blocks"], slack.world.ids.next)
     if "attachments" in args:
         _attachments(args["attachments"])
-    if found.get("text") and "blocks" not in found:
-        found["blocks"] = []
-    if not (found.get("text") or found.get("blocks") or args.get("attachments")) and not partial:
+    if content.get("text") and "blocks" not in content:
+        content["blocks"] = []
+    if not (content.get("text") or content.get("blocks") or args.get("attachments")) and not partial:
         raise Refusal("no_text")
     if "metadata" in args:
-        found["metadata"] = metadata(args["metadata"])
-    found["parsed"] = args.get("parse") == "full" or args.get("link_names") in (True, 1, "1", "true")
-    return found
+        content["metadata"] = metadata(args["metadata"])
+    content["parsed"] = args.get("parse") == "full" or args.get("link_names") in (True, 1, "1", "true")
+    return content
 
 
 def custom(ask: Ask) -> dict[str, str]:
     """A name or picture other than the bot's own, which are a scope's to give."""
-    given = {one: ask.args[one] for one in CUSTOM if ask.args.get(one)}
-    if not given:
+    custom = {name: ask.args[name] for name in CUSTOM if ask.args.get(name)}
+    if not custom:
         return {}
     ask.need("chat:write.customize")
-    if not all(isinstance(one, str) for one in given.values()):
+    if not all(isinstance(value, str) for value in custom.values()):
         raise Refusal("invalid_arguments", "must provide a string")
-    return {"username": given.get("username", ""), "icon": given.get("icon_url", "")}
+    return {"username": custom.get("username", ""), "icon": custom.get("icon_url", "")}
 
 
-def metadata(given: Any) -> dict[str, Any] | None:
+def metadata(body: Any) -> dict[str, Any] | None:
     """https://docs.slack.dev/messaging/message-metadata; an empty object takes it away."""
-    if isinstance(given, str):
+    if isinstance(body, str):
         try:
-            given = json.loads(given)
+            body = json.loads(body)
         except json.JSONDecodeError:
             raise Refusal("invalid_metadata_format") from None
-    if given == {}:
+    if body == {}:
         return None
-    if not isinstance(given, dict) or not isinstance(given.get("event_type"), str):
+    if not isinstance(body, dict) or not isinstance(body.get("event_type"), str):
         raise Refusal("invalid_metadata_format")
-    if not isinstance(given.get("event_payload"), dict) or given.keys() - {"event_type", "event_payload"}:
+    if not isinstance(body.get("event_payload"), dict) or body.keys() - {"event_type", "event_payload"}:
         raise Refusal("invalid_metadata_schema")
-    return given
+    return body
 
 
-def _attachments(given: Any) -> None:
-    if isinstance(given, str):
+def _attachments(value: Any) -> None:
+    if isinstance(value, str):
         try:
-            given = json.loads(given)
+            value = json.loads(value)
         except json.JSONDecodeError:
             raise Refusal("invalid_attachments") from None
-    if not isinstance(given, list):
+    if not isinstance(value, list):
         raise Refusal("invalid_attachments")
-    if len(given) > ATTACHMENTS:
+    if len(value) > ATTACHMENTS:
         raise Refusal("too_many_attachments")

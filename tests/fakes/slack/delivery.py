@@ -70,9 +70,9 @@ class Sent:
         payload = self.payload
         return str(payload.get("command") or payload.get("event", payload).get("type"))
 
-    def take(self, one: Try, answer: dict[str, Any] | None) -> None:
+    def take(self, attempt: Try, answer: dict[str, Any] | None) -> None:
         if self.acked is None:
-            self.acked, self.response = one.acked, answer
+            self.acked, self.response = attempt.acked, answer
 
     def __repr__(self) -> str:
         how = f"acked in {self.acked:.3f} s" if self.acked is not None else self.failed or "unacked"
@@ -92,8 +92,8 @@ class Delivery:
     ) -> Sent | None:
         """Begin to tell of an event, if the app is there, has subscribed to it and is in the channel."""
         slack = self.slack
-        here = team.installed or team.org_install
-        if not here or needs not in slack.events or (channel is not None and not channel.has_bot):
+        installation = team.installed or team.org_install
+        if not installation or needs not in slack.events or (channel is not None and not channel.has_bot):
             return None
         self._count += 1
         payload = events.envelope(team, event, slack.world.ids.next("Ev"), slack.verification_token)
@@ -104,9 +104,9 @@ class Delivery:
         self._task(self._through(sent))
         return sent
 
-    def again(self, sent: Sent, attempt: int, reason: str, other: Socket | None = None) -> Sent:
+    def again(self, sent: Sent, attempt: int, reason: str, socket: Socket | None = None) -> Sent:
         """One more try, whatever became of the others."""
-        self._task(self._once(sent, attempt, reason, other))
+        self._task(self._once(sent, attempt, reason, socket))
         return sent
 
     def _task(self, doing: Any) -> None:
@@ -121,34 +121,34 @@ class Delivery:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _through(self, sent: Sent) -> None:
-        tried = await self._once(sent, 0, None)
+        first_try = await self._once(sent, 0, None)
         sent.first.set()
         if sent.kind != EVENT:
-            if tried.acked is None:
+            if first_try.acked is None:
                 sent.failed = (
-                    "operation_timeout" if str(tried.failed).endswith("timeout") else "dispatch_failed"
+                    "operation_timeout" if str(first_try.failed).endswith("timeout") else "dispatch_failed"
                 )
             self.slack.world.touch()
             return
         for attempt, seconds in enumerate(self.slack.redelivery, start=1):
-            if tried.failed == "no_retry":
+            if first_try.failed == "no_retry":
                 return
             await asyncio.sleep(0 if sent.settled else seconds)
             if sent.settled:
                 return
-            tried = await self._once(sent, attempt, tried.failed)
+            first_try = await self._once(sent, attempt, first_try.failed)
 
-    async def _once(self, sent: Sent, attempt: int, reason: str | None, other: Socket | None = None) -> Try:
-        one = Try(f"{sent.event_id or 'in'}-{self.slack.world.ids.next('E')}", attempt, time.monotonic())
-        one.reason = reason
-        sent.tries.append(one)
-        self.waiting[one.id] = (sent, one)
+    async def _once(self, sent: Sent, attempt: int, reason: str | None, socket: Socket | None = None) -> Try:
+        delivery = Try(f"{sent.event_id or 'in'}-{self.slack.world.ids.next('E')}", attempt, time.monotonic())
+        delivery.reason = reason
+        sent.tries.append(delivery)
+        self.waiting[delivery.id] = (sent, delivery)
         try:
             if self.slack.http.url is not None:
-                await self.slack.http.hand(sent, one)
+                await self.slack.http.hand(sent, delivery)
             else:
-                await self.slack.sockets.hand(sent, one, other)
+                await self.slack.sockets.hand(sent, delivery, socket)
         finally:
-            del self.waiting[one.id]
+            del self.waiting[delivery.id]
         self.slack.world.touch()
-        return one
+        return delivery

@@ -32,7 +32,7 @@ FIELDS = (
 )
 IN_ACTIONS = ("button", "workflow_button", *CHOICES, *PICKERS)
 IN_SECTION = (*IN_ACTIONS, "image")
-IN_INPUT = tuple(one for one in (*CHOICES, *PICKERS, *FIELDS) if one != "overflow")
+IN_INPUT = tuple(kind for kind in (*CHOICES, *PICKERS, *FIELDS) if kind != "overflow")
 IN_CONTEXT_ACTIONS = ("feedback_buttons", "icon_button")
 BUTTON_VALUE, BUTTON_TEXT, URL, ACTION_ID = 2000, 75, 3000, 255
 OPTION_TEXT, OPTION_VALUE = 75, 150
@@ -45,16 +45,16 @@ class Check:
     def __init__(self) -> None:
         self.problems: list[str] = []
 
-    def no(self, what: str, at: str) -> None:
-        self.problems.append(f"{what} [json-pointer:{at}]")
+    def no(self, reason: str, at: str) -> None:
+        self.problems.append(f"{reason} [json-pointer:{at}]")
 
-    def known(self, given: dict[str, Any], names: str, at: str) -> None:
+    def known(self, element: dict[str, Any], names: str, at: str) -> None:
         """No other keys than these."""
-        for name in given.keys() - {"type", "block_id", "action_id", *names.split()}:
+        for name in element.keys() - {"type", "block_id", "action_id", *names.split()}:
             self.no(f"additional property: {name}", at)
 
-    def string(self, given: dict[str, Any], name: str, at: str, limit: int, required: bool = True) -> None:
-        value = given.get(name)
+    def string(self, element: dict[str, Any], name: str, at: str, limit: int, required: bool = True) -> None:
+        value = element.get(name)
         if value is None:
             if required:
                 self.no(f"missing required field: {name}", at)
@@ -67,7 +67,7 @@ class Check:
 
     def text(
         self,
-        given: dict[str, Any],
+        element: dict[str, Any],
         name: str,
         at: str,
         limit: int,
@@ -75,7 +75,7 @@ class Check:
         required: bool = True,
     ) -> None:
         """A text object."""
-        value = given.get(name)
+        value = element.get(name)
         if value is None:
             if required:
                 self.no(f"missing required field: {name}", at)
@@ -91,9 +91,9 @@ class Check:
             self.no(f"unsupported type: {value.get('type')}", f"{at}/type")
         self.string(value, "text", at, limit)
 
-    def rows(self, given: dict[str, Any], name: str, at: str, low: int, high: int) -> list[dict[str, Any]]:
+    def rows(self, element: dict[str, Any], name: str, at: str, low: int, high: int) -> list[dict[str, Any]]:
         """A list of objects; what is none of them is noted and left out."""
-        value = given.get(name)
+        value = element.get(name)
         if value is None:
             if low:
                 self.no(f"missing required field: {name}", at)
@@ -106,86 +106,86 @@ class Check:
             self.no(f"no more than {high} items allowed", at)
         if len(value) < low:
             self.no(f"no less than {low} items allowed", at)
-        for number, one in enumerate(value):
-            if not isinstance(one, dict):
+        for number, row in enumerate(value):
+            if not isinstance(row, dict):
                 self.no("must provide an object", f"{at}/{number}")
-        return [one for one in value if isinstance(one, dict)]
+        return [item for item in value if isinstance(item, dict)]
 
-    def one_of(self, given: dict[str, Any], name: str, at: str, values: tuple[str, ...]) -> None:
-        if name in given and given[name] not in values:
+    def one_of(self, element: dict[str, Any], name: str, at: str, values: tuple[str, ...]) -> None:
+        if name in element and element[name] not in values:
             self.no("value must be one of " + ", ".join(values), f"{at}/{name}")
 
     # Elements
 
-    def element(self, given: dict[str, Any], at: str, allowed: tuple[str, ...]) -> None:
-        kind = given.get("type")
+    def element(self, element: dict[str, Any], at: str, allowed: tuple[str, ...]) -> None:
+        kind = element.get("type")
         if kind not in allowed:
             self.no(f"unsupported type: {kind}", f"{at}/type")
             return
-        self.string(given, "action_id", at, ACTION_ID, required=False)
+        self.string(element, "action_id", at, ACTION_ID, required=False)
         if kind == "button":
-            self._button(given, at)
+            self._button(element, at)
         elif kind in CHOICES:
-            self._choices(given, at)
+            self._choices(element, at)
         elif kind == "feedback_buttons":
-            self._feedback(given, at)
+            self._feedback(element, at)
         elif kind == "icon_button":
-            self.text(given, "text", at, BUTTON_TEXT, plain=True)
-            self.string(given, "icon", at, 50)
+            self.text(element, "text", at, BUTTON_TEXT, plain=True)
+            self.string(element, "icon", at, 50)
         elif kind == "image":
-            self.image(given, at)
+            self.image(element, at)
         elif kind == "plain_text_input":
-            self._text_input(given, at)
-        self._confirm(given, at)
-        self.text(given, "placeholder", at, 150, plain=True, required=False)
+            self._text_input(element, at)
+        self._confirm(element, at)
+        self.text(element, "placeholder", at, 150, plain=True, required=False)
 
-    def _button(self, given: dict[str, Any], at: str) -> None:
-        self.known(given, "text url value style confirm accessibility_label agent_prompt", at)
-        self.text(given, "text", at, BUTTON_TEXT, plain=True)
-        self.string(given, "value", at, BUTTON_VALUE, required=False)
-        self.string(given, "url", at, URL, required=False)
-        self.one_of(given, "style", at, ("primary", "danger"))
+    def _button(self, element: dict[str, Any], at: str) -> None:
+        self.known(element, "text url value style confirm accessibility_label agent_prompt", at)
+        self.text(element, "text", at, BUTTON_TEXT, plain=True)
+        self.string(element, "value", at, BUTTON_VALUE, required=False)
+        self.string(element, "url", at, URL, required=False)
+        self.one_of(element, "style", at, ("primary", "danger"))
 
-    def _feedback(self, given: dict[str, Any], at: str) -> None:
-        self.known(given, "positive_button negative_button", at)
+    def _feedback(self, element: dict[str, Any], at: str) -> None:
+        self.known(element, "positive_button negative_button", at)
         for name in ("positive_button", "negative_button"):
-            button = given.get(name)
+            button = element.get(name)
             if not isinstance(button, dict):
                 self.no(f"missing required field: {name}", at)
                 continue
             self.text(button, "text", f"{at}/{name}", BUTTON_TEXT, plain=True)
             self.string(button, "value", f"{at}/{name}", BUTTON_VALUE)
 
-    def _choices(self, given: dict[str, Any], at: str) -> None:
-        groups = self.rows(given, "option_groups", at, 0, 100)
+    def _choices(self, element: dict[str, Any], at: str) -> None:
+        groups = self.rows(element, "option_groups", at, 0, 100)
         for number, group in enumerate(groups):
             self.text(group, "label", f"{at}/option_groups/{number}", 75, plain=True)
             self._options(group, f"{at}/option_groups/{number}", 100)
         if not groups:
-            self._options(given, at, OPTIONS.get(str(given.get("type")), 100))
+            self._options(element, at, OPTIONS.get(str(element.get("type")), 100))
 
-    def _options(self, given: dict[str, Any], at: str, most: int) -> None:
-        for number, one in enumerate(self.rows(given, "options", at, 1, most)):
+    def _options(self, element: dict[str, Any], at: str, most: int) -> None:
+        for number, row in enumerate(self.rows(element, "options", at, 1, most)):
             place = f"{at}/options/{number}"
-            self.known(one, "text value description url", place)
-            self.text(one, "text", place, OPTION_TEXT)
-            self.string(one, "value", place, OPTION_VALUE)
-            self.text(one, "description", place, OPTION_TEXT, required=False)
+            self.known(row, "text value description url", place)
+            self.text(row, "text", place, OPTION_TEXT)
+            self.string(row, "value", place, OPTION_VALUE)
+            self.text(row, "description", place, OPTION_TEXT, required=False)
 
-    def _text_input(self, given: dict[str, Any], at: str) -> None:
+    def _text_input(self, element: dict[str, Any], at: str) -> None:
         self.known(
-            given,
+            element,
             "placeholder initial_value multiline min_length max_length dispatch_action_config focus_on_load",
             at,
         )
-        most = given.get("max_length", 3000)
+        most = element.get("max_length", 3000)
         if not isinstance(most, int) or not 1 <= most <= 3000:
             self.no("must be between 1 and 3000", f"{at}/max_length")
             return
-        self.string(given, "initial_value", at, most, required=False)
+        self.string(element, "initial_value", at, most, required=False)
 
-    def _confirm(self, given: dict[str, Any], at: str) -> None:
-        confirm = given.get("confirm")
+    def _confirm(self, element: dict[str, Any], at: str) -> None:
+        confirm = element.get("confirm")
         if not isinstance(confirm, dict):
             return
         at = f"{at}/confirm"
@@ -194,8 +194,8 @@ class Check:
         self.text(confirm, "confirm", at, 30, plain=True)
         self.text(confirm, "deny", at, 30, plain=True)
 
-    def image(self, given: dict[str, Any], at: str) -> None:
-        self.known(given, "image_url slack_file alt_text title", at)
-        if "slack_file" not in given:
-            self.string(given, "image_url", at, URL)
-        self.string(given, "alt_text", at, 2000)
+    def image(self, element: dict[str, Any], at: str) -> None:
+        self.known(element, "image_url slack_file alt_text title", at)
+        if "slack_file" not in element:
+            self.string(element, "image_url", at, URL)
+        self.string(element, "alt_text", at, 2000)

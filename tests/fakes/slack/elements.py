@@ -40,36 +40,42 @@ def held(blocks: list[Block]) -> Iterator[tuple[str, Block]]:
     for block in blocks:
         if block["type"] == "rich_text":
             continue
-        for one in [*(block.get("elements") or []), block.get("accessory"), block.get("element")]:
-            if isinstance(one, dict) and "action_id" in one:
-                yield block["block_id"], one
+        for element in [*(block.get("elements") or []), block.get("accessory"), block.get("element")]:
+            if isinstance(element, dict) and "action_id" in element:
+                yield block["block_id"], element
 
 
-def button(blocks: list[Block], what: str) -> tuple[str, Block]:
+def button(blocks: list[Block], label: str) -> tuple[str, Block]:
     """The block's id, and the action as it is reported."""
-    for block_id, one in held(blocks):
-        kind = one["type"]
-        if kind == "button" and what in (one["action_id"], one["text"]["text"]):
-            action = {"type": kind, "action_id": one["action_id"], "text": one["text"]}
-            return block_id, action | {name: one[name] for name in ("value", "style") if name in one}
-        if kind == "icon_button" and what in (one["action_id"], one["text"]["text"]):
-            return block_id, {"type": kind, "action_id": one["action_id"]} | {"value": one.get("value", "")}
+    for block_id, element in held(blocks):
+        kind = element["type"]
+        if kind == "button" and label in (element["action_id"], element["text"]["text"]):
+            action = {"type": kind, "action_id": element["action_id"], "text": element["text"]}
+            return block_id, action | {name: element[name] for name in ("value", "style") if name in element}
+        if kind == "icon_button" and label in (element["action_id"], element["text"]["text"]):
+            return block_id, {"type": kind, "action_id": element["action_id"]} | {
+                "value": element.get("value", "")
+            }
         if kind == "feedback_buttons":
             for name in ("positive_button", "negative_button"):
-                half = one[name]
-                if what in (half["text"]["text"], half["value"]):
-                    action = {"type": kind, "action_id": one["action_id"], "value": half["value"]}
+                half = element[name]
+                if label in (half["text"]["text"], half["value"]):
+                    action = {"type": kind, "action_id": element["action_id"], "value": half["value"]}
                     return block_id, action | {"text": half["text"]}
-    raise LookupError(f"there is no button {what!r} among {[one['action_id'] for _, one in held(blocks)]}")
+    raise LookupError(
+        f"there is no button {label!r} among {[control['action_id'] for _, control in held(blocks)]}"
+    )
 
 
 def choice(blocks: list[Block], action_id: str, values: Sequence[str]) -> tuple[str, Block]:
-    for block_id, one in held(blocks):
-        if one["action_id"] == action_id:
+    for block_id, element in held(blocks):
+        if element["action_id"] == action_id:
             value: Any = (
-                list(values) if one["type"] in _SEVERAL or one["type"].startswith("multi_") else values[0]
+                list(values)
+                if element["type"] in _SEVERAL or element["type"].startswith("multi_")
+                else values[0]
             )
-            return block_id, {"action_id": action_id} | answer(one, value)
+            return block_id, {"action_id": action_id} | answer(element, value)
     raise LookupError(f"there is no menu {action_id!r}")
 
 
@@ -91,7 +97,10 @@ def answer(element: Block, value: Any) -> Block:
     if kind in _ONE:
         return {"type": kind, "selected_option": None if value is None else _option(element, value)}
     if kind in _SEVERAL:
-        return {"type": kind, "selected_options": [_option(element, one) for one in value or []]}
+        return {
+            "type": kind,
+            "selected_options": [_option(element, value_chosen) for value_chosen in value or []],
+        }
     if kind in _NAMED:
         return {"type": kind, _NAMED[kind]: value}
     raise ValueError(f"this fake cannot fill in a {kind}")
@@ -108,10 +117,10 @@ def _long_enough(element: Block, value: Any) -> None:
 
 
 def _option(element: Block, value: str) -> Block:
-    grouped = [one for group in element.get("option_groups", []) for one in group["options"]]
-    for one in [*element.get("options", []), *grouped]:
-        if value in (one["value"], one["text"]["text"]):
-            return dict(one)
+    grouped = [option for group in element.get("option_groups", []) for option in group["options"]]
+    for option in [*element.get("options", []), *grouped]:
+        if value in (option["value"], option["text"]["text"]):
+            return dict(option)
     raise LookupError(f"{element['action_id']} has no option {value!r}")
 
 
@@ -121,7 +130,7 @@ def initial(element: Block) -> Any:
     if kind in _ONE:
         return (element.get("initial_option") or {}).get("value")
     if kind in _SEVERAL:
-        return [one["value"] for one in element.get("initial_options", [])]
+        return [option["value"] for option in element.get("initial_options", [])]
     if kind in _NAMED:
         return element.get(_NAMED[kind].replace("selected", "initial"))
     return element.get("initial_value")
@@ -129,25 +138,25 @@ def initial(element: Block) -> Any:
 
 def fill(blocks: list[Block], state: dict[str, dict[str, Block]], values: dict[str, dict[str, Any]]) -> None:
     """Into `state`, as a person would: only what is there, and nothing that must be said left out."""
-    known = {(block_id, one["action_id"]) for block_id, one in held(blocks)}
-    for block_id, given in values.items():
-        for action_id in given:
+    known = {(block_id, element["action_id"]) for block_id, element in held(blocks)}
+    for block_id, input in values.items():
+        for action_id in input:
             if (block_id, action_id) not in known:
                 raise LookupError(f"there is no field {block_id}/{action_id}, only {sorted(known)}")
     filled: list[tuple[str, str, Block]] = []
     for block in blocks:
-        for block_id, one in held([block]):
-            if not remembers(one["type"]):
+        for block_id, element in held([block]):
+            if not remembers(element["type"]):
                 continue
-            action_id = one["action_id"]
+            action_id = element["action_id"]
             before = state.get(block_id, {}).get(action_id)
             if action_id in values.get(block_id, {}):
-                before = answer(one, values[block_id][action_id])
+                before = answer(element, values[block_id][action_id])
             elif before is None:
-                before = answer(one, initial(one))
+                before = answer(element, initial(element))
             filled.append((block_id, action_id, before))
-            said = any(value for name, value in before.items() if name != "type")
-            if block["type"] == "input" and not block.get("optional") and not said:
+            is_filled = any(value for name, value in before.items() if name != "type")
+            if block["type"] == "input" and not block.get("optional") and not is_filled:
                 raise ValueError(f"{block_id}/{action_id} must be filled in")
     for block_id, action_id, value in filled:
         state.setdefault(block_id, {})[action_id] = value

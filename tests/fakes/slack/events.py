@@ -16,30 +16,30 @@ TYPES = {"channel": "channel", "group": "group", "im": "im"}
 Event = dict[str, Any]
 
 
-def message(one: Message) -> Event:
-    event = one.payload(metadata=True) | _where(one.channel, one.ts)
-    if not one.user.bot:
+def message(message: Message) -> Event:
+    event = message.payload(metadata=True) | _where(message.channel, message.ts)
+    if not message.user.bot:
         event["client_msg_id"] = str(uuid.uuid4())
     return event
 
 
-def mention(one: Message) -> Event:
-    event = message(one) | {"type": "app_mention"}
+def mention(post: Message) -> Event:
+    event = message(post) | {"type": "app_mention"}
     del event["channel_type"]
     return event
 
 
-def changed(one: Message, before: dict[str, Any], ts: str) -> Event:
-    now = {"message": one.payload(metadata=True), "previous_message": before}
+def changed(message: Message, before: dict[str, Any], ts: str) -> Event:
+    now = {"message": message.payload(metadata=True), "previous_message": before}
     return {"type": "message", "subtype": "message_changed", "hidden": True, "ts": ts, **now} | _where(
-        one.channel, ts
+        message.channel, ts
     )
 
 
-def deleted(one: Message, ts: str) -> Event:
-    gone = {"deleted_ts": one.ts, "previous_message": one.payload(metadata=True)}
-    return {"type": "message", "subtype": "message_deleted", "hidden": True, "ts": ts, **gone} | _where(
-        one.channel, ts
+def deleted(message: Message, ts: str) -> Event:
+    deletion = {"deleted_ts": message.ts, "previous_message": message.payload(metadata=True)}
+    return {"type": "message", "subtype": "message_deleted", "hidden": True, "ts": ts, **deletion} | _where(
+        message.channel, ts
     )
 
 
@@ -81,13 +81,13 @@ def joined(user: User, channel: Channel, inviter: User | None, ts: str) -> Event
     return event | ({"inviter": inviter.id} if inviter else {})
 
 
-def reaction(user: User, name: str, one: Message, ts: str) -> Event:
+def reaction(user: User, name: str, message: Message, ts: str) -> Event:
     return {
         "type": "reaction_added",
         "user": user.id,
         "reaction": name,
-        "item": {"type": "message", "channel": one.channel.id, "ts": one.ts},
-        "item_user": one.user.id,
+        "item": {"type": "message", "channel": message.channel.id, "ts": message.ts},
+        "item_user": message.user.id,
         "event_ts": ts,
     }
 

@@ -88,13 +88,13 @@ class File:
             "size": self.length,
             "mode": "hosted",
             "is_external": False,
-            "is_public": any(one.kind == "channel" for one in self.shared),
+            "is_public": any(place.kind == "channel" for place in self.shared),
             "file_access": "visible",
             "url_private": f"{self.root}{self.path}/{self.name}",
             "url_private_download": f"{self.root}{self.path}/download/{self.name}",
-            "channels": [one.id for one in self.shared if one.kind == "channel"],
-            "groups": [one.id for one in self.shared if one.kind == "group"],
-            "ims": [one.id for one in self.shared if one.kind == "im"],
+            "channels": [place.id for place in self.shared if place.kind == "channel"],
+            "groups": [place.id for place in self.shared if place.kind == "group"],
+            "ims": [place.id for place in self.shared if place.kind == "im"],
         }
 
 
@@ -169,17 +169,17 @@ async def get_upload_url(ask: Ask) -> dict[str, Any]:
 
 async def complete(ask: Ask) -> dict[str, Any]:
     """Shares them in one message, if it is told where."""
-    wanted = ask.rows("files")
-    found: list[File] = []
-    for one in wanted:
-        file = ask.slack.files.all.get(str(one.get("id"))) if isinstance(one, dict) else None
+    rows = ask.rows("files")
+    files: list[File] = []
+    for row in rows:
+        file = ask.slack.files.all.get(str(row.get("id"))) if isinstance(row, dict) else None
         if file is None or file.data is None or file.user is not ask.team.bot:
             raise Refusal("file_not_found")
-        file.title = one.get("title") or file.name
-        found.append(file)
-    if not found:
+        file.title = row.get("title") or file.name
+        files.append(file)
+    if not files:
         raise bad("no less than 1 items allowed [json-pointer:/files]")
-    ids = [one for one in (ask.text("channel_id"), *ask.text("channels").split(",")) if one]
+    ids = [id for id in (ask.text("channel_id"), *ask.text("channels").split(",")) if id]
     channels: list[Channel] = []
     for id in ids:
         if id not in ask.team.channels:
@@ -188,18 +188,18 @@ async def complete(ask: Ask) -> dict[str, Any]:
     blocks = block_rules.accept(ask.args["blocks"], ask.slack.world.ids.next) if "blocks" in ask.args else []
     for channel in channels:
         thread = ask.root(channel)
-        for file in found:
+        for file in files:
             file.shared.append(channel)
         ask.slack.post.put(
             channel,
             channel.team.bot,
             ask.text("initial_comment"),
             blocks=blocks,
-            files=found,
+            files=files,
             thread_ts=thread,
             subtype="file_share",
         )
-    return {"files": [one.payload() for one in found]}
+    return {"files": [file.payload() for file in files]}
 
 
 async def info(ask: Ask) -> dict[str, Any]:

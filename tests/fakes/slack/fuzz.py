@@ -35,7 +35,7 @@ TEXTS = (
     "a\u200b\u200c\u200d\u2060\ufeffb" * 50,
     "e" + "\u0301" * 4000,
     "<!channel> <!here|here> <!everyone> <!subteam^S1|@x> " * 90,
-    " ".join(f"<@U{one}>" for one in range(1, 120)),
+    " ".join(f"<@U{number}>" for number in range(1, 120)),
     "<@> <#> <!> <|> <<<>>> <https://|x> <mailto:> <!date^x^{}|>",
     "&lt;!channel&gt; &amp;lt; &#60;",
     "\x00\x01\x1b[31mred\x07",
@@ -138,7 +138,7 @@ def _command(chance: random.Random, slack: FakeSlack, user: User, channel: Chann
 
 
 def _press(chance: random.Random, slack: FakeSlack, user: User, channel: Channel) -> Payload:
-    mine = [one for one in channel.everything if one.user.bot]
+    mine = [message for message in channel.everything if message.user.bot]
     message = chance.choice(mine) if mine else Message(channel, slack.world.ids.ts(), channel.team.bot, "x")
     action = {
         "type": chance.choice(("button", "static_select", "hologram", "feedback_buttons")),

@@ -65,31 +65,31 @@ class Hooks:
             hook.sent.responses.append(given)
         return web.Response(text="ok")
 
-    def _take(self, hook: Hook | None, given: Any) -> dict[str, Any]:
+    def _take(self, hook: Hook | None, body: Any) -> dict[str, Any]:
         if hook is None or hook.expired or time.monotonic() - hook.at > SECONDS:
             raise Refusal("expired_url")
         if hook.uses >= USES:
             raise Refusal("used_url")
-        if not isinstance(given, dict):
+        if not isinstance(body, dict):
             raise Refusal("invalid_payload")
-        self.answer(hook, given)
+        self.answer(hook, body)
         hook.uses += 1
-        return given
+        return body
 
-    def answer(self, hook: Hook, given: dict[str, Any]) -> Message | None:
+    def answer(self, hook: Hook, body: dict[str, Any]) -> Message | None:
         """Also what comes with the acknowledgement of a command."""
         source = hook.source
-        if given.get("delete_original") and source is not None:
+        if body.get("delete_original") and source is not None:
             self.slack.post.delete(source)
             return None
-        fields = {"text": ""} | content(self.slack, given)
-        if given.get("replace_original") and source is not None:
+        fields = {"text": ""} | content(self.slack, body)
+        if body.get("replace_original") and source is not None:
             self.slack.post.change(source, **fields)
             return source
-        thread = given.get("thread_ts")
+        thread = body.get("thread_ts")
         if thread is not None and thread not in hook.channel.posts:
             raise Refusal("thread_not_found")
-        alone = given.get("response_type", "ephemeral") != "in_channel"
+        alone = body.get("response_type", "ephemeral") != "in_channel"
         return self.slack.post.put(
             hook.channel,
             hook.channel.team.bot,

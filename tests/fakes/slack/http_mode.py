@@ -54,31 +54,31 @@ class HttpMode:
         if self._http is not None:
             await self._http.close()
 
-    async def hand(self, sent: Sent, one: Try) -> None:
+    async def hand(self, sent: Sent, attempt: Try) -> None:
         body, headers = self._form(sent)
-        if one.attempt:
-            reason = one.reason or "http_error"
-            headers |= {"X-Slack-Retry-Num": str(one.attempt), "X-Slack-Retry-Reason": reason}
+        if attempt.attempt:
+            reason = attempt.reason or "http_error"
+            headers |= {"X-Slack-Retry-Num": str(attempt.attempt), "X-Slack-Retry-Reason": reason}
         headers |= self._signed(body)
-        self._posted[one.id] = (body, headers)
-        one.at = time.monotonic()
+        self._posted[attempt.id] = (body, headers)
+        attempt.at = time.monotonic()
         try:
             async with asyncio.timeout(self.slack.ack_seconds):
                 async with self._session().post(str(self.url), data=body, headers=headers) as response:
-                    one.status, text = response.status, await response.text()
+                    attempt.status, text = response.status, await response.text()
                     stop = response.headers.get("X-Slack-No-Retry") == "1"
         except TimeoutError:
-            one.failed = "http_timeout"
+            attempt.failed = "http_timeout"
             return
         except aiohttp.ClientError:
-            one.failed = "connection_failed"
+            attempt.failed = "connection_failed"
             return
-        if one.status != 200:
-            one.failed = "no_retry" if stop else "http_error"
+        if attempt.status != 200:
+            attempt.failed = "no_retry" if stop else "http_error"
             return
-        one.acked = time.monotonic() - one.at
-        one.done.set()
-        sent.take(one, _answer(text))
+        attempt.acked = time.monotonic() - attempt.at
+        attempt.done.set()
+        sent.take(attempt, _answer(text))
 
     def _form(self, sent: Sent) -> tuple[bytes, Headers]:
         if sent.kind == EVENT:
@@ -139,7 +139,7 @@ def _answer(text: str) -> dict[str, Any] | None:
     if not text.strip():
         return None
     try:
-        given = json.loads(text)
+        body = json.loads(text)
     except ValueError:
         return {"text": text}
-    return given if isinstance(given, dict) and given else None
+    return body if isinstance(body, dict) and body else None

@@ -125,14 +125,14 @@ def pressed(
 
 
 def message_action(
-    slack: FakeSlack, user: User, callback: str, one: Message, response_url: str
+    slack: FakeSlack, user: User, callback: str, message: Message, response_url: str
 ) -> dict[str, Any]:
     return _outer(slack, "message_action", user) | {
         "callback_id": callback,
         "action_ts": slack.world.ids.ts(),
-        "message_ts": one.ts,
-        "channel": {"id": one.channel.id, "name": one.channel.shown_name},
-        "message": one.payload(metadata=True),
+        "message_ts": message.ts,
+        "channel": {"id": message.channel.id, "name": message.channel.shown_name},
+        "message": message.payload(metadata=True),
         "response_url": response_url,
     }
 

@@ -47,8 +47,8 @@ class Limits:
         if not self.on:
             return 0.0
         now = self.clock()
-        left, then = self._left.get((name, key), (float(holds), now))
-        left = min(float(holds), left + (now - then) * a_second)
-        wait = 0.0 if left >= 1 else (1 - left) / a_second
-        self._left[name, key] = (left if wait else left - 1, now)
+        tokens, then = self._left.get((name, key), (float(holds), now))
+        tokens = min(float(holds), tokens + (now - then) * a_second)
+        wait = 0.0 if tokens >= 1 else (1 - tokens) / a_second
+        self._left[name, key] = (tokens if wait else tokens - 1, now)
         return wait

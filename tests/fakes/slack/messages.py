@@ -70,7 +70,7 @@ class Message:
     def shown(self) -> str:
         """All the words that a person sees; the text is only a fallback where there are blocks."""
         body = texts.shown(self.blocks) if self.blocks else self.text
-        return "\n".join([one for one in (body, *(file.title for file in self.files)) if one])
+        return "\n".join([part for part in (body, *(file.title for file in self.files)) if part])
 
     @property
     def streaming(self) -> bool:
@@ -83,13 +83,13 @@ class Message:
 
     @property
     def buttons(self) -> list[str]:
-        found: list[str] = []
+        lines: list[str] = []
         for node in texts.walk(self.blocks):
             if node.get("type") == "button":
-                found.append(node["text"]["text"])
+                lines.append(node["text"]["text"])
             elif node.get("type") == "feedback_buttons":
-                found += [node[one]["text"]["text"] for one in ("positive_button", "negative_button")]
-        return found
+                lines += [node[name]["text"]["text"] for name in ("positive_button", "negative_button")]
+        return lines
 
     def change(self, **values: Any) -> None:
         """Note what it showed, and set the new values."""
@@ -144,24 +144,24 @@ class Message:
     def _thread(self) -> dict[str, Any]:
         if self.thread_ts not in (None, self.ts):
             return {"thread_ts": self.thread_ts, "parent_user_id": self.root.user.id}
-        replies = [one for one in self.thread if one.ephemeral_to is None]
+        replies = [message for message in self.thread if message.ephemeral_to is None]
         if not replies:
             return {}
         return {
             "thread_ts": self.ts,
             "reply_count": len(replies),
-            "reply_users": list(dict.fromkeys(one.user.id for one in replies)),
+            "reply_users": list(dict.fromkeys(reply.user.id for reply in replies)),
             "latest_reply": replies[-1].ts,
         }
 
     def _reactions(self) -> list[dict[str, Any]]:
         names = dict.fromkeys(name for name, _ in self.reactions)
         return [
-            {"name": name, "users": [user.id for one, user in self.reactions if one == name]}
+            {"name": name, "users": [user.id for reaction, user in self.reactions if reaction == name]}
             for name in names
         ]
 
     def __repr__(self) -> str:
-        what = " streaming" if self.streaming else " deleted" if self.deleted else ""
+        mark = " streaming" if self.streaming else " deleted" if self.deleted else ""
         indent = "> " if self.thread_ts not in (None, self.ts) else ""
-        return f"<{indent}{self.username or self.user.name} {self.ts}{what}: {self.shown[:200]!r} {self.buttons}>"
+        return f"<{indent}{self.username or self.user.name} {self.ts}{mark}: {self.shown[:200]!r} {self.buttons}>"

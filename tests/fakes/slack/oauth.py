@@ -55,12 +55,12 @@ class OAuth:
     async def _authorize(self, request: web.Request) -> web.Response:
         asked = request.query
         teams = list(self.slack.world.teams.values())
-        found = [one for one in teams if one.id == asked.get("team")] or teams[:1]
-        if asked.get("client_id") != self.slack.client_id or not found:
+        matching = [team for team in teams if team.id == asked.get("team")] or teams[:1]
+        if asked.get("client_id") != self.slack.client_id or not matching:
             return web.Response(status=400, text="Invalid client_id parameter")
         try:
-            user = next((one for one in found[0].users.values() if not one.bot), None)
-            back = self._agree(found[0], user or found[0].bot, asked)
+            user = next((user for user in matching[0].users.values() if not user.bot), None)
+            back = self._agree(matching[0], user or matching[0].bot, asked)
         except Refusal as refusal:
             return web.Response(status=400, text=refusal.error)
         return web.Response(status=302, headers={"Location": str(back)})
@@ -90,14 +90,14 @@ class OAuth:
             if asked.get("client_id") != self.slack.client_id:
                 raise Refusal("invalid_client_id")
             # The cookies are not the page's alone: behind a proxy they would be marked as secure.
-            kept = {name: one.value for name, one in page.cookies.items()}
-            async with http.get(self._agree(where, user, asked), cookies=kept) as done:
-                return Reply(done.status, await done.text())
+            cookies = {name: cookie.value for name, cookie in page.cookies.items()}
+            async with http.get(self._agree(where, user, asked), cookies=cookies) as response:
+                return Reply(response.status, await response.text())
 
     async def refuse(self, url: str) -> Reply:
         """Somebody comes back without having agreed."""
-        async with aiohttp.ClientSession() as http, http.get(f"{url}?error=access_denied") as done:
-            return Reply(done.status, await done.text())
+        async with aiohttp.ClientSession() as http, http.get(f"{url}?error=access_denied") as response:
+            return Reply(response.status, await response.text())
 
     async def access(self, ask: Ask) -> dict[str, Any]:
         """oauth.v2.access: the code for a token, once."""
@@ -139,9 +139,9 @@ class OAuth:
 
 
 def _link(page: str) -> str:
-    for one in re.findall(r'(?:href|url)=["\']?([^"\'\s>]+)', page):
-        if "client_id=" in one:
-            return unescape(one)
+    for address in re.findall(r'(?:href|url)=["\']?([^"\'\s>]+)', page):
+        if "client_id=" in address:
+            return unescape(address)
     raise LookupError(f"there is no link to Slack on this page: {page[:500]}")
 
 

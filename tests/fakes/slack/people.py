@@ -78,4 +78,4 @@ class UserGroup:
             "user_count": len(self.users),
             "date_delete": 0,
         }
-        return payload | ({"users": [one.id for one in self.users]} if users else {})
+        return payload | ({"users": [user.id for user in self.users]} if users else {})

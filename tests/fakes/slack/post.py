@@ -31,12 +31,14 @@ class Post:
     def tell(self, message: Message) -> None:
         """As `message`; as `app_mention` too, where a person names the bot in a channel."""
         channel = message.channel
-        told = [self.slack.delivery.event(channel.team, events.message(message), channel.event, channel)]
+        events_sent = [
+            self.slack.delivery.event(channel.team, events.message(message), channel.event, channel)
+        ]
         bot = channel.team.bot
         if not message.user.bot and channel.kind != "im" and bot.mention in message.text:
             mention = events.mention(message)
-            told.insert(0, self.slack.delivery.event(channel.team, mention, "app_mention", channel))
-        message.sent += [one for one in told if one is not None]
+            events_sent.insert(0, self.slack.delivery.event(channel.team, mention, "app_mention", channel))
+        message.sent += [event for event in events_sent if event is not None]
 
     def change(self, message: Message, **values: Any) -> None:
         before = message.payload()
@@ -47,9 +49,9 @@ class Post:
         self.slack.world.touch()
 
     def delete(self, message: Message) -> None:
-        gone = events.deleted(message, self.slack.world.ids.ts())
+        deletion = events.deleted(message, self.slack.world.ids.ts())
         message.deleted = True
         channel = message.channel
         if message.ephemeral_to is None:
-            self.slack.delivery.event(channel.team, gone, channel.event, channel)
+            self.slack.delivery.event(channel.team, deletion, channel.event, channel)
         self.slack.world.touch()

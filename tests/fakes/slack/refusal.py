@@ -22,7 +22,7 @@ class Refusal(Exception):
     def body(self) -> dict[str, Any]:
         body: dict[str, Any] = {"ok": False, "error": self.error} | self.more
         if self.messages:
-            body["response_metadata"] = {"messages": [f"[ERROR] {one}" for one in self.messages]}
+            body["response_metadata"] = {"messages": [f"[ERROR] {message}" for message in self.messages]}
         return body
 
     @property
@@ -49,5 +49,5 @@ def missing(name: str) -> Refusal:
 
 def wrong_blocks(problems: Iterable[str]) -> Refusal:
     """Seen with `errors` beside the metadata, the same words without their mark."""
-    said = list(problems)
-    return Refusal("invalid_blocks", *said, errors=said)
+    messages = list(problems)
+    return Refusal("invalid_blocks", *messages, errors=messages)

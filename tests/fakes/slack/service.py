@@ -174,7 +174,7 @@ class FakeSlack:
 
     def uninstall(self, team: Team) -> list[Sent]:
         """The app is removed: it is told, and its token is no good any more."""
-        told = [
+        events_sent = [
             self.delivery.event(team, {"type": "app_uninstalled"}, "app_uninstalled"),
             self.delivery.event(
                 team,
@@ -184,7 +184,7 @@ class FakeSlack:
         ]
         team.installed = False
         self.grants.gone.add(team.bot_token)
-        return [one for one in told if one is not None]
+        return [event for event in events_sent if event is not None]
 
     # What there is to see
 
@@ -226,18 +226,18 @@ class FakeSlack:
 
     def redeliver(self, what: Sent | Message, reason: str = "timeout", attempt: int = 1) -> list[Sent]:
         """An event comes again, though it was acknowledged: with its number and reason, the same event_id."""
-        found = what.sent if isinstance(what, Message) else [what]
-        return [self.delivery.again(one, attempt, reason) for one in found]
+        deliveries = what.sent if isinstance(what, Message) else [what]
+        return [self.delivery.again(delivery, attempt, reason) for delivery in deliveries]
 
     def duplicate(self, what: Sent | Message) -> list[Sent]:
         """The same as if for the first time, on another socket than before."""
-        found = what.sent if isinstance(what, Message) else [what]
-        for one in found:
-            others = [socket for socket in self.sockets.live if socket is not one.tries[0].socket]
+        deliveries = what.sent if isinstance(what, Message) else [what]
+        for delivery in deliveries:
+            others = [socket for socket in self.sockets.live if socket is not delivery.tries[0].socket]
             if self.http.url is None and not others:
                 raise LookupError("there is no second socket")
-            self.delivery.again(one, 0, "", others[0] if others else None)
-        return found
+            self.delivery.again(delivery, 0, "", others[0] if others else None)
+        return deliveries
 
     def expire(self, message: Message) -> None:
         """Its stream is over, as after five minutes."""
@@ -268,10 +268,10 @@ class FakeSlack:
         """Wait for it; it is looked at after every change, and now and then. Raises with what there is."""
         ends = time.monotonic() + seconds
         while not (value := met()):
-            left = ends - time.monotonic()
-            if left <= 0:
+            remaining = ends - time.monotonic()
+            if remaining <= 0:
                 raise AssertionError(f"not within {seconds} s. This is what there is:\n{story(self)}")
             with suppress(TimeoutError):
                 # What is awaited may be the test's own, of which nobody tells the fake.
-                await asyncio.wait_for(self._changed.wait(), min(left, LOOK_AGAIN))
+                await asyncio.wait_for(self._changed.wait(), min(remaining, LOOK_AGAIN))
         return value

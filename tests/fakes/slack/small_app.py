@@ -69,7 +69,7 @@ class SmallApp:
 
     @property
     def events(self) -> list[Body]:
-        return [one["event"] for one in self.heard]
+        return [body["event"] for body in self.heard]
 
 
 @dataclass
@@ -129,7 +129,7 @@ async def _close(handler: Any) -> None:
     client = handler.client
     await handler.close_async()
     tasks = (client.message_processor, client.current_session_monitor, client.message_receiver)
-    await asyncio.gather(*(one for one in tasks if one is not None), return_exceptions=True)
+    await asyncio.gather(*(task for task in tasks if task is not None), return_exceptions=True)
 
 
 @asynccontextmanager

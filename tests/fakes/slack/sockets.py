@@ -69,7 +69,7 @@ class Sockets:
 
     @property
     def live(self) -> list[Socket]:
-        return [one for one in self.all if one.live]
+        return [socket for socket in self.all if socket.live]
 
     async def open(self, ask: Ask) -> dict[str, Any]:
         """apps.connections.open: an address that is good once."""
@@ -123,23 +123,23 @@ class Sockets:
             self._refuse("no_envelope", text[:200])
             return
         socket.acked.append(frame["envelope_id"])
-        found = self.slack.delivery.waiting.get(frame["envelope_id"])
-        if found is None or found[1].done.is_set():
+        waiting = self.slack.delivery.waiting.get(frame["envelope_id"])
+        if waiting is None or waiting[1].done.is_set():
             self._stray(frame["envelope_id"])
             return
-        sent, one = found
+        sent, attempt = waiting
         payload = frame.get("payload")
         if payload and sent.kind == EVENT:
             self._refuse("payload_not_accepted", str(payload)[:200])
             payload = None
-        one.acked = time.monotonic() - one.at
-        one.done.set()
-        sent.take(one, payload if isinstance(payload, dict) else None)
+        attempt.acked = time.monotonic() - attempt.at
+        attempt.done.set()
+        sent.take(attempt, payload if isinstance(payload, dict) else None)
 
     def _stray(self, id: str) -> None:
         """Acknowledged too late, twice, or what nobody sent."""
         for sent in self.slack.delivery.sent:
-            if any(one.id == id for one in sent.tries):
+            if any(attempt.id == id for attempt in sent.tries):
                 sent.late += 1
                 return
         self._refuse("unknown_envelope", id)
@@ -147,40 +147,42 @@ class Sockets:
     def _refuse(self, error: str, why: str) -> None:
         self.slack.refused.append(Refused(time.monotonic(), "socket", error, why))
 
-    async def hand(self, sent: Sent, one: Try, other: Socket | None) -> None:
+    async def hand(self, sent: Sent, attempt: Try, socket: Socket | None) -> None:
         """To `other`, or to whoever's turn it is; waits for the acknowledgement."""
         live = self.live
         if not live:
-            one.failed = "no_socket"
+            attempt.failed = "no_socket"
             return
-        one.socket = other if other is not None else live[next(self._turn) % len(live)]
+        attempt.socket = socket if socket is not None else live[next(self._turn) % len(live)]
         envelope: dict[str, Any] = {
-            "envelope_id": one.id,
+            "envelope_id": attempt.id,
             "payload": sent.payload,
             "type": sent.kind,
             "accepts_response_payload": sent.kind in (COMMAND, INTERACTIVE),
         }
         if sent.kind == EVENT:
             # What came while nobody was there is seen to come again with the same reason.
-            reason = "timeout" if one.reason == "no_socket" else one.reason or ""
-            envelope |= {"retry_attempt": one.attempt, "retry_reason": reason}
-        one.socket.handed.append(one.id)
-        one.at = time.monotonic()
+            reason = "timeout" if attempt.reason == "no_socket" else attempt.reason or ""
+            envelope |= {"retry_attempt": attempt.attempt, "retry_reason": reason}
+        attempt.socket.handed.append(attempt.id)
+        attempt.at = time.monotonic()
         try:
-            await one.socket.say(envelope)
-            await self._acknowledged(one)
+            await attempt.socket.say(envelope)
+            await self._acknowledged(attempt)
         except (TimeoutError, ConnectionError):
-            one.failed = "timeout"
+            attempt.failed = "timeout"
 
-    async def _acknowledged(self, one: Try) -> None:
+    async def _acknowledged(self, attempt: Try) -> None:
         """As long as it may take; by a client that has gone away, not longer than with Slack."""
-        ends = one.at + self.slack.ack_seconds
-        while not one.done.is_set():
-            left = ends - time.monotonic()
-            if left <= 0 or (one.socket not in self.all and time.monotonic() - one.at >= ACK_SECONDS):
+        ends = attempt.at + self.slack.ack_seconds
+        while not attempt.done.is_set():
+            remaining = ends - time.monotonic()
+            if remaining <= 0 or (
+                attempt.socket not in self.all and time.monotonic() - attempt.at >= ACK_SECONDS
+            ):
                 raise TimeoutError
             with suppress(TimeoutError):
-                await asyncio.wait_for(one.done.wait(), min(left, ACK_SECONDS))
+                await asyncio.wait_for(attempt.done.wait(), min(remaining, ACK_SECONDS))
 
 
 def _disconnect(reason: str) -> dict[str, Any]:
@@ -200,20 +202,20 @@ class Network:
 
     async def drop(self, socket: Socket | None = None, rude: bool = False) -> None:
         """Close one socket, or all; rudely is without a word. Returns when they are gone."""
-        going = [socket] if socket is not None else list(self.sockets.all)
-        for one in going:
-            one.leaving = True
+        sockets = [socket] if socket is not None else list(self.sockets.all)
+        for closing in sockets:
+            closing.leaving = True
             if rude:
-                one.cut()
+                closing.cut()
             else:
-                await one.ws.close()
-        await self.slack.until(lambda: not set(going) & set(self.sockets.all))
+                await closing.ws.close()
+        await self.slack.until(lambda: not set(sockets) & set(self.sockets.all))
 
     async def disconnect(self, reason: str = "refresh_requested", socket: Socket | None = None) -> None:
         """Ask one or all to come again. After "warning" the connection still works for a while."""
-        for one in [socket] if socket is not None else list(self.sockets.live):
-            one.leaving = reason != "warning"
-            await one.say(_disconnect(reason))
+        for live_socket in [socket] if socket is not None else list(self.sockets.live):
+            live_socket.leaving = reason != "warning"
+            await live_socket.say(_disconnect(reason))
 
 
 def methods(sockets: Sockets) -> tuple[Method, ...]:

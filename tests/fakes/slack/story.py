@@ -20,6 +20,8 @@ def story(slack: FakeSlack) -> str:
     lines += [f"{view}" for view in (*slack.views[-LAST:], *slack.views_kept.homes.values())]
     lines += [f"{sent}" for sent in slack.sent[-LAST:]]
     lines += [f"{call.error or 'ok'} {call.method}" for call in slack.calls[-LAST:]]
-    lines += [f"refused: {one.error} {one.method}: {one.why}" for one in slack.refused[-LAST:]]
-    lines += [f"limited: {one.method} {one.key}, {one.retry_after} s" for one in slack.limited[-LAST:]]
+    lines += [
+        f"refused: {refusal.error} {refusal.method}: {refusal.why}" for refusal in slack.refused[-LAST:]
+    ]
+    lines += [f"limited: {wait.method} {wait.key}, {wait.retry_after} s" for wait in slack.limited[-LAST:]]
     return "\n".join(lines)

@@ -40,11 +40,11 @@ class Stream:
 
     @property
     def text(self) -> str:
-        return "".join(one["text"] for one in self.parts if one["type"] == "markdown")
+        return "".join(part["text"] for part in self.parts if part["type"] == "markdown")
 
     @property
     def tasks(self) -> list[dict[str, Any]]:
-        return [one for one in self.parts if one["type"] == "task_card"]
+        return [part for part in self.parts if part["type"] == "task_card"]
 
     def append(self, chunk: dict[str, Any]) -> None:
         kind = chunk["type"]
@@ -62,9 +62,9 @@ class Stream:
 
     def _task(self, chunk: dict[str, Any]) -> None:
         """Details and output are added to what the task has; title and status replace it."""
-        for one in self.tasks:
-            if one["task_id"] == chunk["id"]:
-                task = one
+        for earlier in self.tasks:
+            if earlier["task_id"] == chunk["id"]:
+                task = earlier
                 break
         else:
             task = {"type": "task_card", "task_id": chunk["id"]}
@@ -81,7 +81,7 @@ class Stream:
             title = [{"type": "plan", "title": self.plan}] if self.plan else []
             return [*title, *self.parts, *self.closing]
         plan = {"type": "plan", "title": self.plan or "Thinking", "tasks": self.tasks}
-        others = [one for one in self.parts if one["type"] != "task_card"]
+        blocks = [part for part in self.parts if part["type"] != "task_card"]
         at = self.parts.index(self.tasks[0]) if self.tasks else 0
         shown = [plan] if self.tasks or self.plan else []
-        return [*others[:at], *shown, *others[at:], *self.closing]
+        return [*blocks[:at], *shown, *blocks[at:], *self.closing]

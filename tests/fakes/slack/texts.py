@@ -18,26 +18,26 @@ Block = dict[str, Any]
 
 def pings(text: str, parsed: bool = False) -> list[str]:
     """`<!channel>`, `<@U1>`, `<!subteam^S1>`, without labels; `parsed`: @channel counts, by `parse` or `link_names`."""
-    found = [f"<{one}>" for one in _PING.findall(text)]
+    pings = [f"<{ping}>" for ping in _PING.findall(text)]
     if parsed:
-        found += [f"<!{one}>" for one in _LOUD.findall(text)]
-    return found
+        pings += [f"<!{name}>" for name in _LOUD.findall(text)]
+    return pings
 
 
 def block_pings(blocks: Any) -> list[str]:
     """Of every text in them that is not plain."""
-    found: list[str] = []
+    parts: list[str] = []
     for node in walk(blocks):
         kind = node.get("type")
         if kind in ("mrkdwn", "markdown") and isinstance(node.get("text"), str):
-            found += pings(node["text"])
+            parts += pings(node["text"])
         elif kind == "user" and isinstance(node.get("user_id"), str):
-            found.append(f"<@{node['user_id']}>")
+            parts.append(f"<@{node['user_id']}>")
         elif kind == "usergroup" and isinstance(node.get("usergroup_id"), str):
-            found.append(f"<!subteam^{node['usergroup_id']}>")
+            parts.append(f"<!subteam^{node['usergroup_id']}>")
         elif kind == "broadcast":
-            found.append(f"<!{node.get('range')}>")
-    return found
+            parts.append(f"<!{node.get('range')}>")
+    return parts
 
 
 def walk(node: Any) -> Iterator[Block]:
@@ -47,15 +47,15 @@ def walk(node: Any) -> Iterator[Block]:
         for value in node.values():
             yield from walk(value)
     elif isinstance(node, list):
-        for one in node:
-            yield from walk(one)
+        for child in node:
+            yield from walk(child)
 
 
 def words(node: Any) -> Iterator[str]:
     """The texts that people read, in order; values, ids and links are not among them."""
     if isinstance(node, list):
-        for one in node:
-            yield from words(one)
+        for child in node:
+            yield from words(child)
         return
     if not isinstance(node, dict):
         return
@@ -67,28 +67,28 @@ def words(node: Any) -> Iterator[str]:
         elif isinstance(value, dict | list) and key not in ("confirm", "sources"):
             yield from words(value)
         elif key == "sources" and isinstance(value, list):
-            yield from (str(one.get("text", "")) for one in value if isinstance(one, dict))
+            yield from (str(part.get("text", "")) for part in value if isinstance(part, dict))
 
 
 def shown(blocks: Any) -> str:
     """A rich text's pieces stand in one line, everything else in lines of its own."""
     lines: list[str] = []
     for block in blocks or []:
-        found = list(words(block))
+        parts = list(words(block))
         if isinstance(block, dict) and block.get("type") == "rich_text":
-            lines.append("".join(found))
+            lines.append("".join(parts))
         else:
-            lines += found
-    return "\n".join(one for one in lines if one)
+            lines += parts
+    return "\n".join(line for line in lines if line)
 
 
 def typed(text: str) -> str:
     """What a person typed, as it goes over the wire: escaped, with links and loud mentions marked up."""
-    kept = re.split(r"(<[@#][A-Z0-9]+>)", text)
-    return "".join(one if number % 2 else _mark(one) for number, one in enumerate(kept))
+    parts = re.split(r"(<[@#][A-Z0-9]+>)", text)
+    return "".join(part if number % 2 else _mark(part) for number, part in enumerate(parts))
 
 
 def _mark(text: str) -> str:
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    text = re.sub(r"https?://[^\s<>|]+", lambda found: f"<{found.group()}>", text)
-    return _LOUD.sub(lambda found: f"<!{found.group(1)}>", text)
+    text = re.sub(r"https?://[^\s<>|]+", lambda match: f"<{match.group()}>", text)
+    return _LOUD.sub(lambda match: f"<!{match.group(1)}>", text)

@@ -27,31 +27,31 @@ KEYS = (
 )
 
 
-def accept(given: dict[str, Any], kind: str, new_id: Any) -> dict[str, Any]:
+def accept(body: dict[str, Any], kind: str, new_id: Any) -> dict[str, Any]:
     """A view as Slack keeps it. Refuses what is wrong with it."""
-    if given.get("type") != kind:
+    if body.get("type") != kind:
         raise bad(f"must provide a view of type {kind} [json-pointer:/view/type]")
-    if len(json.dumps(given)) > BYTES:
+    if len(json.dumps(body)) > BYTES:
         raise Refusal("view_too_large")
     check = Check()
-    check.known(given, KEYS, "/view")
-    blocks = given.get("blocks")
-    if not isinstance(blocks, list) or not all(isinstance(one, dict) for one in blocks):
+    check.known(body, KEYS, "/view")
+    blocks = body.get("blocks")
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise bad("must provide an array of blocks [json-pointer:/view/blocks]")
     for name in ("title", "submit", "close"):
         required = kind == "modal" and name == "title"
-        check.text(given, name, "/view", TITLE, plain=True, required=required)
-    check.string(given, "private_metadata", "/view", PRIVATE, required=False)
-    check.string(given, "callback_id", "/view", CALLBACK, required=False)
-    check.string(given, "external_id", "/view", EXTERNAL, required=False)
-    if kind == "modal" and "submit" not in given and any(one.get("type") == "input" for one in blocks):
+        check.text(body, name, "/view", TITLE, plain=True, required=required)
+    check.string(body, "private_metadata", "/view", PRIVATE, required=False)
+    check.string(body, "callback_id", "/view", CALLBACK, required=False)
+    check.string(body, "external_id", "/view", EXTERNAL, required=False)
+    if kind == "modal" and "submit" not in body and any(block.get("type") == "input" for block in blocks):
         check.no("submit is required with an input block", "/view")
     problems = [*check.problems, *block_rules.wrong(blocks, kind)]
     if problems:
         raise bad(*problems)
-    kept = copy.deepcopy(given)
-    kept["blocks"] = block_rules.named(blocks, new_id)
-    return kept
+    view = copy.deepcopy(body)
+    view["blocks"] = block_rules.named(blocks, new_id)
+    return view
 
 
 @dataclass(eq=False)
@@ -86,7 +86,7 @@ class View:
 
     @property
     def shown(self) -> str:
-        return "\n".join(one for one in (self.title, texts.shown(self.blocks)) if one)
+        return "\n".join(text for text in (self.title, texts.shown(self.blocks)) if text)
 
     @property
     def mentions(self) -> list[str]:
@@ -142,11 +142,11 @@ class Views:
         self.opened: list[View] = []
         self.homes: dict[str, View] = {}
 
-    def accept(self, given: dict[str, Any], kind: str, itself: View | None = None) -> dict[str, Any]:
-        content = accept(given, kind, self.slack.world.ids.next)
+    def accept(self, body: dict[str, Any], kind: str, itself: View | None = None) -> dict[str, Any]:
+        content = accept(body, kind, self.slack.world.ids.next)
         external = content.get("external_id")
-        others = [one for one in self.opened if one is not itself and one.open]
-        if external and any(one.content.get("external_id") == external for one in others):
+        others = [view for view in self.opened if view is not itself and view.open]
+        if external and any(view.content.get("external_id") == external for view in others):
             raise Refusal("duplicate_external_id")
         return content
 
@@ -161,8 +161,8 @@ class Views:
     def update(self, view: View, content: dict[str, Any]) -> None:
         """What was filled in stays where its block stays."""
         view.content, view.hash, view.errors = content, self.slack.world.ids.ts(), {}
-        kept = {one["block_id"] for one in content["blocks"]}
-        view.values = {block: value for block, value in view.values.items() if block in kept}
+        block_ids = {block["block_id"] for block in content["blocks"]}
+        view.values = {block: value for block, value in view.values.items() if block in block_ids}
 
     def publish(self, user: User, content: dict[str, Any]) -> View:
         ids = self.slack.world.ids

@@ -64,7 +64,7 @@ class Method:
 class Web:
     def __init__(self, slack: FakeSlack, methods: Sequence[Method]) -> None:
         self.slack = slack
-        self.methods = {one.name: one for one in methods}
+        self.methods = {method.name: method for method in methods}
 
     def add_to(self, app: web.Application) -> None:
         app.router.add_route("*", BASE + "{method:.*}", self._door)
@@ -117,10 +117,10 @@ class Web:
         return await method.handler(ask)
 
     def _authorise(self, method: Method, ask: Ask, request: web.Request, in_json: bool) -> None:
-        given = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
         # In a JSON body the token does not count.
         posted = ask.args.pop("token", None)
-        ask.token = given or ("" if in_json else str(posted or ""))
+        ask.token = token or ("" if in_json else str(posted or ""))
         if not ask.token:
             raise Refusal("not_authed")
         is_app = ask.token == self.slack.app_token
@@ -147,12 +147,12 @@ async def _read(request: web.Request, ask: Ask) -> bool:
         return False
     if request.content_type == "application/json":
         try:
-            given = json.loads(await request.read() or b"{}")
+            body = json.loads(await request.read() or b"{}")
         except ValueError:
             raise Refusal("invalid_json") from None
-        if not isinstance(given, dict):
+        if not isinstance(body, dict):
             raise Refusal("json_not_object")
-        ask.args |= {name: value for name, value in given.items() if value is not None}
+        ask.args |= {name: value for name, value in body.items() if value is not None}
         return True
     ask.args |= {name: str(value) for name, value in (await request.post()).items()}
     return False

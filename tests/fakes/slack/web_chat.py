@@ -68,10 +68,10 @@ async def update(ask: Ask) -> dict[str, Any]:
     message = _own(ask, channel, "cant_update_message")
     if message.streaming:
         raise Refusal("streaming_state_conflict")
-    said = {"text", "blocks", "attachments", "markdown_text"} & ask.args.keys()
-    fields = content(ask.slack, ask.args, limit=UPDATE_TEXT, partial="metadata" in ask.args and not said)
+    contents = {"text", "blocks", "attachments", "markdown_text"} & ask.args.keys()
+    fields = content(ask.slack, ask.args, limit=UPDATE_TEXT, partial="metadata" in ask.args and not contents)
     # Seen by many: a text alone changes nothing where there are blocks; blocks=[] takes them away.
-    if message.stream is None and not {"blocks", "markdown_text"} & said:
+    if message.stream is None and not {"blocks", "markdown_text"} & contents:
         fields.pop("blocks", None)
     ask.slack.post.change(message, **fields)
     answer = {"channel": channel.id, "ts": message.ts, "text": message.text}

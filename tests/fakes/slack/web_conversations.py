@@ -29,7 +29,7 @@ async def info(ask: Ask) -> dict[str, Any]:
 async def members(ask: Ask) -> dict[str, Any]:
     channel = ask.channel()
     ask.reads(channel, "read")
-    rows, cursor = page(ask, [one.id for one in channel.members])
+    rows, cursor = page(ask, [member.id for member in channel.members])
     return {"members": rows, "response_metadata": {"next_cursor": cursor}}
 
 
@@ -39,8 +39,12 @@ async def history(ask: Ask) -> dict[str, Any]:
     ask.reads(channel, "history")
     if not channel.has_bot:
         raise Refusal("not_in_channel")
-    found = [one for one in channel.everything if one.thread_ts in (None, one.ts) or one.broadcast]
-    return _said(ask, list(reversed(_window(ask, found))))
+    messages = [
+        message
+        for message in channel.everything
+        if message.thread_ts in (None, message.ts) or message.broadcast
+    ]
+    return _said(ask, list(reversed(_window(ask, messages))))
 
 
 async def replies(ask: Ask) -> dict[str, Any]:
@@ -54,14 +58,14 @@ async def replies(ask: Ask) -> dict[str, Any]:
     return _said(ask, [root, *_window(ask, root.thread)])
 
 
-def _window(ask: Ask, found: list[Message]) -> list[Message]:
+def _window(ask: Ask, messages: list[Message]) -> list[Message]:
     oldest, latest = _ts(ask, "oldest", 0.0), _ts(ask, "latest", float("inf"))
     inclusive = ask.flag("inclusive")
-    visible = [one for one in found if one.ephemeral_to is None]
+    visible = [message for message in messages if message.ephemeral_to is None]
     return [
-        one
-        for one in visible
-        if oldest < float(one.ts) < latest or (inclusive and float(one.ts) in (oldest, latest))
+        message
+        for message in visible
+        if oldest < float(message.ts) < latest or (inclusive and float(message.ts) in (oldest, latest))
     ]
 
 
@@ -72,14 +76,14 @@ def _ts(ask: Ask, name: str, default: float) -> float:
         raise Refusal(f"invalid_ts_{name}") from None
 
 
-def _said(ask: Ask, found: list[Message]) -> dict[str, Any]:
-    rows, cursor = page(ask, found)
-    said = [one.payload(ask.flag("include_all_metadata")) for one in rows]
-    answer: dict[str, Any] = {"messages": said, "has_more": bool(cursor)}
+def _said(ask: Ask, messages: list[Message]) -> dict[str, Any]:
+    rows, cursor = page(ask, messages)
+    payloads = [row.payload(ask.flag("include_all_metadata")) for row in rows]
+    answer: dict[str, Any] = {"messages": payloads, "has_more": bool(cursor)}
     return answer | ({"response_metadata": {"next_cursor": cursor}} if cursor else {})
 
 
-def page(ask: Ask, found: list[Any], default: int = 100) -> tuple[list[Any], str]:
+def page(ask: Ask, rows: list[Any], default: int = 100) -> tuple[list[Any], str]:
     """So many of them from the cursor on, and the next cursor."""
     limit = ask.number("limit", default) or default
     if not 1 <= limit <= MOST + 1:
@@ -89,8 +93,8 @@ def page(ask: Ask, found: list[Any], default: int = 100) -> tuple[list[Any], str
     except ValueError:
         raise Refusal("invalid_cursor") from None
     end = start + limit
-    more = base64.b64encode(f"next:{end}".encode()).decode() if end < len(found) else ""
-    return found[start:end], more
+    more = base64.b64encode(f"next:{end}".encode()).decode() if end < len(rows) else ""
+    return rows[start:end], more
 
 
 async def open_(ask: Ask) -> dict[str, Any]:

@@ -19,7 +19,7 @@ async def auth_test(ask: Ask) -> dict[str, Any]:
     assert grant is not None
     if grant.team is None:
         assert grant.enterprise is not None
-        team = next(one for one in ask.slack.world.teams.values() if one.enterprise is grant.enterprise)
+        team = next(team for team in ask.slack.world.teams.values() if team.enterprise is grant.enterprise)
         where = {"team": grant.enterprise.name, "team_id": grant.enterprise.id}
     else:
         team = grant.team
@@ -60,12 +60,12 @@ async def users_info(ask: Ask) -> dict[str, Any]:
 async def users_list(ask: Ask) -> dict[str, Any]:
     rows: list[User]
     rows, cursor = page(ask, list(ask.team.users.values()))
-    found = [one.payload(ask.flag("include_locale")) for one in rows]
-    return {"members": found, "response_metadata": {"next_cursor": cursor}}
+    users = [row.payload(ask.flag("include_locale")) for row in rows]
+    return {"members": users, "response_metadata": {"next_cursor": cursor}}
 
 
 async def usergroups_list(ask: Ask) -> dict[str, Any]:
-    return {"usergroups": [one.payload(ask.flag("include_users")) for one in ask.team.groups]}
+    return {"usergroups": [group.payload(ask.flag("include_users")) for group in ask.team.groups]}
 
 
 def _reacted(ask: Ask) -> tuple[str, Message]:
@@ -80,19 +80,19 @@ def _reacted(ask: Ask) -> tuple[str, Message]:
 async def reactions_add(ask: Ask) -> dict[str, Any]:
     name, message = _reacted(ask)
     ask.joined(message.channel)
-    one = (name, message.channel.team.bot)
-    if one in message.reactions:
+    reaction = (name, message.channel.team.bot)
+    if reaction in message.reactions:
         raise Refusal("already_reacted")
-    message.reactions.append(one)
+    message.reactions.append(reaction)
     return {}
 
 
 async def reactions_remove(ask: Ask) -> dict[str, Any]:
     name, message = _reacted(ask)
-    one = (name, message.channel.team.bot)
-    if one not in message.reactions:
+    reaction = (name, message.channel.team.bot)
+    if reaction not in message.reactions:
         raise Refusal("no_reaction")
-    message.reactions.remove(one)
+    message.reactions.remove(reaction)
     return {}
 
 

@@ -69,7 +69,7 @@ def _streaming(ask: Ask, allowed: tuple[str, ...]) -> tuple[Message, Stream]:
 async def append(ask: Ask) -> dict[str, Any]:
     message, stream = _streaming(ask, (LIVE,))
     chunks = _chunks(ask, stream)
-    if not any(one.get("text") or one["type"] != "markdown_text" for one in chunks):
+    if not any(chunk.get("text") or chunk["type"] != "markdown_text" for chunk in chunks):
         raise Refusal("no_text")
     for chunk in chunks:
         stream.append(chunk)
@@ -83,7 +83,7 @@ async def stop(ask: Ask) -> dict[str, Any]:
     message, stream = _streaming(ask, (LIVE, STOPPED_BY_USER))
     chunks = _chunks(ask, stream)
     closing = block_rules.accept(ask.args["blocks"], ask.slack.world.ids.next) if "blocks" in ask.args else []
-    kept = metadata(ask.args["metadata"]) if "metadata" in ask.args else message.metadata
+    metadata_now = metadata(ask.args["metadata"]) if "metadata" in ask.args else message.metadata
     status = ask.text("session_status")
     ask.slack.agents.check(status or "active")
     if not (stream.parts or stream.plan or chunks or closing):
@@ -93,7 +93,7 @@ async def stop(ask: Ask) -> dict[str, Any]:
     stream.closing = closing
     stream.end(STOPPED)
     ask.slack.agents.stream_ended(message, status)
-    ask.slack.post.change(message, text=stream.text, blocks=stream.blocks, metadata=kept)
+    ask.slack.post.change(message, text=stream.text, blocks=stream.blocks, metadata=metadata_now)
     return {"channel": message.channel.id, "ts": message.ts, "message": message.payload(metadata=True)}
 
 
@@ -103,24 +103,24 @@ def _chunks(ask: Ask, stream: Stream) -> list[dict[str, Any]]:
     if markdown is not None and "chunks" in ask.args:
         raise bad("markdown_text and chunks cannot be used together")
     if markdown is not None:
-        found: list[Any] = [{"type": "markdown_text", "text": markdown}]
+        chunks: list[Any] = [{"type": "markdown_text", "text": markdown}]
     else:
-        found = ask.rows("chunks") if "chunks" in ask.args else []
-    for number, chunk in enumerate(found):
+        chunks = ask.rows("chunks") if "chunks" in ask.args else []
+    for number, chunk in enumerate(chunks):
         _chunk(chunk, f"/chunks/{number}")
-    texts = [one["text"] for one in found if one["type"] == "markdown_text"]
-    if any(len(one) > MARKDOWN_TEXT for one in texts):
+    texts = [chunk["text"] for chunk in chunks if chunk["type"] == "markdown_text"]
+    if any(len(text) > MARKDOWN_TEXT for text in texts):
         raise Refusal("msg_too_long")
-    if len(stream.text) + sum(len(one) for one in texts) > ask.slack.stream_text:
+    if len(stream.text) + sum(len(text) for text in texts) > ask.slack.stream_text:
         raise Refusal("msg_too_long")
-    blocks = [one for chunk in found if chunk["type"] == "blocks" for one in chunk["blocks"]]
-    held = sum(one["type"] not in ("markdown", "task_card") for one in stream.parts)
-    if held + len(blocks) > block_rules.MOST[block_rules.MESSAGE]:
+    blocks = [block for chunk in chunks if chunk["type"] == "blocks" for block in chunk["blocks"]]
+    part_count = sum(part["type"] not in ("markdown", "task_card") for part in stream.parts)
+    if part_count + len(blocks) > block_rules.MOST[block_rules.MESSAGE]:
         raise Refusal("msg_blocks_too_many")
-    for chunk in found:
+    for chunk in chunks:
         if chunk["type"] == "blocks":
             chunk["blocks"] = block_rules.accept(chunk["blocks"], ask.slack.world.ids.next)
-    return found
+    return chunks
 
 
 def _chunk(chunk: Any, at: str) -> None:

@@ -31,14 +31,14 @@ async def update(ask: Ask) -> dict[str, Any]:
     id, external = ask.text("view_id"), ask.text("external_id")
     if not id and not external:
         raise missing("view_id")
-    found = [
-        one
-        for one in ask.slack.views_kept.opened
-        if one.open and (one.id == id if id else one.content.get("external_id") == external)
+    matching = [
+        view
+        for view in ask.slack.views_kept.opened
+        if view.open and (view.id == id if id else view.content.get("external_id") == external)
     ]
-    if not found:
+    if not matching:
         raise Refusal("not_found")
-    view = found[-1]
+    view = matching[-1]
     content = ask.slack.views_kept.accept(ask.table("view"), "modal", itself=view)
     _fresh(ask, view)
     ask.slack.views_kept.update(view, content)

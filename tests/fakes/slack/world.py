@@ -89,7 +89,7 @@ class Team:
 
     def channel(self, name: str, *, private: bool = False, bot: bool = True) -> Channel:
         """Everybody is in it; the bot too, unless it was not invited."""
-        members = [one for one in self.users.values() if one is not self.bot or bot]
+        members = [user for user in self.users.values() if user is not self.bot or bot]
         channel = Channel(self, self.world.ids.next("C"), name, "group" if private else "channel", members)
         self.channels[channel.id] = channel
         return channel

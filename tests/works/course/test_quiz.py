@@ -177,7 +177,7 @@ async def test_a_quiz_cut_off_between_any_two_steps_pays_for_no_question_twice(t
                 try:
                     events = [event async for event in app.works["course"].run(run)]
                 except Killed:
-                    run = Mortal(kept=run.kept)
+                    run = Mortal(steps=run.kept)
                     continue
                 break
             assert processes == (6 if kills == 0 else 5 // (kills + 1) + 1), run.kept.keys()
