@@ -198,6 +198,11 @@ class App:
         platform = self._platforms.get(place.platform)
         return platform.origin(place) if platform is not None and platform.origin is not None else None
 
+    async def adults(self, place: Place) -> bool | None:
+        """Whether the platform lets only adults into the place; None where it cannot tell."""
+        platform = self._platforms.get(place.platform)
+        return await platform.adults(place) if platform is not None and platform.adults is not None else None
+
     def load(self) -> None:
         """Begin to load, in the background, what `start` needs."""
         self._engine.load()

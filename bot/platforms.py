@@ -128,8 +128,9 @@ class Platform:
 
     `fetch` downloads a request's files, `read_thread` reads a thread's messages before the bot was called into it,
     `read_whole_thread` all of them, one by one. `origin` gives the origin (`Request.origin`) of an answer to no message
-    in a place, so that a schedule can begin a run there. `new_thread` gives the place and the origin of a new
-    conversation, by its id and title, in the channel of a request; None where there can be none.
+    in a place, so that a schedule can begin a run there; `adults` says whether only adults are let in there.
+    `new_thread` gives the place and the origin of a new conversation, by its id and title, in the channel of a request;
+    None where there can be none.
 
     `speak` says words aloud in the request's place, where it `narrates`; without that one, in every place.
     After a crash it is called again only where the platform `speaks_again`, and leaves out what was said.
@@ -154,6 +155,7 @@ class Platform:
     read_whole_thread: ReadWholeThread | None = None
     read_transcript: ReadTranscript | None = None
     reader: Reader | VoiceChannels | None = None
+    adults: Callable[[Place], Awaitable[bool]] | None = None
 
 
 class LogView:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,13 +17,15 @@ from bot.adapters.discord.received import presses
 from bot.adapters.discord.received.commands import Translator
 from bot.adapters.discord.received.intake import Intake
 from bot.adapters.discord.received.messages import Listener
-from bot.adapters.discord.received.placing import PLATFORM, new_thread, origin_at
+from bot.adapters.discord.received.placing import PLATFORM, for_adults, new_thread, origin_at
 from bot.adapters.discord.received.whole_thread import whole_thread
 from bot.adapters.discord.shown import narration
 from bot.adapters.discord.shown.home import view_of
+from bot.adapters.discord.shown.surface import as_surface_faults
 from bot.adapters.discord.voice.channels import VoiceChannels
 from bot.adapters.download import Downloads
-from bot.events import File, Request, UserError
+from bot.adapters.surface import SurfaceFault
+from bot.events import File, Place, Request, UserError
 from bot.platforms import Platform
 
 if TYPE_CHECKING:
@@ -60,11 +63,20 @@ class Sutradhar(Client):
                 hush=voice.hush,
                 narrates=voice.wanted,
                 reader=voice,
+                adults=self._adults,
             )
         )
         await self.furnish()
         await self.intake.sweep()
         await sync(self.tree, self.app.records.marks, self.settings.sync_guilds)
+
+    async def _adults(self, place: Place) -> bool:
+        """Whether only adults are let into the place's channel; what is not known is no such place."""
+        channel = None
+        if place.channel.isdecimal():
+            with suppress(SurfaceFault), as_surface_faults():
+                channel = self.get_channel(int(place.channel)) or await self.fetch_channel(int(place.channel))
+        return for_adults(channel)
 
     async def furnish(self) -> None:
         """Add the intake, the commands, the buttons and the listener for messages."""

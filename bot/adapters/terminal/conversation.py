@@ -64,6 +64,11 @@ class Application(Protocol):
     async def close(self) -> None: ...
 
 
+async def only_adults(place: Place) -> bool:
+    """Whoever sits at the terminal decides."""
+    return True
+
+
 THREAD_CHARS = 40
 MOST_OFFERED = 200
 """The most choices of a conversation that are recognized when typed; the oldest are dropped first."""

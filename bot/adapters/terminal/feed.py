@@ -13,7 +13,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from bot.adapters.terminal.conversation import Application, Conversation, LocalVerb, new_id, new_thread
+from bot.adapters.terminal.conversation import (
+    Application,
+    Conversation,
+    LocalVerb,
+    new_id,
+    new_thread,
+    only_adults,
+)
 from bot.adapters.terminal.view import Claims
 from bot.events import Request, Speak, UserError, View
 from bot.platforms import Platform
@@ -122,6 +129,7 @@ class Feed:
                             speak=speak,
                             narrates=narrates,
                             reader=self._clips,
+                            adults=only_adults,
                         )
                     )
                 resumed = await self._app.start()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 from bot.adapters import termination
 from bot.adapters.markdown import clean
 from bot.adapters.terminal import log_to
-from bot.adapters.terminal.conversation import Conversation, new_id
+from bot.adapters.terminal.conversation import Conversation, new_id, only_adults
 from bot.adapters.terminal.outputs import JsonLines, plain_output
 from bot.events import (
     Answered,
@@ -134,7 +134,7 @@ async def _perform(
 async def _durable(app: App, request: Request, output: Output) -> str:
     """Perform it through the engine, which also continues interrupted runs, and wait for these, too."""
     for platform in ("terminal", WATCH):
-        app.attach(Platform(platform, output.view, origin=lambda place: ""))
+        app.attach(Platform(platform, output.view, origin=lambda place: "", adults=only_adults))
     resumed = await app.start()
     status = await (await app.perform(request)).wait()
     for other in resumed:

@@ -26,7 +26,15 @@ from prompt_toolkit.styles import Style
 
 from bot.adapters.markdown import clean
 from bot.adapters.terminal.complete import LineCompleter
-from bot.adapters.terminal.conversation import Application, Conversation, Line, LocalVerb, new_id, new_thread
+from bot.adapters.terminal.conversation import (
+    Application,
+    Conversation,
+    Line,
+    LocalVerb,
+    new_id,
+    new_thread,
+    only_adults,
+)
 from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, RED, YELLOW, Ink, MarkdownStream
 from bot.adapters.terminal.narration import Player, kept
 from bot.adapters.terminal.view import Claims, Stages, TerminalView
@@ -144,6 +152,7 @@ class Prompt:
                         speak=clips.speak,
                         narrates=clips.wanted,
                         reader=clips,
+                        adults=only_adults,
                     )
                 )
             for request in await app.start():

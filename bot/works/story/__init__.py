@@ -451,6 +451,10 @@ def make(resources: Resources, runs: Runs) -> Work:
     async def adults(request: Request) -> bool:
         if request.adults is not None:
             return request.adults
+        if (
+            known := await runs.adults(request.place)
+        ) is not None:  # where nobody has asked, as for a schedule
+            return known
         settings = await resources.settings.nearest(request.place, request.author.id, MATURE)
         return bool(settings) and settings[0].value == ON
 

@@ -297,7 +297,9 @@ class Party:
                     async with aclosing(self._count_votes(run)) as events:
                         async for event in events:
                             yield event
-                except UserError:
+                except UserError as error:
+                    if error.key != "story.no_votes":
+                        raise
                     await run.step("unvoted", unvoted, bool)
                     yield Stage(OVERDUE, "")
                     yield Text(say("story.overdue_votes"))

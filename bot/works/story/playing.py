@@ -221,8 +221,12 @@ class Playing:
         return replace(taken, rolls=list(body.get("dice", ())))
 
     async def taken_up(self, request: Request, played: Played, act: Node, text: str = "") -> Taken:
-        """The turn is taken: from now on the story goes on from it. `text` may be one of the choices before."""
+        """The turn is taken: from now on the story goes on from it. `text` may be one of the choices before.
+
+        Raises UserError where the story is not to be told.
+        """
         story, head = played.story, played.story.head
+        await check_rating(story, request, self._adults)
         own = await self._own_names(request)
         # Who is dead stays so unless a player says otherwise, which counts before the scene is written.
         lives = [
@@ -293,7 +297,6 @@ class Playing:
         head = played.story.head
         if head is None:
             raise UserError("story.nothing_yet")
-        await check_rating(played.story, request, self._adults)
         if (stale := pressed_late(request, played.story)) is not None:
             return stale
         at = head.scene.at if head.scene is not None else None
@@ -347,8 +350,12 @@ class Playing:
         return await self.taken(request, played, "", played.story.seq)
 
     async def taken(self, request: Request, played: Played | None, turn: str, at: int) -> Taken:
-        """`played` is None for a task that is about no story; `turn` is then ""."""
+        """`played` is None for a task that is about no story; `turn` is then "".
+
+        Raises UserError where the story is not to be told.
+        """
         story, limits = played.story if played is not None else Story(), self.settings
+        await check_rating(story, request, self._adults)
         speaks = story.turns[turn].act.speaker if turn else ""
         own = bool(speaks) and await self._own_names(request)
         roles = await self._roles(request)

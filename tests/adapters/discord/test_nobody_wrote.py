@@ -76,6 +76,25 @@ async def test_the_answer_stands_in_the_thread_that_the_conversation_is_in(
     assert [one for one in channel.messages if "It is Ana." in one.text] == []
 
 
+async def test_only_a_restricted_channel_and_its_threads_are_for_adults(
+    discord: FakeDiscord, tmp_path: Path
+) -> None:
+    channel, ana = seated(discord)
+    assert channel.guild is not None
+    restricted = channel.guild.text("restricted")
+    restricted.restrict()
+    thread = discord.thread(ana, restricted, "Talk")
+    async with bot(discord, tmp_path, SCRIPTS) as client:
+        for place, adults in (
+            (place_of(restricted), True),
+            (place_of(restricted, str(thread.id)), True),
+            (place_of(channel), False),
+            (replace(place_of(channel), channel="4711"), False),
+            (Place("another", "1", "1", ""), None),
+        ):
+            assert await client.app.adults(place) is adults
+
+
 async def test_what_was_begun_in_private_is_answered_in_private(discord: FakeDiscord, tmp_path: Path) -> None:
     channel, ana = seated(discord)
     async with bot(discord, tmp_path, SCRIPTS) as client:

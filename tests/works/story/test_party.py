@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from bot.events import Place
+from bot.platforms import LogView, Platform
 from bot.works.schedule.calendar import Calendar
 from storage.people import People
 from storage.schedules import ScheduleRow
@@ -180,6 +181,31 @@ async def test_votes_are_counted_when_their_time_is_up_after_a_restart_too(tmp_p
         assert (following.kind, following.author_id) == ("deadline", "")
         assert 'by="the table"' in whole(writer.scenes[-1])
         assert "There are: Ana, Bia." in await told(talk, "whisper", "Zoe: hello"), "the table is nobody"
+
+
+async def test_votes_of_a_mature_story_are_not_played_where_no_adults_are_among_themselves_any_more(
+    tmp_path: Path,
+) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        await begin(talk, mode="vote")
+        await asks(talk, "safety", options={"rating": "mature"}, adults=True)
+        await asks(talk, "deadline", "2 days")
+        await asks(talk, "act", "I go on.", id="goes-on", adults=True)
+        assert talk.app is not None
+        await talk.app.records.votes.give("local", "goes-on", 0, "ana", 1)
+        before = len(await log(talk, "act")), len(writer.asked)
+        talk.app.attach(Platform("terminal", LogView, origin=lambda place: "", adults=refusing))
+        await after_days(talk, 3)
+        await rows_become(talk, lambda rows: not rows)
+        for run in await talk.app.records.inbox.unfinished():
+            assert await talk.app.ended(run.id) == "failed"
+        assert (len(await log(talk, "act")), len(writer.asked)) == before
+        assert await asks(talk, "continue", adults=True) == "done", "the votes stay"
+
+
+async def refusing(place: Place) -> bool:
+    return False
 
 
 async def test_a_game_master_who_does_not_come_is_not_waited_for_for_ever(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bot.events import Author, OptionValue, Place, Request
+from bot.platforms import LogView, Platform
 from bot.works.story.exporting import exported
 from bot.works.story.importing import imported
 from bot.works.story.nodes import lineage
@@ -264,9 +265,13 @@ async def test_mature_stories_are_told_among_adults_alone(tmp_path: Path) -> Non
         for verb, text in (("act", "I knock."), ("retry", ""), ("switch", "main"), ("open", premise)):
             assert await asks(talk, verb, text, adults=False) == "failed", verb
             assert await asks(talk, verb, text, adults=True) == "done", verb
-        count = len(writer.scenes)
+        count = len(writer.asked)
+        for verb, text in (("ask", "Who is there?"), ("recap", ""), ("continue", "")):
+            assert await asks(talk, verb, text, adults=False) == "failed", verb
+        assert talk.app is not None
+        talk.app.attach(Platform("terminal", LogView))
         assert await asks(talk, "continue", adults=None) == "failed", "nobody has said so of the place"
-        assert len(writer.scenes) == count
+        assert len(writer.asked) == count
 
 
 @pytest.mark.parametrize(
