@@ -21,6 +21,8 @@ LULL_S: Final = 5.0
 """So long silence is played while a sentence is awaited; then the playing ends, until it is there."""
 SAID_S: Final = 1.0
 """A sentence counts as heard so long before its end: killed after that, it is not said a second time."""
+AGAIN_S: Final = 0.5
+"""So much is said again where it is not known what of it was heard."""
 
 Of = TypeVar("Of")
 Progress = Literal["begins", "said", "ends"]
@@ -47,6 +49,10 @@ class Frames(Generic[Of]):
         self._next: deque[Sentence[Of]] = deque()
         self._now: Sentence[Of] | None = None
         self._frames: Iterator[bytes] = iter(())
+        self._last: deque[bytes] = deque(maxlen=round(AGAIN_S * 1000 / FRAME_MS))
+        """The frames that were taken last."""
+        self._again: deque[bytes] = deque()
+        """Those of them that come once more."""
         self._left = 0
         """Frames of the present sentence until it counts as heard."""
         self._lull = 0
@@ -78,39 +84,58 @@ class Frames(Generic[Of]):
         with self._lock:
             if of is None or (self._now is not None and self._now.of is of):
                 self._now, self._frames = None, iter(())
+                self._last.clear()
+                self._again.clear()
             kept = [] if of is None else [sentence for sentence in self._next if sentence.of is not of]
             self._next = deque(kept)
 
     def rewind(self) -> None:
-        """Say the present sentence again from its beginning, unless it counts as heard."""
+        """Say the present sentence again from its beginning; of one that counts as heard, only the last half second."""
         with self._lock:
             self._lull = 0
             if (now := self._now) is None:
-                return
-            self._now, self._frames = None, iter(())
-            if now.said:
-                self._progress("ends", now)
+                self._last.clear()
+            elif now.said:
+                self._repeat()
             else:
+                self._now, self._frames = None, iter(())
                 self._next.appendleft(now)
+                self._last.clear()
+                self._again.clear()
+
+    def again(self) -> None:
+        """Say the last half second again."""
+        with self._lock:
+            self._repeat()
+
+    def _repeat(self) -> None:
+        self._again.extendleft(reversed(self._last))
+        self._last.clear()
 
     def read(self) -> bytes:
         """The next frame; b"" ends the playing."""
         with self._lock:
-            while (frame := next(self._frames, None)) is None:
-                if self._now is not None:
-                    self._end(self._now)
-                if not self._next:
-                    break
-                self._begin(self._next.popleft())
-            if frame is None:
-                self._lull += 1
-                self.over = not self.awaited or self._lull * FRAME_MS > LULL_S * 1000
-                return b"" if self.over else SILENCE
-            self._lull, self.over = 0, False
-            self._left -= 1
-            if self._left <= 0 and self._now is not None:
-                self._say(self._now)
+            frame = self._again.popleft() if self._again else self._read()
+            if frame:
+                self._last.append(frame)
             return frame
+
+    def _read(self) -> bytes:
+        while (frame := next(self._frames, None)) is None:
+            if self._now is not None:
+                self._end(self._now)
+            if not self._next:
+                break
+            self._begin(self._next.popleft())
+        if frame is None:
+            self._lull += 1
+            self.over = not self.awaited or self._lull * FRAME_MS > LULL_S * 1000
+            return b"" if self.over else SILENCE
+        self._lull, self.over = 0, False
+        self._left -= 1
+        if self._left <= 0 and self._now is not None:
+            self._say(self._now)
+        return frame
 
     def _begin(self, sentence: Sentence[Of]) -> None:
         self._now, self._frames = sentence, sentence.heard.frames()

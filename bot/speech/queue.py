@@ -213,8 +213,8 @@ class Queue:
         self.take(request, row, written)
 
     def take(self, request: Request, row: ReadingRow, written: Written | None = None) -> None:
-        """Put a stage that is kept at the end."""
-        if self._closed:
+        """Put a stage that is kept at the end, unless it waits there."""
+        if self._closed or any(reading.row.seq == row.seq for reading in self._open):
             return
         reading = Reading(request, row, written, row.heard.split())
         self._open.append(reading)
@@ -249,6 +249,10 @@ class Queue:
         for reading in list(self._open):
             if reading.request.id == run and key in ("", reading.key):
                 await self._drop(reading)
+
+    def again(self) -> None:
+        """Say the last half second again, from any thread: it may have gone nowhere."""
+        self._frames.again()
 
     def pause(self) -> bool:
         """Whether it was going on."""

@@ -362,6 +362,33 @@ async def test_a_connection_that_is_lost_in_mid_sentence_says_the_sentence_again
     assert hall.player.frames[:5] + spoken(long) == hall.player.frames
 
 
+async def test_what_may_have_gone_nowhere_is_said_again_and_none_of_it_is_left_out(hall: Hall) -> None:
+    long = "Mira waits outside, and waits, and waits, until the wolf is there, and then she waits no more."
+    hall.player.credit = 40
+    await hall.add("one", long)
+    await hall.until(lambda: hall.player.credit == 0)
+    before, whole = len(hall.player.frames), spoken(long)
+    hall.queue.again()
+    hall.player.credit = 10
+    await hall.until(lambda: hall.player.credit == 0)
+    hall.queue.again()
+    hall.player.credit = None
+    await hall.settled()
+    assert hall.player.frames == whole[:before] + whole[before - 25 : before - 15] + whole[before - 25 :]
+
+
+async def test_a_connection_that_is_lost_at_a_sentences_end_costs_nothing_of_that_end(hall: Hall) -> None:
+    hall.player.credit = 5  # of so short a sentence all counts as heard
+    await hall.add("one", "A wolf howls outside.")
+    await hall.until(lambda: hall.player.credit == 0)
+    before = len(hall.player.frames)
+    hall.player.lose()
+    hall.player.credit = None
+    await hall.settled()
+    whole = spoken("A wolf howls outside.")
+    assert hall.player.frames == whole[:before] + whole
+
+
 async def test_rows_of_runs_that_have_ended_are_tidied_away(db: Database) -> None:
     readings, inbox = Readings(db), Inbox(db)
     runs = ["over", "cut off", "going on", "waits"]

@@ -195,32 +195,6 @@ async def test_narrated_threads_are_heard_and_others_are_not(hall: Hall) -> None
     await hall.hears(ana, FIRST, SECOND)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", ["another server", "announced", "dropped", "crashed", "moved"])
-async def test_a_connection_that_is_lost_in_mid_sentence_loses_no_sentence(hall: Hall, fault: str) -> None:
-    ana, voice = await joined(hall), hall.fake.voice
-    other = hall.named("Elsewhere")
-    await hall.slash("voice say", text=FIRST)
-    await hall.slash("voice say", text=LONG)
-    await hall.slash("voice say", text=SECOND)
-    await hall.until(lambda: len(ana.spoken) > 45)
-    match fault:
-        case "another server" | "announced":
-            await voice.move_server(hall.guild, announce=fault == "announced")
-        case "dropped":
-            voice.drop(hall.guild)
-        case "crashed":
-            voice.crash(hall.guild)
-        case "moved":
-            ana = voice.enter(hall.ana, other)
-            voice.move(hall.guild, other)
-    await hall.until(lambda: hall.waiting == 0, 60.0)
-    after = [words for words, _ in heard(ana, FIRST, LONG, SECOND)]
-    assert after[-1] == SECOND
-    assert len(after) == len(set(after)), "nothing is heard twice whole"
-    assert voice.violations == []
-
-
 async def test_who_sends_the_bot_away_is_believed_and_it_says_so(hall: Hall) -> None:
     ana = await joined(hall)
     await hall.slash("voice say", text=LONG)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 PAUSES_S: Final = (0.5, 3.0, 10.0, 30.0, 60.0)
 """Before each try to enter the channel again; the first one is for Discord's word that the bot has left it."""
+DELETED_S: Final = 0.5
+"""How much later than that the bot is out of it Discord may say that a channel was deleted."""
 LEAVE_S: Final = 3.0
 """How long a goodbye may take: over a dead connection none is answered."""
 
@@ -100,19 +102,22 @@ class VoiceChannels:
     async def open(self) -> None:
         """Know again where the bot was, and what waited there."""
         for row in await self._readings.channels(PLATFORM):
-            room = self._room(row.space, int(row.channel))
-            await self._readings.tidy(row.space, HEARD)
-            for reading in await self._readings.waiting(row.space, PLATFORM):
-                request = await self._app.request_of(row.space, reading.run_id)
-                if request is None:
-                    continue
-                if reading.whole and reading.heard != HEARD:
-                    room.queue.take(request, reading)
-                elif reading.marked:  # its mark was left behind by a kill
-                    self._do(self._unmark(Reading(request, reading, None)))
+            await self._take_up(self._room(row.space, int(row.channel)))
         self._client.add_listener(self._come_back, "on_ready")
         self._client.add_listener(self._come_back, "on_guild_available")
         self._client.add_listener(self._moved, "on_voice_state_update")
+
+    async def _take_up(self, room: Room) -> None:
+        """What waits to be read there since an earlier process, or since another one was in the channel."""
+        await self._readings.tidy(room.space, HEARD)
+        for reading in await self._readings.waiting(room.space, PLATFORM):
+            request = await self._app.request_of(room.space, reading.run_id)
+            if request is None:
+                continue
+            if reading.whole and reading.heard != HEARD:
+                room.queue.take(request, reading)
+            elif reading.marked:  # its mark was left behind by a kill
+                self._do(self._unmark(Reading(request, reading, None)))
 
     async def close(self) -> None:
         """Leave all channels, for this process: the next one comes back."""
@@ -171,6 +176,7 @@ class VoiceChannels:
             raise closed
         if room is None:
             room = self._room(space, channel.id)
+            await self._take_up(room)
         try:
             asked = await self._enter(room, channel)
         except UserError:
@@ -304,6 +310,7 @@ class VoiceChannels:
             else:
                 at = await connect(channel)
                 at.gone = partial(self._gone, room)
+                at.again = room.queue.again
                 at.changed = partial(self._changed, room)
                 room.connection = at
             room.channel = channel.id
@@ -321,11 +328,19 @@ class VoiceChannels:
             ):
                 self._do(self._enter_again(room))
 
-    async def _enter_again(self, room: Room) -> None:
+    async def _enter_again(self, room: Room, session: str = "") -> None:
+        """`session`: of the connection that was lost."""
         for pause in PAUSES_S:
             await asyncio.sleep(pause)
             channel = self._client.get_channel(room.channel)
             if room.leaving or room.connection is not None:
+                return
+            if (
+                session
+                and isinstance(channel, VoiceChannel)
+                and connection.taken_over(channel.guild, session)
+            ):
+                await self._give_up(room, connection.REPLACED)
                 return
             if not isinstance(channel, VoiceChannel) or connection.closed(channel, words("en")) is not None:
                 break
@@ -339,28 +354,36 @@ class VoiceChannels:
 
     async def _give_up(self, room: Room, why: str) -> None:
         """Say so where the text stands that is read no further, and come back no more."""
+        if why == connection.SENT_AWAY:
+            await asyncio.sleep(DELETED_S)
+        if room.leaving or room.connection is not None:
+            return
+        if self._client.get_channel(room.channel) is None:
+            why = "voice.deleted"
         reading = room.queue.present
-        if reading is not None:
+        if reading is not None and self._client.get_guild(int(room.space)) is not None:
             await self._tell(reading.request, words(reading.request.locale)(why), reading.key)
-        await self._forget(room)
+        await self._forget(room, kept=why == connection.REPLACED)
 
-    async def _forget(self, room: Room) -> None:
-        """Leave, and let nothing of it come back."""
+    async def _forget(self, room: Room, *, kept: bool = False) -> None:
+        """Leave, and let nothing of it come back; with `kept` it does after the next start."""
         room.leaving = True
         if self._rooms.get(room.space) is room:
             del self._rooms[room.space]
         if room.empty is not None:
             room.empty.cancel()
-        await room.queue.stop()
+        if not kept:
+            await room.queue.stop()
+            await self._readings.left(room.space, PLATFORM)
         await room.queue.close()
-        await self._readings.left(room.space, PLATFORM)
         await _disconnected(room)
 
-    def _gone(self, room: Room, sent_away: bool) -> None:
+    def _gone(self, room: Room, why: str) -> None:
         """The connection is over, and not by `leave`."""
-        room.connection = None
+        lost, room.connection = room.connection, None
         if not room.leaving:
-            self._do(self._give_up(room, "voice.sent_away") if sent_away else self._enter_again(room))
+            session = lost.session if lost is not None else ""
+            self._do(self._give_up(room, why) if why else self._enter_again(room, session))
 
     def _changed(self, room: Room) -> None:
         """The bot itself was moved, muted, or let speak."""

@@ -29,12 +29,18 @@ AGAIN_S: Final = 5.0
 """How long the library tries by itself to go on with a connection that was lost; then we connect anew."""
 PRIVACY_S: Final = 10.0
 """How long the members of a channel may take to agree on their keys."""
+ASK_S: Final = 0.5
+"""How long a voice server may take to say from where our packets come, before it is asked again."""
 LOOK_S: Final = 0.02
 
 CUT: Final = 1006
 CRASHED: Final = 4015
-"""Close codes: none came; the voice gateway asks for a RESUME (Discord's documentation, "Voice Close Event Codes")."""
+ENDED: Final = (4014, 4022)
+"""Close codes: none came; the voice gateway asks for a RESUME; the call is over here, and perhaps goes on elsewhere
+(Discord's documentation, "Voice Close Event Codes")."""
 
+SENT_AWAY: Final = "voice.sent_away"
+REPLACED: Final = "voice.replaced"
 VoiceChannel = discord.VoiceChannel | discord.StageChannel
 
 
@@ -45,7 +51,7 @@ class NotEncrypted(Exception):
 class ResumedState(VoiceConnectionState):
     """The library's, with a RESUME that succeeds; a connection that was cut is resumed, too.
 
-    Its own asks for the channel first, which ends the session, and waits for a key that comes once per session.
+    Its own RESUME asks for the channel first, which ends the session, and waits for a key that comes once per session.
     """
 
     async def _connect(
@@ -82,9 +88,24 @@ class ResumedState(VoiceConnectionState):
         with suppress(discord.ConnectionClosed, TimeoutError):  # nobody awaits it, and `gone` has been called
             await super()._poll_voice_ws(reconnect)
 
+    async def _handshake_websocket(self) -> None:
+        connection = self.voice_client
+        assert isinstance(connection, VoiceConnection)
+        connection.anew = connection.is_playing()
+        async with asyncio.timeout(self.timeout):
+            await super()._handshake_websocket()
+        connection.moving = False
+
+    async def _voice_disconnect(self) -> None:
+        connection = self.voice_client
+        if isinstance(connection, VoiceConnection) and connection.replaced:
+            self.state = ConnectionFlowState.disconnected  # whoever is there by now is not sent away
+        else:
+            await super()._voice_disconnect()
+
     async def _connect_websocket(self, resume: bool) -> DiscordVoiceWebSocket:
         socket = await super()._connect_websocket(resume)
-        poll = socket.poll_event
+        poll, discover = socket.poll_event, socket.discover_ip
 
         async def poll_event() -> None:
             try:
@@ -92,22 +113,39 @@ class ResumedState(VoiceConnectionState):
             except discord.ConnectionClosed as closed:
                 if closed.code == CUT:
                     closed.code = CRASHED
+                if closed.code in ENDED and isinstance(self.voice_client, VoiceConnection):
+                    self.voice_client.moving = True
                 raise
 
+        async def discover_ip() -> tuple[str, int]:
+            """Ask until there is an answer: on its way it may be lost, or be read before somebody waits for it."""
+            while True:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(ASK_S):
+                        return await discover()
+
         socket.poll_event = poll_event  # type: ignore[method-assign]
+        socket.discover_ip = discover_ip  # type: ignore[method-assign]
         return socket
 
 
 class VoiceConnection(discord.VoiceClient):
-    """`changed` is called when the bot was moved, muted, or let speak; `gone` once, when it has left the channel,
-    with whether somebody has sent it away."""
+    """`changed` is called when the bot was moved, muted, or let speak; `gone` once, when it has left the channel, with
+    why, the name of a sentence of the catalogue, "" where the connection was lost. `again` has the source give the last
+    frames once more: nobody knows which of them the server before has passed on. It is called in the player's thread.
+    """
 
     def __init__(self, client: discord.Client, channel: discord.abc.Connectable) -> None:
         super().__init__(client, channel)
         self.changed: Callable[[], None] = lambda: None
-        self.gone: Callable[[bool], None] = lambda sent_away: None
+        self.gone: Callable[[str], None] = lambda why: None
+        self.again: Callable[[], None] = lambda: None
         self.suppressed = self.muted = self.alone = False
-        self._sent_away = self._moving = False
+        self.moving = False
+        """What is sent now goes to a server that is no more."""
+        self.anew = False
+        """In mid-play another server has taken over."""
+        self._gone_why = ""
         self._over = False
 
     def create_connection_state(self) -> VoiceConnectionState:
@@ -121,9 +159,19 @@ class VoiceConnection(discord.VoiceClient):
     def encrypted(self) -> bool:
         return self._connection.can_encrypt
 
+    @property
+    def session(self) -> str:
+        """Of the gateway, by which the bot is in the channel."""
+        return self._connection.session_id or ""
+
+    @property
+    def replaced(self) -> bool:
+        """Whether another process with the bot's token is in the channel instead."""
+        return self._gone_why == REPLACED
+
     def lacks(self) -> str:
         """See `bot.speech.queue.Player`."""
-        if self._moving or not self.connected:
+        if self.moving or not self.connected:
             return "voice.lacks_connection"
         if self.suppressed:
             return "voice.lacks_leave"
@@ -152,6 +200,10 @@ class VoiceConnection(discord.VoiceClient):
         return packet
 
     def send_audio_packet(self, data: bytes, *, encode: bool = True) -> None:
+        if self.anew and encode:
+            self.anew = False
+            self.again()  # this frame among them
+            return
         try:
             super().send_audio_packet(data, encode=encode)
         except NotEncrypted:
@@ -159,23 +211,26 @@ class VoiceConnection(discord.VoiceClient):
 
     async def on_voice_state_update(self, data: Any) -> None:
         self.suppressed, self.muted = bool(data.get("suppress")), bool(data.get("mute"))
-        if data["channel_id"] is None and not self._connection._expecting_disconnect:
-            self._sent_away = True
+        if data["channel_id"] is None:
+            if not self._connection._expecting_disconnect:
+                self._gone_why = SENT_AWAY
+        elif self.connected and taken_over(self.guild, self.session, data["session_id"]):
+            self._gone_why = REPLACED
+            await self._connection.disconnect()
+            return
         await super().on_voice_state_update(data)
         self.changed()
 
     async def on_voice_server_update(self, data: Any) -> None:
-        self._moving = True  # nobody hears what goes to the old server while its connection is closed
-        try:
-            await super().on_voice_server_update(data)
-        finally:
-            self._moving = False
+        """Without an endpoint the server is gone, and another one is named later."""
+        self.moving = True
+        await super().on_voice_server_update(data)
 
     def cleanup(self) -> None:
         if not self._over:
             self._over = True
             super().cleanup()
-            self.gone(self._sent_away)
+            self.gone(self._gone_why)
 
 
 async def connect(channel: VoiceChannel) -> VoiceConnection:
@@ -197,6 +252,16 @@ async def connect(channel: VoiceChannel) -> VoiceConnection:
             raise UserError("voice.not_encrypted", channel=channel.name)
         await asyncio.sleep(LOOK_S)
     return connection
+
+
+def taken_over(guild: discord.Guild, session: str, now: str = "") -> bool:
+    """Whether another process with the bot's token is in a voice channel of the guild, by the gateway session `now`.
+
+    `session` is that of the connection that this process has, or has lost.
+    """
+    if not now and guild.me.voice is not None:
+        now = guild.me.voice.session_id or ""
+    return now not in ("", session, guild._state._get_websocket(guild.id).session_id)
 
 
 def listeners(channel: VoiceChannel) -> list[int]:
