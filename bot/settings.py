@@ -60,6 +60,13 @@ class Settings:
                 by_scope[row.scope] = row
         return list(filter(None, map(by_scope.get, NEAREST)))
 
+    async def nearest_under(self, place: Place, person: str, prefix: str) -> dict[str, SettingRow]:
+        """Of all settings whose names begin so the row that holds there, by the rest of its name."""
+        rows = await self.store.beginning(place.space, prefix)
+        here = [row for row in rows if row.of == of(row.scope, place, person)]
+        here.sort(key=lambda row: NEAREST.index(row.scope), reverse=True)
+        return {row.name.removeprefix(prefix): row for row in here}
+
     async def set(self, place: Place, person: str, name: str, value: str, scope: Scope) -> None:
         async with self._turn:
             await self.store.set(place.space, name, value, person, scope, of(scope, place, person))

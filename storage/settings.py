@@ -56,6 +56,13 @@ class SettingsStore:
         query = t.select().where(t.c.space == space, t.c.name.in_(names)).order_by(t.c.name)
         return await self._db.rows(query, SettingRow)
 
+    async def beginning(self, space: str, prefix: str) -> Sequence[SettingRow]:
+        """All that is set in the space under names that begin so, by whomever and wherever."""
+        from storage.tables import settings as t
+
+        these = t.select().where(t.c.space == space, t.c.name.startswith(prefix, autoescape=True))
+        return await self._db.rows(these, SettingRow)
+
     async def set(
         self, space: str, name: str, value: str, author_id: str, scope: Scope = "space", of: str = ""
     ) -> None:

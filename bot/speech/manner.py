@@ -42,7 +42,12 @@ async def manner_of(
     language = (words_aloud.language if words_aloud is not None else "") or request.locale
     # Whoever has chosen a voice of one language is still read what is in another.
     all_voices = tuple(dict.fromkeys((*voices, *parse_list(config.voices))))
-    return Manner(all_voices, speed or config.speed, language[:2].lower())
+    speakers = {
+        name: own
+        for name, row in (await settings.nearest_under(request.place, request.author.id, AS)).items()
+        if (own := _voices(row.value))
+    }
+    return Manner(all_voices, speed or config.speed, language[:2].lower(), speakers)
 
 
 def _voices(value: str) -> tuple[Voice, ...]:

@@ -6,6 +6,7 @@ Pure. Tables and blocks of code are held until they end, since a voice only says
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from bot.speech.sentences import Sentences
@@ -15,17 +16,25 @@ _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 
 class Sentence(NamedTuple):
-    """The words of a sentence as they are said, and as they are written."""
+    """The words of a sentence as they are said, and as they are written; `speaker` where its line names one."""
 
     words: str
     written: str
+    speaker: str = ""
 
 
 class Narration:
-    """Of one text in one language: `feed` it as it comes, then `end` it. Sentences come as they are said."""
+    """Of one text in one language: `feed` it as it comes, then `end` it. Sentences come as they are said.
 
-    def __init__(self, language: str) -> None:
+    A line that begins with the name of one of the `speakers` (in small letters) and a colon is theirs, to its end.
+    """
+
+    def __init__(self, language: str, speakers: Collection[str] = ()) -> None:
         self._language = language
+        self._speakers = speakers
+        names = "|".join(r"\s+".join(map(re.escape, name.split())) for name in speakers)
+        self._label = re.compile(rf"\s*[*_]*({names})[*_]*\s?:[*_]*[ \t]+(?=\S)", re.IGNORECASE)
+        self._speaker = ""
         self._sentences = Sentences()
         self._line = ""
         """What has come of the present line, as long as it may be a table's or a fence."""
@@ -52,12 +61,23 @@ class Narration:
     def _held_back(self) -> bool:
         """Whether the line may not be prose."""
         begun = self._line.lstrip(" ")
-        return not begun or begun[0] in "|`~"
+        return not begun or begun[0] in "|`~" or self._may_name_a_speaker()
+
+    def _may_name_a_speaker(self) -> bool:
+        begun = " ".join(re.sub(r"[*_]|\s(?=:)", "", self._line).casefold().split())
+        return any(f"{name}:".startswith(begun) for name in self._speakers)
 
     def _prose(self) -> list[Sentence]:
         said = self._release() if self._held else []
+        if self._speakers and not self._within_line and (label := self._label.match(self._line)):
+            said += self._read(self._sentences.end())
+            self._speaker = " ".join(label[1].casefold().split())
+            self._line = self._line[label.end() :]
         said += self._read(self._sentences.feed(self._line))
         self._within_line = not self._line.endswith("\n")
+        if self._speaker and not self._within_line:
+            said += self._read(self._sentences.end())
+            self._speaker = ""
         self._line = ""
         return said
 
@@ -90,7 +110,9 @@ class Narration:
 
     def _read(self, sentences: list[str]) -> list[Sentence]:
         return [
-            Sentence(said, written) for written in sentences if (said := read_aloud(written, self._language))
+            Sentence(said, written, self._speaker)
+            for written in sentences
+            if (said := read_aloud(written, self._language))
         ]
 
 

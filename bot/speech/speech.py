@@ -215,13 +215,13 @@ class _Saying:
         if sum(map(str.isalpha, self._begun)) < TELLING and not _SENTENCE.search(self._begun):
             return []
         self._language = await asyncio.to_thread(_language_of, self._begun, self._language)
-        self._narration = Narration(self._language)
+        self._narration = Narration(self._language, self._manner.speakers)
         return self._unheard(self._narration.feed(self._begun))
 
     def end(self) -> list[Sentence]:
         begun: list[Sentence] = []
         if self._narration is None:
-            self._narration = Narration(self._language)
+            self._narration = Narration(self._language, self._manner.speakers)
             begun = self._narration.feed(self._begun)
         return self._unheard(begun + self._narration.end())
 
@@ -237,7 +237,8 @@ class _Saying:
         words = sentence.words
         language = await asyncio.to_thread(_language_of, words, self._language, foreign_only=True)
         faults: list[Unspoken] = []
-        for voice in self._manner.voices:
+        own = self._manner.speakers.get(sentence.speaker, ())
+        for voice in dict.fromkeys((*own, *self._manner.voices)):
             said = _latin(words) if voice.engine in _LATIN else words
             if voice in self._failed or not said:
                 continue

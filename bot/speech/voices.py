@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 SLOWEST, FASTEST = 0.5, 2.0
@@ -28,11 +28,15 @@ class Voice:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How something is said: by the first of the voices that reads its language; `language` is what it is likely in."""
+    """How something is said: by the first of the voices that reads its language; `language` is what it is likely in.
+
+    `speakers` have voices of their own, for lines that begin with their names; these are in small letters.
+    """
 
     voices: tuple[Voice, ...]
     speed: float = 1.0
     language: str = "en"
+    speakers: Mapping[str, tuple[Voice, ...]] = field(default_factory=dict)
 
 
 def parse(text: str) -> Voice:

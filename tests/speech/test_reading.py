@@ -256,6 +256,28 @@ def test_a_sentence_is_heard_while_the_next_one_is_written() -> None:
     assert narration.end() == [Sentence("So it is.", "So it is")]
 
 
+PLAYED = """Mira waits
+**Mira Vale:** Come in. It is late.
+The wolf: growls. MIRA VALE : No!
+mira vale:
+Miranda: who is that?
+"""
+BY_WHOM = [
+    ("", "Mira waits."), ("mira vale", "Come in."), ("mira vale", "It is late."), ("", "The wolf: growls."),
+    ("", "MIRA VALE: No!"), ("", "mira vale: Miranda: who is that?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("length", [1, 7, 1_000])
+def test_a_line_that_begins_with_a_speakers_name_is_theirs(length: int) -> None:
+    narration, said = Narration("en", ("mira vale", "bo")), list[Sentence]()
+    for at in range(0, len(PLAYED), length):
+        said += narration.feed(PLAYED[at : at + length])
+    said += narration.end()
+    assert [(sentence.speaker, sentence.words) for sentence in said] == BY_WHOM
+    assert said[1].written == "Come in."
+
+
 @given(st.lists(st.integers(1, 9), max_size=60))
 def test_how_a_text_was_cut_on_its_way_changes_nothing(lengths: list[int]) -> None:
     narration, said, at = Narration("en"), list[Sentence](), 0

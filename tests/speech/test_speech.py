@@ -94,6 +94,18 @@ async def test_each_sentence_is_said_by_who_reads_its_language() -> None:
     assert other.said[-1][3] == "ru"
 
 
+async def test_a_line_with_a_characters_name_is_said_by_their_voice() -> None:
+    scene = "The door opens, and a cold wind comes in.\n\nMira: Who is there? Come in.\n\nNobody answers."
+    own = Manner(FAKE.voices, speakers={"mira": (Voice("fake", "low"),), "bo": (Voice("fake", "deep"),)})
+    heard = await all_of(speech(FakeEngine()), scene, own)
+    assert [(str(one.voice), one.words) for one in heard] == [
+        ("fake", "The door opens, and a cold wind comes in."),
+        ("fake:low", "Who is there?"),
+        ("fake:low", "Come in."),
+        ("fake", "Nobody answers."),
+    ]
+
+
 async def test_what_nobody_reads_is_named_and_the_rest_is_said() -> None:
     heard = await all_of(
         speech(FakeEngine()), "The door opens, and a cold wind comes in. 日本語です。 She waits."

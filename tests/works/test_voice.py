@@ -11,7 +11,7 @@ import pytest
 
 from bot.events import Author, Place, Speak
 from bot.speech.manner import manner_of
-from bot.speech.voices import Manner
+from bot.speech.voices import Manner, Voice
 from tests.works.test_settings import ANA, BIA, ELSEWHERE, HERE, Asker, opened
 
 CONFIG = """
@@ -93,6 +93,8 @@ async def test_the_nearest_that_is_set_speaks_and_the_others_stand_in(voice: Voi
 async def test_a_character_and_a_kind_of_work_have_voices_of_their_own(voice: Voices) -> None:
     told = await voice("voice", "hibari:low", speaker="Mira Vale")
     assert "the voice of Mira Vale is `hibari:low`. Voices, in order: `hibari:low`, `hibari`" in told
+    assert (await voice.manner()).speakers == {"mira vale": (Voice("hibari", "low"),)}
+    assert (await voice.manner(place=NEXT)).speakers == {}
     await voice("voice", "hibari:deep", work="council")
     assert await voice.first("mira  vale") == "hibari:low"
     assert await voice.first("Mira Vale", place=NEXT) == "hibari"
