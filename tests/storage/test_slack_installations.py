@@ -132,7 +132,8 @@ async def test_an_installation_waits_for_whoever_writes_and_reads_wait_for_nobod
 async def test_a_database_that_somebody_else_holds_is_a_fault_of_the_storage(tmp_path: Path) -> None:
     url = f"sqlite+aiosqlite:///{tmp_path}/sutradhar.db"
     db, other = await Database.open(url, busy_timeout_s=0.05), await Database.open(url)
-    async with other.write():
+    async with other.write() as connection:
+        await connection.execute(slack_oauth_states.delete())
         with pytest.raises(StorageFault) as fault:
             await Store(db, "client").installations.async_save(installation("T1"))
     assert fault.value.kind == "locked"
