@@ -142,6 +142,7 @@ async def hall(tmp_path: Path) -> AsyncIterator[Hall]:
 async def test_what_is_to_be_said_is_heard_in_the_voice_channel_frame_for_frame(hall: Hall) -> None:
     assert "You are in no voice channel" in await hall.slash("voice join")
     ana = hall.fake.voice.enter(hall.ana, hall.voice)
+    hall.fake.voice.servers[0].unanswered = 1
     assert "I'm in **Table talk** now" in await hall.slash("voice join")
     assert "I'm in **Table talk** already" in await hall.slash("voice join")
     assert "In **Table talk**:" in await hall.slash("voice say", text=FIRST)

@@ -42,6 +42,8 @@ class VoiceServer(asyncio.DatagramProtocol):
         self.sessions: dict[str, VoiceSession] = {}
         # Packets with these sequence numbers do not arrive.
         self.loses: Callable[[int], bool] = lambda sequence: False
+        # So many questions for an address are lost, or their answers.
+        self.unanswered = 0
         self._heard, self._refused = on_frame, refused
         self._by_ssrc: dict[int, VoiceSession] = {}
         self._transport: asyncio.DatagramTransport | None = None
@@ -84,6 +86,9 @@ class VoiceServer(asyncio.DatagramProtocol):
 
     def _discover(self, data: bytes, address: tuple[str | Any, int]) -> None:
         assert self._transport is not None
+        if self.unanswered:
+            self.unanswered -= 1
+            return
         (ssrc,) = struct.unpack_from(">I", data, 4)
         if ssrc in self._by_ssrc:
             known = str(address[0]).encode().ljust(64, b"\0")

@@ -6,6 +6,7 @@ Knows no queue. discord.py has a thread that takes a frame every 20 ms, encodes 
 from __future__ import annotations
 
 import asyncio
+import struct
 import threading
 import time
 from collections.abc import Callable
@@ -31,6 +32,7 @@ PRIVACY_S: Final = 10.0
 """How long the members of a channel may take to agree on their keys."""
 ASK_S: Final = 0.5
 """How long a voice server may take to say from where our packets come, before it is asked again."""
+DISCOVERY_BYTES: Final = 74
 LOOK_S: Final = 0.02
 
 CUT: Final = 1006
@@ -105,7 +107,7 @@ class ResumedState(VoiceConnectionState):
 
     async def _connect_websocket(self, resume: bool) -> DiscordVoiceWebSocket:
         socket = await super()._connect_websocket(resume)
-        poll, discover = socket.poll_event, socket.discover_ip
+        poll = socket.poll_event
 
         async def poll_event() -> None:
             try:
@@ -117,16 +119,36 @@ class ResumedState(VoiceConnectionState):
                     self.voice_client.moving = True
                 raise
 
-        async def discover_ip() -> tuple[str, int]:
-            """Ask until there is an answer: on its way it may be lost, or be read before somebody waits for it."""
-            while True:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(ASK_S):
-                        return await discover()
-
         socket.poll_event = poll_event  # type: ignore[method-assign]
-        socket.discover_ip = discover_ip  # type: ignore[method-assign]
+        socket.discover_ip = self._discover_ip  # type: ignore[method-assign]
         return socket
+
+    async def _discover_ip(self) -> tuple[str, int]:
+        """The address from which our packets come, as the voice server sees it (Discord's page on voice, "IP Discovery").
+
+        The library asks once, and only then listens: its question or the answer may be lost, or come before that.
+        """
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[bytes] = loop.create_future()
+
+        def take(answer: bytes) -> None:
+            if not answered.done():
+                answered.set_result(answer)
+
+        def heard(packet: bytes) -> None:
+            if len(packet) == DISCOVERY_BYTES and packet[1] == 2:
+                loop.call_soon_threadsafe(take, packet)
+
+        question = struct.pack(">HHI", 1, DISCOVERY_BYTES - 4, self.ssrc).ljust(DISCOVERY_BYTES, b"\0")
+        self.add_socket_listener(heard)
+        try:
+            while not answered.done():
+                await loop.sock_sendall(self.socket, question)
+                await asyncio.wait([answered], timeout=ASK_S)
+        finally:
+            self.remove_socket_listener(heard)
+        packet = answered.result()
+        return packet[8 : packet.index(0, 8)].decode("ascii"), int.from_bytes(packet[-2:], "big")
 
 
 class VoiceConnection(discord.VoiceClient):
