@@ -124,7 +124,7 @@ class ResumedState(VoiceConnectionState):
         return socket
 
     async def _discover_ip(self) -> tuple[str, int]:
-        """The address from which our packets come, as the voice server sees it (Discord's page on voice, "IP Discovery").
+        """The address from which our packets come, as the voice server sees it (Discord's documentation of voice).
 
         The library asks once, and only then listens: its question or the answer may be lost, or come before that.
         """
