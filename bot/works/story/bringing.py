@@ -287,8 +287,9 @@ class Bringing:
     async def _thread(self, run: Run, progress: Put) -> Taken:
         request, say = run.request, words(run.request.locale)
         whole_thread = self._whole_threads.get(request.place.platform)
-        thread = await whole_thread(request) if whole_thread is not None else None
-        if thread is None:
+        if whole_thread is None:
+            raise UserError("story.history_alone")
+        if (thread := await whole_thread(request)) is None:
             raise UserError("story.history_where")
         # One that the bot has opened was begun by whoever asked first.
         starter = thread.starter or await self._sessions.starter(*astuple(spot(request.place)))

@@ -56,7 +56,7 @@ async def test_a_character_and_lore_come_into_the_story_that_is_played(tmp_path:
     async with playing(tmp_path, writer) as talk:
         world = put(tmp_path, "world.json", WORLD)
         assert "no story is played here" in str(await talk.say(f"/story import {world}"))
-        assert "This is no thread whose messages I can read." in str(await talk.say("/story history"))
+        assert "Only you write here" in str(await talk.say("/story history"))
         await talk.say(START)
         card = put(tmp_path, "mira.json", V2)
         assert "Mira has joined the cast, with 1 entry of lore" in await brought(talk, card)
