@@ -63,11 +63,13 @@ class Downloads:
             ):
                 if key := self.refusal(answer, name):
                     return key
+                _within(name, answer.content_length or 0, limit)
                 size = 0
                 with path.open("wb") as out:
                     async for piece in answer.content.iter_chunked(_PIECE):
                         size += len(piece)
-                        _within(name, size, limit)
+                        if size > limit:  # the rest of it is not waited for
+                            raise UserError("library.file_over", name=name, limit=limit // 1_000_000)
                         out.write(piece)
         except (aiohttp.ClientError, TimeoutError) as fault:
             _log.info("fetching a file: %s", type(fault).__name__)

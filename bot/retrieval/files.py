@@ -109,14 +109,13 @@ def read_whole(path: str, max_bytes: int) -> bytes:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise UserError("library.file_special", name=name)
             data = file.read(max_bytes + 1)
+            size = max(len(data), os.fstat(file.fileno()).st_size)
     except FileNotFoundError as error:
         raise UserError("library.file_missing", name=name) from error
     except OSError as error:
         raise UserError("library.file_unreadable", name=name) from error
     if len(data) > max_bytes:
-        raise UserError(
-            "library.file_large", name=name, mb=megabytes(len(data)), limit=max_bytes // 1_000_000
-        )
+        raise UserError("library.file_large", name=name, mb=megabytes(size), limit=max_bytes // 1_000_000)
     return data
 
 

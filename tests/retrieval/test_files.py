@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.events import UserError
-from bot.retrieval.files import gather, read_whole
+from bot.retrieval.files import gather, megabytes, read_whole
 
 LIMIT = 1_000
 
@@ -74,10 +74,11 @@ def test_a_link_to_a_folder_is_not_followed(folder: Path, tmp_path: Path) -> Non
 
 
 def test_a_file_that_grew_after_it_was_listed_is_refused(folder: Path) -> None:
-    (folder / "b.md").write_text("x" * (LIMIT + 1))
+    (folder / "b.md").write_text("x" * (LIMIT + 1_000_000))
     with pytest.raises(UserError) as caught:
         read_whole(str(folder / "b.md"), LIMIT)
     assert caught.value.key == "library.file_large"
+    assert caught.value.values["mb"] == megabytes(LIMIT + 1_000_000), "not what was read of it"
 
 
 def test_a_file_that_has_gone_meanwhile_is_refused(folder: Path) -> None:

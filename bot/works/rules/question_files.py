@@ -200,6 +200,9 @@ def _image(file: Candidate) -> Image:
     return Image(_MEDIA[picture.kind], data, picture.width, picture.height)
 
 
+_OVER_LIMIT = {"library.file_large": "rules.picture_large", "library.file_over": "rules.picture_over"}
+
+
 def _message_key(key: str) -> str:
     """A book's limit is the operator's to set, and a picture's is not."""
-    return "rules.picture_large" if key == "library.file_large" else key
+    return _OVER_LIMIT.get(key, key)

@@ -74,10 +74,15 @@ async def test_what_is_a_little_over_the_limit_reads_as_more_than_it(store: Stor
 async def test_a_file_that_is_longer_than_it_said_is_cut_off_at_the_limit(
     store: Store, tmp_path: Path
 ) -> None:
-    store.answers["/rules.md"] = [b"x" * 300_000]
-    with pytest.raises(UserError) as caught:
-        await store.fetcher.fetch(REQUEST, store.file(5), tmp_path / "in", 100_000)
-    assert key_of(caught) == ("library.file_large", "rules.md")
+    """How large it is stands above the answer, or is not known: what was read until then is no size."""
+    unsized = web.Response(body=b"x" * 3_000_000)
+    unsized.enable_chunked_encoding()
+    store.answers["/rules.md"] = [b"x" * 3_000_000, unsized]
+    for key, size in (("library.file_large", "3"), ("library.file_over", None)):
+        with pytest.raises(UserError) as caught:
+            await store.fetcher.fetch(REQUEST, store.file(5), tmp_path / "in", 100_000)
+        assert key_of(caught) == (key, "rules.md")
+        assert caught.value.values.get("mb") == size
     assert (tmp_path / "in").stat().st_size <= 100_000
 
 

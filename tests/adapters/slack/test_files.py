@@ -100,7 +100,7 @@ async def test_a_file_that_is_longer_than_it_said_is_cut_off_at_the_limit(
 ) -> None:
     store.answers["/rules.md"] = [b"x" * 300_000]
     assert await refused(store.files, store.file(), tmp_path / "in", 100_000) == "library.file_large"
-    assert (tmp_path / "in").stat().st_size <= 100_000
+    assert not (tmp_path / "in").exists()
 
 
 async def test_a_hiccup_is_tried_again(store: Store, tmp_path: Path) -> None:
