@@ -16,7 +16,7 @@ import pytest
 from bot import command_line, prompts, untrusted
 from bot.adapters import markdown
 from bot.adapters.discord.text import markdown as discord_markdown
-from bot.adapters.intake import quotation
+from bot.adapters.invocation import quotation
 from bot.adapters.markdown import is_misleading
 from bot.adapters.slack.received import line
 from bot.adapters.slack.text import inline as slack_inline

@@ -8,42 +8,35 @@ sentences to one person.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import re
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakValueDictionary
 
 from bot import commands
 from bot.adapters.home import leave_place
-from bot.adapters.markdown import clean, title
-from bot.command_line import Parsed, lacking_text, parse, value_of
-from bot.commands import FOLLOW_UP, HEAR, NAME_FILES, ON_MESSAGE
-from bot.events import Author, File, OptionValue, Place, Request, UserError
+from bot.adapters.invocation import Invocation, PendingForm, pending_form
+from bot.command_line import Parsed
+from bot.commands import ON_MESSAGE
+from bot.events import File, Place, Request, UserError
 from bot.faults import in_words
 from bot.prompts import as_yaml
 from bot.runs.requests import event_id
-from bot.verb import FOR, ME, SHARE, Verb
-from bot.words import Words, name_of
+from bot.verb import Verb
+from bot.words import Words
 
 if TYPE_CHECKING:
     from bot.app import App
-    from bot.platforms import Transcript
     from storage.threads import ThreadRow
 
-FIELD = "option:"
-"""The prefix of a field's id."""
 WINDOW = "modal"
 """The kind of the storage's offers that hold pending forms, so that a window works also after a restart."""
 KEPT = timedelta(days=1)
 """How long a window may stay open; most older ones have been dismissed."""
-QUOTED_CHARS = 1_500
-"""Characters of a quoted message, besides the question about it."""
 RUN_DIGITS = 8
 """Digits of a run's id in sentences: enough to find it in the log."""
 
@@ -57,9 +50,6 @@ SECONDS = 30.0
 PEOPLE = 4_096
 """The most people's counts in memory before expired ones are dropped."""
 
-_TAKES_FILES = "|".join(path.replace(" ", r"\s+") for path in sorted(NAME_FILES))
-_READS_FILES = re.compile(rf"/\s*(?:{_TAKES_FILES}|add|(?:rules\s+)?ask)\b", re.IGNORECASE)
-_UNSAFE = re.compile(r"[^\w.-]")
 
 _log = logging.getLogger(__name__)
 
@@ -79,137 +69,6 @@ class Location(Protocol):
     def real(self) -> str:
         """The thread's id in `storage.threads`, "" where there is none."""
         ...
-
-
-class Origin(Protocol):
-    """Where a request came from, and where its answer goes."""
-
-    def to_json(self, *, title: str, asked: str) -> str:
-        """The form that is stored with the request; `title` is that of a conversation which begins with it."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Invocation:
-    """A verb with its text, options and files, as a person has called it.
-
-    `plain`: it was no command. `again`: the request that it repeats. `answers`: see Request.
-    """
-
-    row: Verb
-    text: str = ""
-    options: Mapping[str, OptionValue] = field(default_factory=dict)
-    files: tuple[File, ...] = ()
-    plain: bool = False
-    again: Request | None = None
-    answers: str = ""
-
-    @property
-    def lacks(self) -> bool:
-        """Whether it is only answered by the button that opens its form."""
-        return self.row.lacks(self.text)
-
-    @property
-    def admin(self) -> bool:
-        """Whether it is for admins alone: an admin verb, or a `sets` verb with a text, unless it is for oneself."""
-        mine = self.options.get(FOR.name) == ME
-        return self.row.admin or (self.row.sets and self.text.strip() != "" and not mine)
-
-    @property
-    def personal(self) -> bool:
-        """Whether only the person who asks may see the answer, because it is about them."""
-        return self.row.personal and not self.options.get(SHARE.name)
-
-    def request(self, run: str, place: Place, author: Author, locale: str, origin: Origin) -> Request:
-        row, options = self.row, dict(self.options) | ({FOLLOW_UP: True} if self.plain else {})
-        shown = self.text if row.plain else f"/{row.path} {self.text}".strip()
-        stored_origin = origin.to_json(title=title(self.text) or row.path, asked=shown)
-        files = () if row.bare else self.files
-        return Request(
-            run,
-            place,
-            author,
-            row.work,
-            row.name,
-            options,
-            self.text,
-            files,
-            locale,
-            stored_origin,
-            answers=self.answers,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """An option's field in a window; it may stay empty. `values`: the (value, label) pairs to choose from."""
-
-    name: str
-    label: str
-    hint: str
-    long: bool = False
-    values: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def id(self) -> str:
-        """The field's id on the platform."""
-        return f"{FIELD}{self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class PendingForm:
-    """An invocation whose text a window still asks for: the text is put between `before` and `after`.
-
-    `author` is the person for whom the window is open. `channel` and `thread` are where they were, on platforms whose
-    windows do not say so. `answers` is the run whose choice opened the window, "" for a command.
-    """
-
-    work: str
-    verb: str
-    author: str = ""
-    before: str = ""
-    after: str = ""
-    options: Mapping[str, OptionValue] = field(default_factory=dict)
-    files: tuple[File, ...] = ()
-    channel: str = ""
-    thread: str = ""
-    answers: str = ""
-
-    @property
-    def row(self) -> Verb:
-        return commands.verb(self.work, self.verb)
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
-
-    def asked(self, typed: str, filled: Mapping[str, str] | None = None) -> Invocation:
-        """The completed invocation. `filled`: the form's options, typed or chosen. Raises UserError ("commands.*")."""
-        text, options, row = f"{self.before}{typed}{self.after}".strip(), dict(self.options), self.row
-        for name in row.form:
-            option, value = row.option(name), (filled or {}).get(name, "").strip()
-            if option is not None and value:
-                options[name] = value_of(row, option, value)
-        return Invocation(row, text, options, self.files, answers=self.answers)
-
-    def form(self, say: Words) -> list[Field]:
-        """The window's fields besides the text: the options of the verb's form that are not set yet."""
-        fields = []
-        for option in filter(None, map(self.row.option, self.row.form)):
-            if option.name not in self.options:
-                values = tuple((value, say(name_of(value, option.name))) for value in option.choices)
-                label = say(name_of(option.name, "option"))
-                fields.append(
-                    Field(
-                        option.name, label[:1].upper() + label[1:], say(option.summary), option.long, values
-                    )
-                )
-        return fields
-
-
-def pending_form(stored: str) -> PendingForm:
-    """Reads `PendingForm.to_json`, also an earlier release's. Raises ValueError or TypeError for anything else."""
-    tree = json.loads(stored)
-    return PendingForm(**tree | {"files": tuple(File(**file) for file in tree.get("files", ()))})
 
 
 @dataclass(slots=True)
@@ -383,71 +242,6 @@ class Intake:
         stored = await self.app.records.offers.get(location.space, window, WINDOW, 0)
         asked = pending_form(stored) if stored is not None else None
         return asked if asked is not None and asked.author == str(location.user) else None
-
-
-def parsed_of(line: str, files: Sequence[File]) -> Parsed:
-    """The parsed line; attached files take the place of a missing list of files, a form that of a missing text. Raises
-    UserError.
-    """
-    try:
-        return parse(line)
-    except UserError as error:
-        if error.key != "commands.missing":
-            raise
-        if (formed := lacking_text(line)) is not None:
-            return formed
-        if not files or error.values["verb"] not in NAME_FILES:
-            raise
-    return parse(" ".join([line, *(_UNSAFE.sub("_", file.name) for file in files)]))
-
-
-def spoken(file: File, transcript: Transcript | None = None, *, id: str = "") -> Invocation:
-    """The invocation of a message that was spoken, with the platform's own transcript.
-
-    `id` is that of a file to which the platform listens still.
-    """
-    if transcript is None:
-        return Invocation(HEAR, "", {"listens": id} if id else {}, (file,))
-    return Invocation(HEAR, transcript.text, {"part": True} if transcript.part else {}, (file,))
-
-
-def reads_files(line: str) -> bool:
-    """Whether it reads attached files: plain text, a question, or a command that takes files in."""
-    return bool(line) and (not line.startswith("/") or _READS_FILES.match(line) is not None)
-
-
-def choice_invocation(command: str, run: str, *, private: bool = False) -> Invocation:
-    """The invocation of a choice's line, such as "/rules lookup Grappled". Raises UserError.
-
-    `private`: the choice was offered to one person alone.
-    """
-    parsed = parse(command)
-    if parsed.verb is None:
-        raise UserError("edge.gone")
-    return Invocation(parsed.verb, parsed.text, _kept_private(parsed, private), answers=run)
-
-
-def choice_form(command: str, run: str, *, private: bool = False) -> PendingForm:
-    """The pending form of a choice that asks for words, which are added to the line's own text. Raises UserError."""
-    parsed = parse(command, asks=True)
-    if parsed.verb is None:
-        raise UserError("edge.gone")
-    before = f"{parsed.text} " if parsed.text else ""
-    options = _kept_private(parsed, private)
-    return PendingForm(parsed.verb.work, parsed.verb.name, before=before, options=options, answers=run)
-
-
-def _kept_private(parsed: Parsed, private: bool) -> dict[str, OptionValue]:
-    takes = parsed.verb is not None and parsed.verb.option("private") is not None
-    return {**parsed.options, "private": True} if private and takes else dict(parsed.options)
-
-
-def quotation(text: str) -> str:
-    """A message, cut, as a quotation in Markdown under the question about it; "" for nothing."""
-    text = clean(text[: 4 * QUOTED_CHARS].lstrip()).strip()
-    if len(text) > QUOTED_CHARS:
-        text = text[: QUOTED_CHARS - 1].rstrip() + "…"
-    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bot import commands
 from bot.adapters.discord.received import placing as discord
-from bot.adapters.intake import pending_form
+from bot.adapters.invocation import pending_form
 from bot.adapters.slack import placing as slack
 from bot.adapters.stored_choices import from_json
 from bot.events import Place

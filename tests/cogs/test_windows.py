@@ -10,7 +10,8 @@ import pytest
 from simcord.enums import InteractionType
 
 from bot.adapters.buttons_row import custom_id
-from bot.adapters.intake import QUICK_REQUESTS, QUOTED_CHARS, WINDOW, quotation
+from bot.adapters.intake import QUICK_REQUESTS, WINDOW
+from bot.adapters.invocation import QUOTED_CHARS, quotation
 from bot.events import Choices
 from bot.prompts import as_yaml
 from tests.cogs.table import Client, Table, command, said

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from slack_bolt.async_app import AsyncBoltContext
 
-from bot.adapters.intake import QUICK_REQUESTS, Invocation
+from bot.adapters.intake import QUICK_REQUESTS
+from bot.adapters.invocation import Invocation
 from bot.adapters.slack.installed.manifest import COMMANDS
 from bot.adapters.slack.received.commands import Invoked, line_of
 from bot.command_line import parse

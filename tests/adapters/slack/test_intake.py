@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from bot import commands
-from bot.adapters.intake import HINTS, LONG_REQUESTS, QUICK_REQUESTS, Invocation
+from bot.adapters.intake import HINTS, LONG_REQUESTS, QUICK_REQUESTS
+from bot.adapters.invocation import Invocation
 from bot.adapters.slack.placing import Location, event_of, origin_of
 from bot.adapters.slack.received.intake import request_of
 from bot.adapters.slack.received.people import Person

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from bot import commands
-from bot.adapters.intake import Invocation
+from bot.adapters.invocation import Invocation
 from bot.adapters.slack.placing import Location, event_of
 from bot.app import Acknowledge, Ticket
 from bot.events import Request, UserError

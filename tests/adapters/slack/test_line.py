@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bot.adapters.intake import reads_files
+from bot.adapters.invocation import reads_files
 from bot.adapters.slack.received.line import calls_others, mentions, text_without_mention
 from bot.adapters.slack.text.help import as_typed
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.intake import LONG_REQUESTS, WINDOW, PendingForm
+from bot.adapters.intake import LONG_REQUESTS, WINDOW
+from bot.adapters.invocation import PendingForm
 from bot.adapters.slack.placing import PLATFORM, Location
 from bot.adapters.slack.received import windows
 from bot.adapters.slack.received.windows import PART_CHARS, block_id, parts

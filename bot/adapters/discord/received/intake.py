@@ -28,7 +28,18 @@ from bot.adapters.discord.received.commands import Autocomplete, path_of, read
 from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, files_of, request_of, text_of
 from bot.adapters.discord.shown import replies
 from bot.adapters.discord.text.command_names import as_in_table, help_text
-from bot.adapters.intake import FIELD, PEOPLE, Invocation, PendingForm, quotation
+from bot.adapters.intake import PEOPLE
+from bot.adapters.invocation import (
+    FIELD,
+    Field,
+    Invocation,
+    PendingForm,
+    choice_form,
+    choice_invocation,
+    parsed_of,
+    quotation,
+    spoken,
+)
 from bot.adapters.stored_choices import StoredChoice
 from bot.adapters.surface import OWN
 from bot.command_line import parse
@@ -99,9 +110,9 @@ class Intake(intake.Intake):
         """Perform the line of one of the run's choices, or ask for its words first."""
         async with intake.reporting_faults(partial(self.failed, interaction)):
             if not chosen.asks:
-                await self._take(interaction, intake.choice_invocation(chosen.command, run))
+                await self._take(interaction, choice_invocation(chosen.command, run))
                 return
-            asked = intake.choice_form(chosen.command, run)
+            asked = choice_form(chosen.command, run)
             await self.open(
                 interaction,
                 asked,
@@ -223,9 +234,9 @@ class Intake(intake.Intake):
             held = await self.thread_row(location)
             location = placing.within(location, held)
             if message.flags.voice and files:
-                asked = intake.spoken(files[0])
+                asked = spoken(files[0])
             else:
-                parsed = intake.parsed_of(as_in_table(text.strip()) or "/help", files)
+                parsed = parsed_of(as_in_table(text.strip()) or "/help", files)
                 place = placing.place(location, event=message.id, goes="here", held=held)
                 asked = await self.interpreted(parsed, files, place, str(location.user))
             self.count(location, asked.row)
@@ -283,7 +294,7 @@ def _sent(window: str) -> str:
     return f"window:{window}"
 
 
-def option_field(field: intake.Field) -> ui.Label[ui.Modal]:
+def option_field(field: Field) -> ui.Label[ui.Modal]:
     """The field of an option: a text, or a menu of its values."""
     item: ui.TextInput[ui.Modal] | ui.Select[ui.Modal]
     if field.values:

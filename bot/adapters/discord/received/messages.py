@@ -18,7 +18,8 @@ from bot.adapters.discord.installed.setup import welcome
 from bot.adapters.discord.received.placing import PLATFORM, location_of_message, text_without_mention
 from bot.adapters.discord.shown import replies
 from bot.adapters.discord.text.command_names import as_in_table
-from bot.adapters.intake import KeyedLocks, reads_files
+from bot.adapters.intake import KeyedLocks
+from bot.adapters.invocation import reads_files
 from bot.command_line import parse
 from bot.events import Place, UserError
 from bot.readers.kinds import readable

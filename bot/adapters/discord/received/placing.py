@@ -23,7 +23,7 @@ from bot.events import Author, File, Place, Request, UserError
 from bot.runs.requests import event_id
 
 if TYPE_CHECKING:
-    from bot.adapters.intake import Invocation
+    from bot.adapters.invocation import Invocation
     from storage.threads import ThreadRow
 
 PLATFORM = "discord"

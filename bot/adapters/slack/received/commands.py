@@ -19,7 +19,7 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 
 from bot import commands
-from bot.adapters.intake import Invocation, PendingForm, quotation
+from bot.adapters.invocation import Invocation, PendingForm, quotation
 from bot.adapters.slack.installed.manifest import ASK, ASK_ABOUT, COMMANDS, MENU
 from bot.adapters.slack.placing import (
     Body,

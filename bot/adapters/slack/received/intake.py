@@ -17,7 +17,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bot.adapters import intake
-from bot.adapters.intake import Invocation, KeyedLocks
+from bot.adapters.intake import KeyedLocks
+from bot.adapters.invocation import Invocation, choice_invocation
 from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.slack import placing
 from bot.adapters.slack.placing import PLATFORM, RESPONSE_SECONDS, Location, Origin, origin_of
@@ -107,7 +108,7 @@ class Intake(intake.Intake):
         """Perform a choice's line, such as "/rules lookup Grappled". `private`: it was offered to one person alone."""
 
         async def asked() -> Invocation:
-            return intake.choice_invocation(command, answers, private=private)
+            return choice_invocation(command, answers, private=private)
 
         await self.perform(location, event, asked, ack, response_url=response_url)
 

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from bot.adapters import intake
+from bot.adapters import invocation
 from bot.adapters.slack.text.help import COMMAND
 from bot.command_line import Parsed, parse, tokens
 from bot.commands import BARE, MAX_LINE, NAME_FILES, ROWS, TABLE, WORKS
@@ -97,7 +97,7 @@ def parsed_of(text: str, files: Sequence[File] = ()) -> Parsed:
     if line is None:
         return Parsed(None, {}, text)
     try:
-        return intake.parsed_of(line, files)
+        return invocation.parsed_of(line, files)
     except UserError as error:
         # A verb for files needs them attached; the table's example with paths would be misleading.
         if error.key == "commands.missing" and error.values["verb"] in NAME_FILES:

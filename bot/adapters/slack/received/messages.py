@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters.intake import Invocation, reads_files, spoken
+from bot.adapters.invocation import Invocation, reads_files, spoken
 from bot.adapters.slack.placing import PLATFORM, Body, Location, event_of, location_of_event, place, text_of
 from bot.adapters.slack.received import setup
 from bot.adapters.slack.received.fetched import transcript_of

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bot.adapters import buttons_row, footer, presses
 from bot.adapters.buttons_row import Button, custom_id
-from bot.adapters.intake import choice_form
+from bot.adapters.invocation import choice_form
 from bot.adapters.markdown import clean
 from bot.adapters.slack.placing import (
     Body,

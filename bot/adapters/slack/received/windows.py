@@ -16,7 +16,7 @@ from bot import commands
 from bot.adapters import buttons_row
 from bot.adapters.buttons_row import custom_id
 from bot.adapters.buttons_row import label as cut
-from bot.adapters.intake import FIELD, Field, Invocation, PendingForm
+from bot.adapters.invocation import FIELD, Field, Invocation, PendingForm
 from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.placing import PLATFORM, Body, Location, event_of, location_of_interaction
 from bot.adapters.slack.text.page import Block

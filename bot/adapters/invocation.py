@@ -1,0 +1,225 @@
+"""What a person has called a verb with, on a platform with messages: typed, pressed, spoken or filled into a window."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from bot import commands
+from bot.adapters.markdown import clean, title
+from bot.command_line import Parsed, lacking_text, parse, value_of
+from bot.commands import FOLLOW_UP, HEAR, NAME_FILES
+from bot.events import Author, File, OptionValue, Place, Request, UserError
+from bot.verb import FOR, ME, SHARE, Verb
+from bot.words import Words, name_of
+
+if TYPE_CHECKING:
+    from bot.platforms import Transcript
+
+FIELD = "option:"
+"""The prefix of a field's id."""
+QUOTED_CHARS = 1_500
+"""Characters of a quoted message, besides the question about it."""
+
+_TAKES_FILES = "|".join(path.replace(" ", r"\s+") for path in sorted(NAME_FILES))
+_READS_FILES = re.compile(rf"/\s*(?:{_TAKES_FILES}|add|(?:rules\s+)?ask)\b", re.IGNORECASE)
+_UNSAFE = re.compile(r"[^\w.-]")
+
+
+class Origin(Protocol):
+    """Where a request came from, and where its answer goes."""
+
+    def to_json(self, *, title: str, asked: str) -> str:
+        """The form that is stored with the request; `title` is that of a conversation which begins with it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A verb with its text, options and files, as a person has called it.
+
+    `plain`: it was no command. `again`: the request that it repeats. `answers`: see Request.
+    """
+
+    row: Verb
+    text: str = ""
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    files: tuple[File, ...] = ()
+    plain: bool = False
+    again: Request | None = None
+    answers: str = ""
+
+    @property
+    def lacks(self) -> bool:
+        """Whether it is only answered by the button that opens its form."""
+        return self.row.lacks(self.text)
+
+    @property
+    def admin(self) -> bool:
+        """Whether it is for admins alone: an admin verb, or a `sets` verb with a text, unless it is for oneself."""
+        mine = self.options.get(FOR.name) == ME
+        return self.row.admin or (self.row.sets and self.text.strip() != "" and not mine)
+
+    @property
+    def personal(self) -> bool:
+        """Whether only the person who asks may see the answer, because it is about them."""
+        return self.row.personal and not self.options.get(SHARE.name)
+
+    def request(self, run: str, place: Place, author: Author, locale: str, origin: Origin) -> Request:
+        row, options = self.row, dict(self.options) | ({FOLLOW_UP: True} if self.plain else {})
+        shown = self.text if row.plain else f"/{row.path} {self.text}".strip()
+        stored_origin = origin.to_json(title=title(self.text) or row.path, asked=shown)
+        files = () if row.bare else self.files
+        return Request(
+            run,
+            place,
+            author,
+            row.work,
+            row.name,
+            options,
+            self.text,
+            files,
+            locale,
+            stored_origin,
+            answers=self.answers,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """An option's field in a window; it may stay empty. `values`: the (value, label) pairs to choose from."""
+
+    name: str
+    label: str
+    hint: str
+    long: bool = False
+    values: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The field's id on the platform."""
+        return f"{FIELD}{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class PendingForm:
+    """An invocation whose text a window still asks for: the text is put between `before` and `after`.
+
+    `author` is the person for whom the window is open. `channel` and `thread` are where they were, on platforms whose
+    windows do not say so. `answers` is the run whose choice opened the window, "" for a command.
+    """
+
+    work: str
+    verb: str
+    author: str = ""
+    before: str = ""
+    after: str = ""
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    files: tuple[File, ...] = ()
+    channel: str = ""
+    thread: str = ""
+    answers: str = ""
+
+    @property
+    def row(self) -> Verb:
+        return commands.verb(self.work, self.verb)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+
+    def asked(self, typed: str, filled: Mapping[str, str] | None = None) -> Invocation:
+        """The completed invocation. `filled`: the form's options, typed or chosen. Raises UserError ("commands.*")."""
+        text, options, row = f"{self.before}{typed}{self.after}".strip(), dict(self.options), self.row
+        for name in row.form:
+            option, value = row.option(name), (filled or {}).get(name, "").strip()
+            if option is not None and value:
+                options[name] = value_of(row, option, value)
+        return Invocation(row, text, options, self.files, answers=self.answers)
+
+    def form(self, say: Words) -> list[Field]:
+        """The window's fields besides the text: the options of the verb's form that are not set yet."""
+        fields = []
+        for option in filter(None, map(self.row.option, self.row.form)):
+            if option.name not in self.options:
+                values = tuple((value, say(name_of(value, option.name))) for value in option.choices)
+                label = say(name_of(option.name, "option"))
+                fields.append(
+                    Field(
+                        option.name, label[:1].upper() + label[1:], say(option.summary), option.long, values
+                    )
+                )
+        return fields
+
+
+def pending_form(stored: str) -> PendingForm:
+    """Reads `PendingForm.to_json`, also an earlier release's. Raises ValueError or TypeError for anything else."""
+    tree = json.loads(stored)
+    return PendingForm(**tree | {"files": tuple(File(**file) for file in tree.get("files", ()))})
+
+
+def parsed_of(line: str, files: Sequence[File]) -> Parsed:
+    """The parsed line; attached files take the place of a missing list of files, a form that of a missing text. Raises
+    UserError.
+    """
+    try:
+        return parse(line)
+    except UserError as error:
+        if error.key != "commands.missing":
+            raise
+        if (formed := lacking_text(line)) is not None:
+            return formed
+        if not files or error.values["verb"] not in NAME_FILES:
+            raise
+    return parse(" ".join([line, *(_UNSAFE.sub("_", file.name) for file in files)]))
+
+
+def spoken(file: File, transcript: Transcript | None = None, *, id: str = "") -> Invocation:
+    """The invocation of a message that was spoken, with the platform's own transcript.
+
+    `id` is that of a file to which the platform listens still.
+    """
+    if transcript is None:
+        return Invocation(HEAR, "", {"listens": id} if id else {}, (file,))
+    return Invocation(HEAR, transcript.text, {"part": True} if transcript.part else {}, (file,))
+
+
+def reads_files(line: str) -> bool:
+    """Whether it reads attached files: plain text, a question, or a command that takes files in."""
+    return bool(line) and (not line.startswith("/") or _READS_FILES.match(line) is not None)
+
+
+def choice_invocation(command: str, run: str, *, private: bool = False) -> Invocation:
+    """The invocation of a choice's line, such as "/rules lookup Grappled". Raises UserError.
+
+    `private`: the choice was offered to one person alone.
+    """
+    parsed = parse(command)
+    if parsed.verb is None:
+        raise UserError("edge.gone")
+    return Invocation(parsed.verb, parsed.text, _kept_private(parsed, private), answers=run)
+
+
+def choice_form(command: str, run: str, *, private: bool = False) -> PendingForm:
+    """The pending form of a choice that asks for words, which are added to the line's own text. Raises UserError."""
+    parsed = parse(command, asks=True)
+    if parsed.verb is None:
+        raise UserError("edge.gone")
+    before = f"{parsed.text} " if parsed.text else ""
+    options = _kept_private(parsed, private)
+    return PendingForm(parsed.verb.work, parsed.verb.name, before=before, options=options, answers=run)
+
+
+def _kept_private(parsed: Parsed, private: bool) -> dict[str, OptionValue]:
+    takes = parsed.verb is not None and parsed.verb.option("private") is not None
+    return {**parsed.options, "private": True} if private and takes else dict(parsed.options)
+
+
+def quotation(text: str) -> str:
+    """A message, cut, as a quotation in Markdown under the question about it; "" for nothing."""
+    text = clean(text[: 4 * QUOTED_CHARS].lstrip()).strip()
+    if len(text) > QUOTED_CHARS:
+        text = text[: QUOTED_CHARS - 1].rstrip() + "…"
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
