@@ -43,7 +43,7 @@ from bot.works.council.verdict import DissentSplitter
 from bot.works.story import dice
 from bot.works.story.choices import read_choices
 from bot.works.story.lorebook import LoreEntry, spelt_out, triggered
-from bot.works.story.playing import people
+from bot.works.story.scene_verbs import people
 
 LENGTH = 1_000_000 if os.environ.get("SUTRADHAR_KILLS") == "all" else 10_000
 SECONDS = 0.5 * max(1, LENGTH / 20_000)

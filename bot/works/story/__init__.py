@@ -424,22 +424,22 @@ VERBS: tuple[Verb, ...] = (
 
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.library.config import LibraryConfig
-    from bot.works.story.asking import Asking
-    from bot.works.story.bringing import Bringing
-    from bot.works.story.extracting import Extracting
-    from bot.works.story.handing_out import HandingOut
+    from bot.works.story.cast_verbs import CastVerbs
+    from bot.works.story.edited_messages import EditedMessages
+    from bot.works.story.exports import Exports
+    from bot.works.story.extraction import Extraction
+    from bot.works.story.imports import Imports
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
-    from bot.works.story.outlining import Outlining
+    from bot.works.story.outlines import Outlines
     from bot.works.story.party import Party
-    from bot.works.story.playing import Playing
     from bot.works.story.presets import Presets
     from bot.works.story.prompt_files import PromptFiles
-    from bot.works.story.remembering import Remembering
-    from bot.works.story.rewording import Rewording
+    from bot.works.story.questions import Questions
+    from bot.works.story.recall import Recall
     from bot.works.story.safety import Safety
+    from bot.works.story.scene_verbs import SceneVerbs
     from bot.works.story.session_zero import SessionZero
-    from bot.works.story.speaking import Speaking
     from bot.works.story.table import Table
     from bot.works.story.work import Stories
     from bot.works.story.world import World
@@ -461,7 +461,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     logs, settings = Logs(resources.stories), resources.config.section(StoryConfig)
     recall = resources.config.section(RecallConfig)
     memory = Memory(resources.story_vectors, resources.embedding, recall)
-    playing = Playing(
+    scene_verbs = SceneVerbs(
         logs,
         resources.models,
         resources.prompts,
@@ -477,28 +477,28 @@ def make(resources: Resources, runs: Runs) -> Work:
     if settings.presets:
         presets.read()  # a bot should not start with a broken file
     table = Table(logs, resources.records.sessions, presets, own_names, settings, runs, adults)
-    remembering = Remembering(logs, memory, playing, resources.settings.zone, recall)
-    extracting = Extracting(
+    recall_verbs = Recall(logs, memory, scene_verbs, resources.settings.zone, recall)
+    extraction = Extraction(
         logs, resources.models, resources.prompts, resources.settings.roles, own_names, settings
     )
 
     async def checks(request: Request) -> bool:
-        return extracting.able(resources.models.with_roles(await resources.settings.roles(request)))
+        return extraction.able(resources.models.with_roles(await resources.settings.roles(request)))
 
     return Stories(
-        playing,
-        Speaking(logs, playing),
-        Rewording(logs, playing, runs),
+        scene_verbs,
+        CastVerbs(logs, scene_verbs),
+        EditedMessages(logs, scene_verbs, runs),
         table,
-        remembering,
+        recall_verbs,
         logs,
         memory,
-        extracting,
+        extraction,
         World(logs, own_names),
-        Asking(logs, playing),
-        PromptFiles(logs, playing, extracting),
-        Outlining(logs, playing),
-        Bringing(
+        Questions(logs, scene_verbs),
+        PromptFiles(logs, scene_verbs, extraction),
+        Outlines(logs, scene_verbs),
+        Imports(
             logs,
             memory,
             resources.incoming,
@@ -507,9 +507,9 @@ def make(resources: Resources, runs: Runs) -> Work:
             resources.config.section(LibraryConfig).max_bytes,
         ),
         Safety(logs, runs, adults, checks=checks),
-        HandingOut(logs, adults),
-        Party(logs, resources.records.schedules, settings, playing.votes_counted),
-        SessionZero(logs, playing, resources.records.sessions, adults),
+        Exports(logs, adults),
+        Party(logs, resources.records.schedules, settings, scene_verbs.votes_counted),
+        SessionZero(logs, scene_verbs, resources.records.sessions, adults),
     )
 
 

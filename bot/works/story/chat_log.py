@@ -14,7 +14,7 @@ from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
 from bot.events import UserError
-from bot.works.story.importing import LARGEST_MB, NAME_CHARS, BadLine, Imported
+from bot.works.story.json_import import LARGEST_MB, NAME_CHARS, BadLine, Imported
 from storage.stories import BranchRow, NodeRow, StoryRow
 
 TURNS = 200_000

@@ -9,7 +9,7 @@ from typing import Final
 
 from bot.events import Changed, Choice, Choices, Event, Link, Notice, Speaker, Stage, Text
 from bot.words import Words
-from bot.works.story.logs import Away
+from bot.works.story.logs import OtherThread
 from bot.works.story.story import Story
 from bot.works.story.turn import SCENE, Scene, Turn
 from storage.stories import ALIAS
@@ -67,7 +67,7 @@ def read_choices(text: str, most: int) -> list[str]:
     return list(dict.fromkeys(line for line in labels if any(map(str.isalnum, line))))[:most]
 
 
-def taken_away(away: Away, say: Words) -> tuple[Event, ...]:
+def played_elsewhere(away: OtherThread, say: Words) -> tuple[Event, ...]:
     """What a thread is told whose branch is played in another one."""
     ways = (
         Choice(say("story.button_take_back"), f"/story switch {away.branch[-ALIAS:]}"),

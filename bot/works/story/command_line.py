@@ -16,8 +16,8 @@ from bot.resources import Resources
 from bot.works.story.exchange.card import Card
 from bot.works.story.exchange.lorebook import Lorebook
 from bot.works.story.exchange.reading import Whose, found_in, story_of
-from bot.works.story.exporting import exported
-from bot.works.story.importing import LARGEST_MB, Imported
+from bot.works.story.json_export import exported
+from bot.works.story.json_import import LARGEST_MB, Imported
 from bot.works.story.logs import Logs
 from bot.works.story.memory.config import COMPONENTS, RecallConfig
 from bot.works.story.memory.evaluate import evaluate_memory, read_queries

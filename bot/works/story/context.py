@@ -22,26 +22,26 @@ from bot.works.story.story import Story
 from bot.works.story.turn import Act, Turn
 
 READ: Final = "I have read it."
-"""Of the assistant, where two of the user's turns would meet: some models insist that the sides take turns."""
+"""An assistant's message between two of the user's: some models require that they alternate."""
 
 AGREED: Final = ("rating", "lines", "veils")
 """What the table has agreed on for its safety."""
 
 _KEPT_FREE = 0.5
-"""How full the window is left where the oldest batches are taken out: seldom, since that empties the cache."""
+"""The share of the window that is filled after the oldest batches are dropped: seldom, since that voids the cache."""
 
 
 DEALINGS: Final = 5
-"""Scenes by which the writer is told how a pair has dealt with each other, the last ones."""
+"""How many of the last scenes with both show the writer how a pair deals with each other."""
 DEALING_CHARS: Final = 200
 DEALING_TOKENS: Final = 120
-"""At most, with the two names."""
+"""At most for each, with the two names."""
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a prompt is made with besides the story, decided once for each run.
+    """The parts of a prompt besides the story, decided once in each run.
 
     `system` and `task` are wordings of prompts.yml, filled in; `begins` stands before all. `tokens` are those that the
     story may take, and `answer` those of the answer. `recalled` is what the writer gets to remember of long ago, filled
@@ -99,20 +99,20 @@ def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str =
 
 
 def told_in(story: Story, asked: Prompt) -> set[str]:
-    """The turns that a prompt tells word for word."""
+    """The turns that a prompt contains word for word."""
     texts = {message.text for message in asked.messages}
-    last = story.told[-len(asked.messages) :]  # it has room for no others
+    last = story.told[-len(asked.messages) :]  # no others have a message of their own
     return {turn.id for turn in last if _turn(turn)[0].text in texts}
 
 
 def then(asked: Prompt, scene: str, task: str, *, answer: int) -> Prompt:
-    """A task about the scene that `asked` has given, on top of the same prompt: the service has read all of it."""
+    """A task about the scene that answered `asked`, after the same prompt, which is in the service's cache."""
     messages = (*asked.messages, _assistant(scene or READ), _user(task))
     return Prompt(asked.system, messages, max_tokens=answer)
 
 
 def briefly(story: Story, turn: Turn, *, answer: int) -> Prompt:
-    """The same for the demo model, which goes on with a text and understands little else."""
+    """The prompt for the demo model, which continues a text and understands little else."""
     turns = story.told
     before = turns[: [earlier.id for earlier in turns].index(turn.id)][-2:]
     scenes = [earlier.scene.text.strip() for earlier in before if earlier.scene is not None]
@@ -137,7 +137,7 @@ def _assistant(text: str) -> Message:
 
 
 def _marked(messages: list[Message], last: int = 1) -> list[Message]:
-    """The same, with the last actions marked for the cache: not every service takes a mark on a model's own words."""
+    """The messages, the last actions marked for the cache: not every service takes a mark on a model's own words."""
     actions = [n for n, message in enumerate(messages) if message.role == "user"][-last:]
     return [replace(message, cache=True) if n in actions else message for n, message in enumerate(messages)]
 
@@ -176,7 +176,7 @@ def _tokens(turn: Turn) -> int:
 
 @lru_cache(maxsize=300_000)
 def _counted(act: Act, intents: tuple[tuple[str, str], ...], scene: str) -> int:
-    """Remembered of more turns than what they are told as, since all of a chat log's are counted with each turn."""
+    """Cached for more turns than the messages are: all turns of a chat log are counted for each prompt."""
     return _told(act, intents, scene)[1]
 
 
@@ -187,13 +187,13 @@ def _turn(turn: Turn) -> tuple[Message, Message]:
 
 @lru_cache(maxsize=20_000)
 def _told(act: Act, intents: tuple[tuple[str, str], ...], scene: str) -> tuple[tuple[Message, Message], int]:
-    """Both, and their tokens; remembered, since all of a story's are counted with each of its turns."""
+    """The two messages of a turn, and their tokens; cached, since all turns are counted for each prompt."""
     messages = (_user(action(act, intents)), _assistant(untrusted.data(scene).strip() or "…"))
     return messages, sum(text_tokens(message.text) + MESSAGE_TOKENS for message in messages)
 
 
 def action(act: Act, intents: Sequence[tuple[str, str]] = ()) -> str:
-    """What a player did, as the writer reads it, and before it what others want to do."""
+    """A player's action as the writer reads it, after what others want to do."""
     intended = "".join(
         f'<intent by="{_name(name)}">{untrusted.data(text)}</intent>\n' for name, text in intents
     )
@@ -207,12 +207,12 @@ def action(act: Act, intents: Sequence[tuple[str, str]] = ()) -> str:
 
 
 def _name(text: str) -> str:
-    """As it may stand between quotation marks."""
+    """Text that is safe between quotation marks."""
     return " ".join(untrusted.data(text).replace('"', "'").split())
 
 
 def agreed(story: Story) -> str:
-    """What the table has agreed on, as a prompt has it; "" for nothing."""
+    """The table's safety agreement for a prompt; "" for none."""
     settings = story.settings
     return "\n".join(
         f"{name}: {untrusted.data(str(settings[name]))}" for name in AGREED if settings.get(name)
@@ -271,7 +271,7 @@ def _interactions(story: Story, settled: Sequence[Turn]) -> str:
 
 @lru_cache(maxsize=20_000)
 def _between(scene: str, first: str, second: str) -> str:
-    """The first sentence of a scene that names both; "" where none does."""
+    """The first sentence of a scene that names both; "" for none."""
     if first not in scene or second not in scene:
         return ""
     sentences = (part for part in _SENTENCE.split(scene) if first in part and second in part)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from bot.words import Words
-from bot.works.story import attributing
+from bot.works.story import attribution
 from bot.works.story.state import Character, characters
 from bot.works.story.story import Story
 
@@ -67,9 +67,9 @@ def _dead(
         and (
             key in seen
             or any(
-                next(attributing.speeches(scene, form), "")
-                or next(attributing.deeds(scene, form, decided=False), "")
-                for form in attributing.forms(character.name, [someone.name for someone in before.values()])
+                next(attribution.speeches(scene, form), "")
+                or next(attribution.deeds(scene, form, decided=False), "")
+                for form in attribution.forms(character.name, [someone.name for someone in before.values()])
             )
         )
     ]
@@ -77,10 +77,10 @@ def _dead(
 
 def raised(turn: str, story: Story) -> list[str]:
     """Those of the dead of whom a player plainly says that they live: not asked, not tried, not wished for."""
-    narrated = attributing.unquoted(turn)
+    narrated = attribution.unquoted(turn)
     sentences = [
         sentence
-        for sentence in attributing.sentences(narrated)
+        for sentence in attribution.sentences(narrated)
         if _ALIVE.search(sentence) and not _UNSURE.search(sentence)
     ]
     if not sentences:
@@ -88,7 +88,7 @@ def raised(turn: str, story: Story) -> list[str]:
     return [
         character.name
         for character in characters(story).values()
-        if character.dead and any(attributing.names_one(sentence, character.name) for sentence in sentences)
+        if character.dead and any(attribution.names_one(sentence, character.name) for sentence in sentences)
     ]
 
 
@@ -122,7 +122,7 @@ def _held(
         for words, thing in things(taker["holding"]).items():
             sentences = [
                 sentence
-                for sentence in attributing.sentences(f"{turn}\n{scene}")
+                for sentence in attribution.sentences(f"{turn}\n{scene}")
                 if words <= telling(sentence)
             ]
             passed = any(_PASSING.search(sentence) for sentence in sentences)
@@ -134,7 +134,7 @@ def _held(
                     _lose(standing, now, other, names[other], words, theirs)
                     continue
                 shared = any(
-                    all(attributing.names_one(sentence, name) for name in (taker["name"], names[other]))
+                    all(attribution.names_one(sentence, name) for name in (taker["name"], names[other]))
                     for sentence in sentences
                 )
                 if not shared and not _both_one_of_many(thing, theirs[words]):
@@ -186,6 +186,6 @@ def _elsewhere(
         apart = any(place == here_words for place in known_places) or (
             jumped and not here_now.isdisjoint(here_words)
         )
-        if apart and not attributing.moved(told, character.name, other_names):
+        if apart and not attribution.moved(told, character.name, other_names):
             problems.append(say("story.flag_elsewhere", name=character.name, was=was, now=now))
     return problems

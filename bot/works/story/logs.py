@@ -1,4 +1,4 @@
-"""Stories as their threads play them: found by their place, folded from their logs, and kept folded.
+"""The stories of places: found by place, folded from their logs, and cached.
 
 Knows no platform and no model. This process is the only one that appends.
 """
@@ -21,36 +21,38 @@ from bot.works.story.story import Story, cut_at, folded
 from storage.stories import BranchRow, Node, PlaceRow, Spot, Stories, StoryRow
 
 WRITTEN = ("start", "zero", "act", "say", "continue", "retry")
-"""The verbs that have the writer write."""
+"""The verbs for which the writer writes a scene."""
 KEPT = 64
-"""Branches that stay folded."""
+"""How many folded branches stay in memory."""
 PAST, PAST_TURNS = 8, 200_000
-"""Branches as they stood earlier that stay folded, and their turns: one turn's run asks for the same several times."""
+"""How many earlier states of branches stay in memory, and their turns in all: a turn's run reads the same several
+times.
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
-    """What a thread plays: the story as it stands on that branch."""
+class PlayedStory:
+    """The story and the branch that are played in a place."""
 
     row: StoryRow
     branch: str
     story: Story
     place: PlaceRow | None = None
-    """Of the thread; None where it has only just begun to play it."""
+    """The thread's row; None before it is stored."""
 
 
 @dataclass(frozen=True, slots=True)
-class Away:
-    """A branch that another thread plays, since the run `run`; "" where by now none does."""
+class OtherThread:
+    """The thread that plays a branch now, by the run that began it there; "" for none."""
 
     run: str
     branch: str
 
 
-class TakenAway(Exception):
-    """The thread's branch is played in another one."""
+class PlayedElsewhere(Exception):
+    """The branch is played in another thread by now."""
 
-    def __init__(self, away: Away) -> None:
+    def __init__(self, away: OtherThread) -> None:
         super().__init__(away.branch)
         self.away = away
 
@@ -69,11 +71,11 @@ class Logs:
         self._past: OrderedDict[tuple[str, str, int, int], Story] = OrderedDict()
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self.writing: dict[str, set[str]] = {}
-        """By the turn whose scene is being written: the runs that do."""
+        """The runs that are writing a turn's scene, by turn."""
 
     @contextmanager
     def being_written(self, turn: str, run: str) -> Iterator[None]:
-        """The run writes the turn's scene in here."""
+        """Mark the run as writing the turn's scene."""
         self.writing.setdefault(turn, set()).add(run)
         try:
             yield
@@ -82,74 +84,76 @@ class Logs:
             if not self.writing[turn]:
                 del self.writing[turn]
 
-    async def here(self, place: Place, run: str = "", node: str = "") -> Played | None:
-        """What is played in this place; as it stood before this run appended to it, which a crash has it do again.
+    async def here(self, place: Place, run: str = "", node: str = "") -> PlayedStory | None:
+        """What is played in this place; as it was before this run appended to it, since a run is repeated after a
+        crash.
 
-        With `node`: before it appended that one. Raises StorageFault.
+        With `node`: before the run appended that node. Raises StorageFault.
         """
         if (row_and_branch := await self.stories.played(spot(place))) is None:
             return None
         row, played = row_and_branch
         own = await self.stories.of_run(place.space, run) if run else []
-        own = [one for one in own if node in ("", one.id)]
+        own = [row for row in own if node in ("", row.id)]
         at = own[0].seq - 1 if own else None
         story = await self.story(place.space, row.id, played.branch_id, at)
-        return Played(row, played.branch_id, story, played)
+        return PlayedStory(row, played.branch_id, story, played)
 
-    async def played(self, request: Request) -> Played:
+    async def played(self, request: Request) -> PlayedStory:
         """What is played where the request comes from. Raises UserError where nothing is."""
         played = await self.here(request.place, request.id)
         if played is None:
             raise UserError("story.none_here")
         return played
 
-    async def going_on(self, request: Request) -> Played:
-        """The same for a request that is to change something in it.
+    async def writable(self, request: Request) -> PlayedStory:
+        """Like `played`, for a request that changes the story.
 
-        Raises UserError where nothing is played, and TakenAway where another thread plays it by now.
+        Raises UserError where nothing is played, and PlayedElsewhere where another thread plays it by now.
         """
         played = await self.played(request)
         if played.place is not None and played.place.away:
             player = await self.stories.player(played.place)
-            raise TakenAway(Away(player.run_id if player is not None else "", played.branch))
+            raise PlayedElsewhere(OtherThread(player.run_id if player is not None else "", played.branch))
         return played
 
     async def story(self, space: str, story: str, branch: str, at: int | None = None) -> Story:
-        """A branch as it stands now, or as it stood at the node `at`.
+        """A branch as it is now, or as it was at the node `at`.
 
-        It is not to be changed, and to be read before the next await: later turns are added to the same object.
+        Do not change it, and read it before the next await: later turns are added to the same object.
         """
         async with self._turns.setdefault((space, branch), asyncio.Lock()):
-            known = await self._current(space, story, branch)
-        if at is None or known.story.seq == at:
-            return known.story
-        key = (space, branch, at, known.withdrawn)  # what was withdrawn since is told no more
+            folded = await self._current(space, story, branch)
+        if at is None or folded.story.seq == at:
+            return folded.story
+        key = (space, branch, at, folded.withdrawn)  # withdrawn words must not come from the cache
         if (past := self._past.get(key)) is None:
             past = self._past[key] = await self._anew(space, story, branch, at)
         self._past.move_to_end(key)
         while len(self._past) > 1 and (
-            len(self._past) > PAST or sum(len(one.turns) for one in self._past.values()) > PAST_TURNS
+            len(self._past) > PAST
+            or sum(len(past_story.turns) for past_story in self._past.values()) > PAST_TURNS
         ):
             self._past.popitem(last=False)
         return past
 
     async def _current(self, space: str, story: str, branch: str) -> _Folded:
-        known = self._folded.pop((space, branch), None)
-        after = known.story.seq if known is not None else None
-        withdrawn, added = await self.stories.news(space, story, branch, after)
-        if known is None or known.withdrawn != withdrawn:
+        folded = self._folded.pop((space, branch), None)
+        after = folded.story.seq if folded is not None else None
+        withdrawn, nodes = await self.stories.news(space, story, branch, after)
+        if folded is None or folded.withdrawn != withdrawn:
             parts = await self._parts(space, story, branch)
-            known = _Folded(parts, withdrawn, await self._fold(space, story, parts))
-        else:  # of its past nothing changes any more
-            for node in added:
-                known.story.add(node)
-        self._folded[space, branch] = known
+            folded = _Folded(parts, withdrawn, await self._fold(space, story, parts))
+        else:  # its past does not change
+            for node in nodes:
+                folded.story.add(node)
+        self._folded[space, branch] = folded
         if len(self._folded) > KEPT:
             self._folded.popitem(last=False)
-        return known
+        return folded
 
     async def copy(self, space: str, story: str, branch: str) -> Story:
-        """A branch as it stands now, as an object of its own: for a thread."""
+        """A copy of a branch as it is now: for use in a thread."""
         return await self._fold(space, story, await self._parts(space, story, branch))
 
     async def _anew(self, space: str, story: str, branch: str, at: int) -> Story:
@@ -163,8 +167,8 @@ class Logs:
         nodes = await self.stories.nodes(space, story, [(part.branch, part.until) for part in parts])
         return await asyncio.to_thread(folded, parts, nodes) if len(nodes) > 200 else folded(parts, nodes)
 
-    async def append(self, played: Played, *nodes: Node) -> int:
-        """Append to the branch that is played, or to none what is of all: the number of the last node.
+    async def append(self, played: PlayedStory, *nodes: Node) -> int:
+        """Append to the branch that is played (nodes of all branches: to none); returns the number of the last node.
 
         Raises KeyError for a deleted story.
         """
@@ -174,8 +178,8 @@ class Logs:
                 seq = await self.stories.append(space, story, branch, own)
         return seq
 
-    async def fork(self, played: Played, id: str, name: str, turn: str, author: str) -> BranchRow:
-        """A branch that leaves this one behind `turn`, "" for before the first; again the same does nothing.
+    async def fork(self, played: PlayedStory, id: str, name: str, turn: str, author: str) -> BranchRow:
+        """Make a branch after `turn`, "" for before the first; does nothing if it is there.
 
         Raises ValueError where the turn is not of this branch.
         """
@@ -207,7 +211,7 @@ def node(
 ) -> Node:
     """A node of a run; its id is made from the run's and `key`, so that a repeated run appends it once.
 
-    A turn's first act is the turn itself. `author` is whose words the body holds, "" for a model's.
+    A turn's first act is the turn itself. `author`: of the words in the body, "" for a model.
     """
     id = f"{run}/{key}"
     return Node(

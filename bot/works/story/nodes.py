@@ -141,7 +141,7 @@ class Part:
 
 
 def lineage(branches: Mapping[str, Branch], leaf: str, at: int | None = None) -> list[Part]:
-    """The parts that a branch is told from, the oldest first; as it stood at the node `at`, if that is given."""
+    """The parts that make up a branch, the oldest first; as of the node `at`, if given."""
     parts: list[Part] = []
     until, cut, turn = at, at, None
     branch: Branch | None = branches[leaf]

@@ -19,7 +19,7 @@ from bot.events import Author, Choice, Choices, Event, Request, Run, Stage, Text
 from bot.runs.requests import child_id
 from bot.words import Words, words
 from bot.works.story import cast
-from bot.works.story.logs import Logs, Played, TakenAway, node
+from bot.works.story.logs import Logs, PlayedElsewhere, PlayedStory, node
 from bot.works.story.order import (
     game_master,
     last_taken,
@@ -53,7 +53,7 @@ _NONE: Final = ("off", "none", "-", "0", "nada", "não", "nao")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Outcome:
     """A sentence of the catalogue, or a text as it is; `to` is the name of who has a whisper."""
 
     key: str = ""
@@ -80,7 +80,7 @@ class Party:
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        verbs: dict[str, Callable[[Request, Played, Words], Awaitable[Told]]] = {
+        verbs: dict[str, Callable[[Request, PlayedStory, Words], Awaitable[Outcome]]] = {
             "join": self._join,
             "leave": self._leave,
             "play": self._play,
@@ -89,13 +89,13 @@ class Party:
             "whisper": self._whisper,
         }
 
-        async def doing() -> Told:
+        async def doing() -> Outcome:
             try:
-                return await verbs[request.verb](request, await self._logs.going_on(request), say)
-            except TakenAway as error:
+                return await verbs[request.verb](request, await self._logs.writable(request), say)
+            except PlayedElsewhere as error:
                 raise UserError("story.taken_away") from error
 
-        outcome = await run.step("told", doing, Told)
+        outcome = await run.step("told", doing, Outcome)
         yield Stage(request.verb, "")
         yield Text(outcome.text or say(outcome.key, **(outcome.values or {})))
         if outcome.to:  # that there is a whisper, where all can see it, by a run that has none of its words
@@ -103,11 +103,11 @@ class Party:
         if request.verb in ("join", "leave", "gm", DEADLINE):
             await self.wait(run)
 
-    async def _join(self, request: Request, played: Played, say: Words) -> Told:
+    async def _join(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
         if request.text.strip():
             return await self._play(request, played, say)
         await self._logs.append(played, self._here(request, played.story, here=True))
-        return Told("story.party_joined", {"name": request.author.name})
+        return Outcome("story.party_joined", {"name": request.author.name})
 
     def _here(self, request: Request, story: Story, *, here: bool, plays: str = "") -> Node:
         member = story.party.get(request.author.id)
@@ -116,7 +116,7 @@ class Party:
         body |= {"plays": plays} if plays else {}
         return node(request.id, "party", "party", body, author=request.author.id)
 
-    async def _leave(self, request: Request, played: Played, say: Words) -> Told:
+    async def _leave(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
         """Whoever asks; or somebody who is absent, by the game master."""
         story, leaver = played.story, request.author
         if name_typed := request.text.strip():
@@ -134,7 +134,7 @@ class Party:
                 body = {"name": character, "sheet": remaining}
                 nodes.append(node(request.id, f"cast-{n}", "cast", body, author=request.author.id))
         await self._logs.append(played, *nodes)
-        return Told("story.party_left", {"name": names[leaver.id]})
+        return Outcome("story.party_left", {"name": names[leaver.id]})
 
     def _is_played_by(self, story: Story, character: str, author: Author) -> bool:
         member = story.party.get(author.id)
@@ -143,7 +143,7 @@ class Party:
             member is not None and member.plays == character
         )
 
-    async def _play(self, request: Request, played: Played, say: Words) -> Told:
+    async def _play(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
         story, name = played.story, " ".join(request.text.split())[: cast.NAME_CHARS]
         if not (character := cast.called(story, name)):
             raise UserError("story.no_character_of", name=name, names=", ".join(story.cast) or "…")
@@ -156,25 +156,29 @@ class Party:
             self._here(request, story, here=True, plays=character),
             node(request.id, "cast", "cast", {"name": character, "sheet": sheet}, author=request.author.id),
         )
-        return Told("story.party_plays", {"name": request.author.name, "character": character})
+        return Outcome("story.party_plays", {"name": request.author.name, "character": character})
 
-    async def _gm(self, request: Request, played: Played, say: Words) -> Told:
+    async def _gm(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
         story, text = played.story, request.text.strip()
         master = game_master(story)
         if not text:
             name = names_of(story).get(master, "")
-            return Told("story.gm_is", {"name": name}) if name else Told("story.gm_nobody")
+            return Outcome("story.gm_is", {"name": name}) if name else Outcome("story.gm_nobody")
         if not masters(story, request.author):
             raise UserError("story.only_gm")
         id, name = self._named(story, text)
         await self._logs.append(played, node(request.id, "set", "set", {"gm": id}, author=request.author.id))
-        return Told("story.gm_now", {"name": name})
+        return Outcome("story.gm_now", {"name": name})
 
-    async def _deadline(self, request: Request, played: Played, say: Words) -> Told:
+    async def _deadline(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
         story, text = played.story, request.text.strip()
         now = int(story.settings.get("deadline") or 0)
         if not text:
-            return Told("story.deadline_is", {"span": _span(now, say)}) if now else Told("story.no_deadline")
+            return (
+                Outcome("story.deadline_is", {"span": _span(now, say)})
+                if now
+                else Outcome("story.no_deadline")
+            )
         if not masters(story, request.author):
             raise UserError("story.only_gm")
         match = _SPAN.fullmatch(text)
@@ -184,11 +188,11 @@ class Party:
         body = {"deadline": minutes}
         await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
         if not minutes:
-            return Told("story.deadline_off")
+            return Outcome("story.deadline_off")
         mode = mode_of(story, self._settings).replace("-", "_")
-        return Told(f"story.deadline_{mode}", {"span": _span(minutes, say)})
+        return Outcome(f"story.deadline_{mode}", {"span": _span(minutes, say)})
 
-    async def _whisper(self, request: Request, played: Played, say: Words) -> Told:
+    async def _whisper(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
         story, me, master = played.story, request.author.id, game_master(played.story)
         text = request.text.strip()
         if not text:
@@ -198,7 +202,7 @@ class Party:
                 f"- **{whisper.name} → {names.get(whisper.to, '?')}:** {' '.join(whisper.text.split())}"
                 for whisper in mine
             ]
-            return Told(text="\n".join(lines)) if lines else Told("story.no_whispers")
+            return Outcome(text="\n".join(lines)) if lines else Outcome("story.no_whispers")
         if len(text) > WHISPER_CHARS:
             raise UserError("story.long_whisper", length=len(text), limit=WHISPER_CHARS)
         if me == master:
@@ -216,7 +220,7 @@ class Party:
             raise UserError("story.whisper_left", name=name)
         body = {"to": to, "name": request.author.name, "text": text.strip()}
         await self._logs.append(played, node(request.id, "whisper", "whisper", body, author=me))
-        return Told("story.whispered", {"name": name}, to=name)
+        return Outcome("story.whispered", {"name": name}, to=name)
 
     async def whispered(self, run: Run) -> AsyncGenerator[Event, None]:
         say = words(run.request.locale)
@@ -312,7 +316,7 @@ class Party:
         if names:
             await self.wait(run)
 
-    async def _passed_over(self, run: Run, played: Played) -> tuple[str, str] | None:
+    async def _passed_over(self, run: Run, played: PlayedStory) -> tuple[str, str] | None:
         """Keep that who was waited for is passed over; whose turn it is then."""
         body = {"passed": {"after": last_taken(played.story), "count": passed(played.story) + 1}}
         await self._logs.append(played, node(run.id, "set", "set", body))

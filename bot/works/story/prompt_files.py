@@ -13,46 +13,48 @@ from typing import TYPE_CHECKING
 from bot.events import Attachment, Event, Run, Stage, UserError
 from bot.words import words
 from bot.works.story import context
-from bot.works.story.extracting import Version, before, events_for
-from bot.works.story.taken import Taken, choices_task
+from bot.works.story.extraction import Version, before, events_for
+from bot.works.story.turn_plan import TurnPlan, choices_task
 
 if TYPE_CHECKING:
     from bot.llm.base import Prompt
-    from bot.works.story.extracting import Extracting
+    from bot.works.story.extraction import Extraction
     from bot.works.story.logs import Logs
-    from bot.works.story.playing import Playing
+    from bot.works.story.scene_verbs import SceneVerbs
 
 
 class PromptFiles:
-    def __init__(self, logs: Logs, playing: Playing, extracting: Extracting) -> None:
+    def __init__(self, logs: Logs, scene_verbs: SceneVerbs, extraction: Extraction) -> None:
         self._logs = logs
-        self._playing = playing
-        self._extracting = extracting
+        self._scene_verbs = scene_verbs
+        self._extraction = extraction
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """What the writer was told for the last scene and for the choices under it, and the extractor about it."""
         request, say = run.request, words(run.request.locale)
-        space, playing = request.place.space, self._playing
+        space, scene_verbs = request.place.space, self._scene_verbs
 
-        async def last() -> Taken:
+        async def last() -> TurnPlan:
             played = await self._logs.played(request)
             head = played.story.head
             if head is None or head.scene is None:
                 raise UserError("story.nothing_yet")
-            taken = await playing.taken(request, played, head.id, head.scene.at or played.story.seq)
-            return replace(taken, recalled=list(head.scene.recalled or ()), lore=list(head.scene.lore or ()))
+            plan = await scene_verbs.plan(request, played, head.id, head.scene.at or played.story.seq)
+            return replace(plan, recalled=list(head.scene.recalled or ()), lore=list(head.scene.lore or ()))
 
-        taken = await run.step("turn", last, Taken)
-        prompts = {"prompt_sent.json": await playing.asked(space, taken)}
-        now = await self._logs.story(space, taken.story, taken.branch)
-        scene, task = now.turns[taken.turn].scene, choices_task(now, taken)
+        plan = await run.step("turn", last, TurnPlan)
+        prompts = {"prompt_sent.json": await scene_verbs.prompt_of(space, plan)}
+        now = await self._logs.story(space, plan.story, plan.branch)
+        scene, task = now.turns[plan.turn].scene, choices_task(now, plan)
         prompts["prompt_sent_choices.json"] = context.then(
-            prompts["prompt_sent.json"], scene.text if scene is not None else "", task, answer=taken.answer
+            prompts["prompt_sent.json"], scene.text if scene is not None else "", task, answer=plan.answer
         )
-        if scene is not None and self._extracting.able(playing.models.with_roles(taken.roles)):
-            version = Version(taken.turn, scene.id)
-            events = events_for(now, before(now, version), taken.check)
-            prompts["prompt_plot_extraction.json"] = await self._extracting.asked(space, now, version, events)
+        if scene is not None and self._extraction.able(scene_verbs.models.with_roles(plan.roles)):
+            version = Version(plan.turn, scene.id)
+            events = events_for(now, before(now, version), plan.check)
+            prompts["prompt_plot_extraction.json"] = await self._extraction.prompt_of(
+                space, now, version, events
+            )
         yield Stage("prompt", say("story.prompt_of"))
         for name, prompt in prompts.items():
             yield Attachment(name, "application/json", _as_json(prompt))

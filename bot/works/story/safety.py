@@ -29,7 +29,7 @@ from bot.events import (
 from bot.words import Words, words
 from bot.works.story.choices import CODE, something_else
 from bot.works.story.context import AGREED
-from bot.works.story.logs import Logs, Played, TakenAway, node
+from bot.works.story.logs import Logs, PlayedElsewhere, PlayedStory, node
 from bot.works.story.story import Story
 from bot.works.story.turn import SCENE
 
@@ -100,8 +100,8 @@ class Safety:
 
         async def agreed() -> list[str]:
             try:
-                played = await (self._logs.going_on(request) if limits else self._logs.played(request))
-            except TakenAway as error:
+                played = await (self._logs.writable(request) if limits else self._logs.played(request))
+            except PlayedElsewhere as error:
                 raise UserError("story.taken_away") from error
             if limits.get("rating") == MATURE and not await self._adults(request):
                 raise UserError("story.not_for_all")
@@ -159,7 +159,7 @@ class Safety:
         await self._stopped(space, card)  # before anything is said about it
         return card
 
-    async def _meant(self, request: Request) -> tuple[Played, str]:
+    async def _meant(self, request: Request) -> tuple[PlayedStory, str]:
         """The branch and the turn of the scene that is meant: by a button, by its number, or the last one."""
         space, typed = request.place.space, request.text.strip()
         if "/" in typed:
@@ -171,7 +171,7 @@ class Safety:
             story = await self._logs.story(space, row.id, act.branch_id)
             if played_here is not None and played_here.row.id == row.id and act.id in played_here.story.turns:
                 return played_here, act.id
-            return Played(row, act.branch_id, story), act.id
+            return PlayedStory(row, act.branch_id, story), act.id
         played = await self._logs.played(request)
         story = played.story
         if mine := next((turn for turn, run in story.cards.items() if run == request.id), ""):
@@ -188,7 +188,7 @@ class Safety:
             raise UserError("story.nothing_yet")
         return played, story.head.id
 
-    async def _of_code(self, space: str, played: Played | None, code: str) -> NodeRow | None:
+    async def _of_code(self, space: str, played: PlayedStory | None, code: str) -> NodeRow | None:
         """The act of a turn, by its id or by the end of it, of the story that is played here before all others."""
         stories, is_code = self._logs.stories, len(code.rpartition("/")[0]) >= CODE
         own = [id for id in played.story.turns if id.endswith(code)] if played is not None and is_code else []

@@ -16,16 +16,16 @@ from bot.conversation import session_for, title_of
 from bot.events import Changed, Choice, Choices, Event, Place, Request, Run, Stage, Text, UserError
 from bot.words import Words, words
 from bot.works.story import cast
-from bot.works.story.logs import Logs, Played, node, spot
+from bot.works.story.logs import Logs, PlayedStory, node, spot
 from bot.works.story.nodes import MODES, RATINGS, Kind
-from bot.works.story.playing import people
 from bot.works.story.safety import AGREED_CHARS, NOTHING, agreed_lines, check_rating
+from bot.works.story.scene_verbs import people
 from bot.works.story.story import Story
-from bot.works.story.taken import Taken
+from bot.works.story.turn_plan import TurnPlan
 
 if TYPE_CHECKING:
-    from bot.works.story.playing import Playing
     from bot.works.story.safety import Adults
+    from bot.works.story.scene_verbs import SceneVerbs
     from storage.sessions import Sessions
     from storage.stories import Node, Stories
 
@@ -54,9 +54,9 @@ class Progress:
 
 
 class SessionZero:
-    def __init__(self, logs: Logs, playing: Playing, sessions: Sessions, adults: Adults) -> None:
+    def __init__(self, logs: Logs, scene_verbs: SceneVerbs, sessions: Sessions, adults: Adults) -> None:
         self._logs = logs
-        self._playing = playing
+        self._scene_verbs = scene_verbs
         self._sessions = sessions
         self._adults = adults
 
@@ -68,8 +68,8 @@ class SessionZero:
             title = say("story.zero", n=_number(now.before), of=len(STEPS))
             yield Changed(now.shown_by, f"zero-{now.before}", title, (Text(text),), in_place=True)
         if now.act:
-            taken = await run.step("turn", lambda: self._begun(request, now), Taken)
-            async with aclosing(self._playing.scene(run, taken, say)) as events:
+            plan = await run.step("turn", lambda: self._begun(request, now), TurnPlan)
+            async with aclosing(self._scene_verbs.scene(run, plan, say)) as events:
                 async for event in events:
                     yield event
             return
@@ -84,12 +84,12 @@ class SessionZero:
             yield Text(f"\n\n{say('story.zero_so_far', text=so_far)}" if so_far else "")
         yield Choices("", _ways(now.next, say))
 
-    async def _begun(self, request: Request, now: Progress) -> Taken:
+    async def _begun(self, request: Request, now: Progress) -> TurnPlan:
         row = await self._logs.stories.story(request.place.space, now.story)
         if row is None:
             raise UserError("story.none_here")
         story = await self._logs.story(request.place.space, now.story, now.branch, now.at)
-        return await self._playing.taken(request, Played(row, now.branch, story), now.act, now.at)
+        return await self._scene_verbs.plan(request, PlayedStory(row, now.branch, story), now.act, now.at)
 
     async def _progress(self, request: Request, say: Words) -> Progress:
         """Begin, or take the answer in. Raises UserError."""
@@ -142,12 +142,12 @@ class SessionZero:
         optional = {name: options[name] for name in ("genre", "view", "length") if options.get(name)}
         where = {"zero": following, "zero_run": request.id, "gm": request.author.id, **optional}
         settings_node = node(request.id, "zero", "set", where, author=request.author.id)
-        await self._logs.append(Played(row, row.id, Story()), *nodes, settings_node)
+        await self._logs.append(PlayedStory(row, row.id, Story()), *nodes, settings_node)
         return Progress(row.id, row.id, following)
 
     async def _answer(self, request: Request, step: str, text: str, say: Words) -> list[Node]:
         """What the log gets of an answer. Raises UserError for one that says nothing, or too much."""
-        author, limits = request.author.id, self._playing.settings
+        author, limits = request.author.id, self._scene_verbs.settings
         if step == "premise":
             if len(text) > limits.premise_chars:
                 raise UserError("story.long_premise", length=len(text), limit=limits.premise_chars)
@@ -167,7 +167,7 @@ class SessionZero:
         kind: Kind = "safety" if step in ("rating", "lines", "veils") else "set"
         return [node(request.id, step, kind, {step: text}, author=author)]
 
-    async def _open(self, request: Request, played: Played, shown_by: str) -> Progress:
+    async def _open(self, request: Request, played: PlayedStory, shown_by: str) -> Progress:
         author, row = request.author, played.row
         # By an id that `is_open` knows; it is this run's, which a crash has do all of it again.
         begin_node = replace(node(row.id, "begun", "set", {"zero": ""}, author=author.id), run_id=request.id)

@@ -50,7 +50,7 @@ class Whisper:
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """A character's sheet as the node `id` has it, None of one who has left; see `Kind`, "cast"."""
+    """A character's sheet as of the node `id`; None for a character who has left; see `Kind`, "cast"."""
 
     id: str
     seq: int
@@ -71,21 +71,21 @@ class Story:
     sheets: list[_Sheet] = field(default_factory=list)
     lore: dict[str, dict[str, Any]] = field(default_factory=dict)
     lore_nodes: dict[str, str] = field(default_factory=dict)
-    """The nodes that hold the entries of the lorebook, by these."""
+    """The node of each entry of the lorebook, by the entry's id."""
     lore_seqs: dict[str, int] = field(default_factory=dict)
-    """The numbers of these."""
+    """The numbers of these nodes."""
     memories: dict[str, str] = field(default_factory=dict)
     ideas: dict[str, str] = field(default_factory=dict)
     presets: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     intents: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """By their nodes: those that no turn has taken up yet."""
+    """By node: (name, text) of what players want to do and no turn has included yet."""
     forgotten: set[str] = field(default_factory=set)
-    """Nodes that are recalled no more."""
+    """Nodes that are never recalled again."""
     corrections: dict[str, tuple[Correction, ...]] = field(default_factory=dict)
     ticks: dict[str, tuple[Tick, ...]] = field(default_factory=dict)
-    """Both by the turn that they were made behind."""
+    """Corrections and ticks by the turn after which they were made."""
     chapters: dict[str, Chapter] = field(default_factory=dict)
-    """By id, of undone turns, too: `state.chapters` are those that count."""
+    """By id, also of undone turns: `state.chapters` gives those that count."""
     turns: dict[str, Turn] = field(default_factory=dict)
     path: list[str] = field(default_factory=list)
     length: int = 0
@@ -94,13 +94,13 @@ class Story:
     """By the ids of the people."""
     whispers: list[Whisper] = field(default_factory=list)
     cards: dict[str, str] = field(default_factory=dict)
-    """By the turn that a stop card was played under: the run that did."""
+    """The run of a stop card, by the turn under which it was played."""
     card_at: int = 0
-    """The number of the last one's node."""
+    """The number of the last stop card's node."""
     carded: set[str] = field(default_factory=set)
-    """Turns that are gone with these, and shown nowhere any more."""
+    """Turns that stop cards have withdrawn: they are shown nowhere."""
     unpinned: set[str] = field(default_factory=set)
-    """Memories and ideas that went with them, by id; intents, sheets and lore, by their nodes."""
+    """What was withdrawn with them: memories and ideas by id; intents, sheets and lore by node."""
     changes: list[tuple[int, int]] = field(default_factory=list)
     """Nodes that changed turns which were there: their numbers, and how many turns before stayed as they were.
 
@@ -110,7 +110,7 @@ class Story:
 
     @property
     def cast(self) -> dict[str, dict[str, Any]]:
-        """The sheets of the characters that count, by name."""
+        """The sheets of the present characters, by name."""
         if self._cast is None:
             cast: dict[str, dict[str, Any]] = {}
             for sheet in self.sheets:
@@ -133,12 +133,12 @@ class Story:
 
     @property
     def head(self) -> Turn | None:
-        """The last one that counts."""
+        """The last turn that counts."""
         return self.turns[self.path[self.length - 1]] if self.length else None
 
     @property
     def next(self) -> Turn | None:
-        """The one that a redo would bring back."""
+        """The turn that a redo would restore."""
         return self.turns[self.path[self.length]] if self.length < len(self.path) else None
 
     def before(self, turn: str) -> str:
@@ -147,7 +147,7 @@ class Story:
         return self.path[at - 1] if at else ""
 
     def unchanged_since(self, seq: int) -> int:
-        """How many turns, from the first on, are as they were at the node `seq`, as far as they were told then."""
+        """How many of the first turns have not changed since the node `seq`."""
         at = bisect_right(self.changes, seq, key=lambda change: change[0])
         return self.changes[at][1] if at < len(self.changes) else self.length
 
@@ -157,26 +157,26 @@ class Story:
         self.changes.append((self.seq, place))
 
     def end_with(self, turn: str) -> None:
-        """Let the story end with this turn, "" for before the first; nothing where it is not on the path."""
+        """Make this turn the last that counts; "" for none. Does nothing where it is not on the path."""
         if turn == "" or turn in self.path:
             before = self.length
             self.length = self.path.index(turn) + 1 if turn else 0
             self._changed(min(before, self.length))
 
     def leave(self, turn: str) -> None:
-        """A branch begins behind this turn: what was undone stays behind."""
+        """Begin a branch after this turn: later turns are dropped."""
         self._cast = None
         self.end_with(turn)
         del self.path[self.length :]
 
     def add(self, node: Node) -> None:
-        """Take the next node in. What a later release wrote is passed over."""
+        """Apply the next node. Kinds of later releases are ignored."""
         self.seq = max(self.seq, node.seq)
         self._cast = None
         if node.kind == "forgotten" or (node.kind == "chapter" and not node.turn):
             self._changed(0)
         elif node.kind not in ("head", "cast") and node.turn in self.turns:
-            places = reversed(range(len(self.path)))  # it is one of the last, nearly always
+            places = reversed(range(len(self.path)))  # nearly always it is one of the last
             place = next((at for at in places if self.path[at] == node.turn), None)
             if place is not None:
                 self._changed(place)
@@ -198,7 +198,7 @@ class Story:
                 body = json.loads(node.body)
                 self.whispers.append(Whisper(node.author_id, body["to"], body["name"], body["text"]))
             case _:
-                if node.body:  # else a person took the words back, and with them what they did
+                if node.body:  # otherwise its author withdrew it
                     self._more(node.kind, node.turn, json.loads(node.body), node)
 
     def _act(self, node: Node) -> None:
@@ -218,7 +218,7 @@ class Story:
             label=str(body.get("label", "")),
         )
         if (turn := self.turns.get(node.turn)) is None:
-            # What others want to do is taken up by a player's turn, and not by the reply of a character.
+            # A player's turn includes what others want to do; a character's reply does not.
             intents = {} if act.speaker else self.intents
             del self.path[self.length :]
             after = self.path[-1] if self.path else ""
@@ -233,7 +233,7 @@ class Story:
             turn.act_shown = act.id
 
     def gone_with(self, turn: str) -> set[str]:
-        """It, and the turns that were played on from it."""
+        """The turn, and all turns that follow from it."""
         removed = {turn}
         for id, later in self.turns.items():  # in the order in which they began
             if later.after in removed:
@@ -241,7 +241,7 @@ class Story:
         return removed
 
     def _stopcard(self, node: Node) -> None:
-        """The turn goes, what was played on from it, and what was kept of their words beside the story."""
+        """Withdraw the turn, the turns that follow from it, and what quotes their words."""
         self.cards[node.turn], self.card_at = node.run_id, node.seq
         removed = self.gone_with(node.turn)
         self.carded |= removed
@@ -250,7 +250,7 @@ class Story:
             del self.path[first:]
             self.length = min(self.length, first)
             self._changed(first)
-            self.unpinned |= self.intents.keys()  # said behind what is gone
+            self.unpinned |= self.intents.keys()  # said after a withdrawn turn
             self.intents.clear()
         removed_turns = [self.turns[id] for id in removed & self.turns.keys()]
         self.unpinned.update(id for turn in removed_turns for id in turn.intended)
@@ -263,7 +263,7 @@ class Story:
         self.ideas.clear()
 
     def _unwrite(self, began: int, words: Sequence[str]) -> None:
-        """Sheets and lore that have been written since then with these words go, too."""
+        """Withdraw sheets and lore that were written after the node `began` and quote these words."""
 
         def quotes(text: Any) -> bool:
             quote = " ".join(str(text).split())
@@ -370,7 +370,7 @@ class Story:
 
 
 def _quoted(text: str, source: str) -> bool:
-    """Whether a memory quotes these words, as one does that was pinned from what was recalled ("Scene 3: …")."""
+    """Whether a memory quotes these words, as a pinned passage does ("Scene 3: …")."""
     quote = " ".join(text.partition(": ")[2].removesuffix(" …").split())
     return len(quote) >= QUOTED and quote in source
 
@@ -395,12 +395,12 @@ def folded(parts: Sequence[Part], nodes: Iterable[Node]) -> Story:
                 story.add(node)
         if part.turn is not None:
             story.leave(part.turn)
-            # What came later of the whole story counts in the part that goes on from here.
+            # Later nodes of the whole story belong to the part after this one.
             of_all = [node for node in of_all if part.until is not None and node.seq > part.until]
     return story
 
 
 def cut_at(story: Story, turn: str) -> int:
-    """Up to which node settings count for a branch that leaves the story behind `turn`: until the next turn began."""
+    """The last node whose settings count for a branch that begins after `turn`: the one before the next turn."""
     after = story.path.index(turn) + 1 if turn else 0
     return story.turns[story.path[after]].first - 1 if after < len(story.path) else story.seq

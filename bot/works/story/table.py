@@ -1,4 +1,4 @@
-"""What the table does with a story besides writing it: back and forth, branches, cast, notes, whose turn it is.
+"""The table's verbs besides writing: undo and redo, branches, cast, notes, whose turn it is.
 
 Asks no model. Each verb appends to the log, or only reads it, and says in a sentence what holds now.
 """
@@ -34,8 +34,8 @@ from bot.events import (
 from bot.words import Words, words
 from bot.works.story import cast
 from bot.works.story.cast import CAST, NAME_CHARS
-from bot.works.story.choices import flagged, taken_away, ways
-from bot.works.story.logs import WRITTEN, Away, Logs, Played, TakenAway, node, spot
+from bot.works.story.choices import flagged, played_elsewhere, ways
+from bot.works.story.logs import WRITTEN, Logs, OtherThread, PlayedElsewhere, PlayedStory, node, spot
 from bot.works.story.lorebook import LORE, LORE_CHARS
 from bot.works.story.nodes import MODES
 from bot.works.story.order import last_taken, masters, mode_of, passed, whose
@@ -58,15 +58,15 @@ MEMORY_CHARS = 1_000
 MEMORIES = 50
 LISTED = 40
 LAST_LINES = 3
-"""Of a chat log, shown where it is opened."""
+"""The last lines of a chat log, shown where it is opened."""
 IDEAS_SHOWN = 10
 APART = "thread"
-"""The key of what begins in a thread of its own."""
+"""The key of the run that begins a branch in its own thread."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A scene's message as it is from now on."""
+class ShownScene:
+    """The new content of a scene's message."""
 
     run: str
     turn: str
@@ -78,32 +78,34 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """What the thread of a branch begins with: its name, behind which scene it leaves, and its last scene as shown."""
+class OpenedBranch:
+    """The beginning of a branch's own thread: its name, the scene after which it begins, and its last scene as
+    shown.
+    """
 
     name: str
     n: int
-    scene: Shown | None = None
+    scene: ShownScene | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """What a verb has done: a sentence of the catalogue, or a text as it is, and what changes elsewhere."""
+class Outcome:
+    """The outcome of a verb: a key of the catalogue or a text, and what changes in other messages."""
 
     key: str = ""
     values: dict[str, str | int] = field(default_factory=dict)
     text: str = ""
     title: str = ""
-    scene: Shown | None = None
+    scene: ShownScene | None = None
     choices: list[list[str]] = field(default_factory=list)
-    """Each a label and a line."""
+    """A label and a command line each."""
     taken_from: list[Spot] = field(default_factory=list)
-    """The threads that have played the branch until now, where a scene may still be being written."""
-    away: Away | None = None
+    """The threads that played the branch until now; a scene may still be being written there."""
+    away: OtherThread | None = None
     form: str = ""
     """The line whose form a button opens for a new character."""
     unsaid: Unsaid | None = None
-    """A version that counts no more: nor is it heard."""
+    """A version that does not count any more; it is not read aloud either."""
 
 
 class Table:
@@ -117,7 +119,7 @@ class Table:
         runs: Runs,
         adults: Adults,
     ) -> None:
-        """`own_names`: whether characters speak under theirs where the request comes from."""
+        """`own_names`: whether characters post under their own names in the request's place."""
         self._adults = adults
         self._logs = logs
         self._own_names = own_names
@@ -125,7 +127,7 @@ class Table:
         self._presets = presets
         self._settings = settings
         self._sessions = sessions
-        self._verbs: dict[str, Callable[[Request, Words], Awaitable[Done]]] = {
+        self._verbs: dict[str, Callable[[Request, Words], Awaitable[Outcome]]] = {
             "undo": self._undo,
             "redo": self._redo,
             "flip": self._flip,
@@ -148,15 +150,15 @@ class Table:
         request, say = run.request, words(run.request.locale)
         do = self._verbs[request.verb]
 
-        async def doing() -> Done:
+        async def doing() -> Outcome:
             try:
                 return await do(request, say)
-            except TakenAway as error:
-                return Done(away=error.away)
+            except PlayedElsewhere as error:
+                return Outcome(away=error.away)
 
-        done = await run.step("done", doing, Done)
+        done = await run.step("done", doing, Outcome)
         if done.away is not None:
-            for event in taken_away(done.away, say):
+            for event in played_elsewhere(done.away, say):
                 yield event
             return
         if done.unsaid is not None:
@@ -166,7 +168,7 @@ class Table:
             await self._settled(place)
         yield Stage(request.verb, done.title)
         text = done.text or say(done.key, **done.values)
-        if done.key == "story.nothing_yet":  # as it stands once nothing more comes from elsewhere
+        if done.key == "story.nothing_yet":  # once no other thread writes to it any more
             text = _last(await self._logs.played(request)) or text
         yield Text(text)
         if done.choices:
@@ -194,7 +196,7 @@ class Table:
         await self._runs.settled(place, "story", (*WRITTEN, "cast", "reword"))
 
     async def _play(self, request: Request, story: str, branch: str) -> list[Spot]:
-        """Play it here: where it was played until now."""
+        """Play it here; returns where it was played until now."""
         rows = await self._logs.stories.play(spot(request.place), story, branch, request.id)
         return [row.spot for row in rows]
 
@@ -223,16 +225,16 @@ class Table:
         speaks = turn.act.speaker
         return cast.speaker(story, speaks, own=bool(speaks) and await self._own_names(request))
 
-    async def _shown(self, request: Request, story: Story, turn: Turn) -> Shown | None:
+    async def _shown(self, request: Request, story: Story, turn: Turn) -> ShownScene | None:
         """The turn's message with the version that counts; None where nothing was written."""
         if (scene := turn.scene) is None:
             return None
         speaks, number = await self._speaker(request, story, turn), story.path.index(turn.id) + 1
         choices = list(scene.choices)
-        return Shown(turn.shown_by, turn.id, number, scene.text, choices, turn.stage, speaks)
+        return ShownScene(turn.shown_by, turn.id, number, scene.text, choices, turn.stage, speaks)
 
-    async def _undo(self, request: Request, say: Words) -> Done:
-        played = await self._logs.going_on(request)
+    async def _undo(self, request: Request, say: Words) -> Outcome:
+        played = await self._logs.writable(request)
         story = played.story
         if (head := story.head) is None:
             raise UserError("story.nothing_to_undo")
@@ -242,22 +244,22 @@ class Table:
             played, node(request.id, "head", "head", {}, turn=to, author=request.author.id)
         )
         ways = [[say("story.button_redo"), "/story redo"]]
-        return Done("story.undone", {"n": number}, choices=ways, unsaid=_unsaid(head))
+        return Outcome("story.undone", {"n": number}, choices=ways, unsaid=_unsaid(head))
 
-    async def _redo(self, request: Request, say: Words) -> Done:
-        played = await self._logs.going_on(request)
+    async def _redo(self, request: Request, say: Words) -> Outcome:
+        played = await self._logs.writable(request)
         if (after := played.story.next) is None:
             raise UserError("story.nothing_to_redo")
         number = played.story.length + 1
         head = node(request.id, "head", "head", {}, turn=after.id, author=request.author.id)
         await self._logs.append(played, head)
-        return Done("story.redone", {"n": number}, scene=await self._shown(request, played.story, after))
+        return Outcome("story.redone", {"n": number}, scene=await self._shown(request, played.story, after))
 
-    async def _flip(self, request: Request, say: Words) -> Done:
-        played = await self._logs.going_on(request)
+    async def _flip(self, request: Request, say: Words) -> Outcome:
+        played = await self._logs.writable(request)
         turn = played.story.head
         if request.answers:  # a button under some scene
-            # Of several that one run has told, the last one's message has the buttons.
+            # Of several scenes of one run, the last one's message has the buttons.
             latest_first = reversed(played.story.told)
             turn = next((earlier for earlier in latest_first if _of(earlier, request.answers)), turn)
         if turn is None or turn.scene is None:
@@ -279,15 +281,15 @@ class Table:
         scene_shown = await self._shown(request, played.story, turn)
         if scene_shown is not None and not scene_shown.run:  # it was imported: no message shows it
             text = f"{scene.text}\n\n{say('story.flipped', **values)}"
-            return Done(text=text, choices=_flips(chosen + 1, len(versions)))
+            return Outcome(text=text, choices=_flips(chosen + 1, len(versions)))
         if scene_shown is not None:
             scene_shown = replace(scene_shown, text=scene.text, choices=list(scene.choices))
         unsaid = _unsaid(turn) if chosen != now else None
-        return Done("story.flipped", values, scene=scene_shown, unsaid=unsaid)
+        return Outcome("story.flipped", values, scene=scene_shown, unsaid=unsaid)
 
-    async def _edit(self, request: Request, say: Words) -> Done:
+    async def _edit(self, request: Request, say: Words) -> Outcome:
         """A version of the last scene in a person's own words."""
-        played = await self._logs.going_on(request)
+        played = await self._logs.writable(request)
         turn, text = played.story.head, request.text.strip()
         if turn is None:
             raise UserError("story.nothing_yet")
@@ -301,33 +303,33 @@ class Table:
         await self._logs.append(played, node(request.id, "scene", "scene", body, turn=turn.id, author=author))
         number = played.story.path.index(turn.id) + 1
         speaks = await self._speaker(request, played.story, turn)
-        scene_shown = Shown(run, turn.id, number, text, stage=stage, speaker=speaks) if run else None
-        return Done("story.edited", {"n": number}, scene=scene_shown, unsaid=_unsaid(turn))
+        scene_shown = ShownScene(run, turn.id, number, text, stage=stage, speaker=speaks) if run else None
+        return Outcome("story.edited", {"n": number}, scene=scene_shown, unsaid=_unsaid(turn))
 
     async def apart(self, run: Run) -> AsyncGenerator[Event, None]:
-        """A fork that is played in a thread of its own; the thread where it is asked for goes on as it was."""
+        """Fork into a new thread; the thread of the request is not changed."""
         request, say = run.request, words(run.request.locale)
 
-        async def doing() -> Done:
-            run.new_thread(APART, "…")  # it has to be possible
+        async def doing() -> Outcome:
+            run.new_thread(APART, "…")  # raises where there can be none
             played, at, name = await self._leaving(request, say)
             await self._leave(request, played, at, name)
-            return Done("story.forked_apart", {"n": at, "name": name, "story": played.row.id})
+            return Outcome("story.forked_apart", {"n": at, "name": name, "story": played.row.id})
 
-        done = await run.step("done", doing, Done)
+        done = await run.step("done", doing, Outcome)
         name = str(done.values["name"])
         yield Stage("fork", "")
         yield Text(say(done.key, **done.values))
         yield Elsewhere(run.new_thread(APART, name), name)
-        yield Answered()  # and is shown: what begins now will say here where it is
+        yield Answered()  # shown before the new thread links back to it
         await run.begin(APART, "opened", options={"story": done.values["story"]}, thread_title=name)
 
     async def opened(self, run: Run) -> AsyncGenerator[Event, None]:
-        """The thread that a branch has of its own: its last scene, and where it comes from."""
+        """Begin a branch's own thread: its last scene, and where it comes from."""
         request, say = run.request, words(run.request.locale)
         story, branch = str(request.options.get("story")), request.parent
 
-        async def begun() -> Opened:
+        async def begun() -> OpenedBranch:
             row = await self._logs.stories.story(request.place.space, story)
             rows = await self._logs.stories.branches(request.place.space, story)
             name = next((row.name for row in rows if row.id == branch), "")
@@ -341,9 +343,9 @@ class Table:
             if turn is not None and turn.scene is not None:
                 body = {"scene": turn.scene.id, "run": run.id}
                 await self._logs.append(played, node(run.id, "flip", "flip", body, turn=turn.id))
-            return Opened(name, played.story.length, scene)
+            return OpenedBranch(name, played.story.length, scene)
 
-        branch_opened = await run.step("opened", begun, Opened)
+        branch_opened = await run.step("opened", begun, OpenedBranch)
         yield Stage(
             "branch", branch_opened.name
         )  # apart from the scene, whose message changes with the next turn
@@ -360,19 +362,19 @@ class Table:
         forked = Text(say("story.forked_apart", n=branch_opened.n, name=branch_opened.name))
         yield Changed(branch, "fork", "", (forked, Link(run.id, branch_opened.name)), in_place=True)
 
-    async def _fork(self, request: Request, say: Words) -> Done:
+    async def _fork(self, request: Request, say: Words) -> Outcome:
         played, at, name = await self._leaving(request, say)
         await self._leave(request, played, at, name)
         await self._play(request, played.row.id, request.id)
-        return Done("story.forked", {"n": at, "name": name})
+        return Outcome("story.forked", {"n": at, "name": name})
 
-    async def _leave(self, request: Request, played: Played, at: int, name: str) -> None:
+    async def _leave(self, request: Request, played: PlayedStory, at: int, name: str) -> None:
         """Make the branch, which has the request's id."""
         turn = played.story.path[at - 1] if at else ""
         await self._logs.fork(played, request.id, name, turn, request.author.id)
 
-    async def _leaving(self, request: Request, say: Words) -> tuple[Played, int, str]:
-        """Which branch another one leaves, behind which scene, and what that is called. Raises UserError."""
+    async def _leaving(self, request: Request, say: Words) -> tuple[PlayedStory, int, str]:
+        """The branch and the scene after which to fork, and the new branch's name. Raises UserError."""
         played = await self._logs.played(request)
         if (place := played.place) is not None and place.away:
             if (player := await self._logs.stories.player(place)) is not None:
@@ -387,14 +389,14 @@ class Table:
             raise UserError("story.no_scene", n=at, count=len(story.path))
         return played, at, " ".join(request.text.split())[:NAME_CHARS] or say("story.branch_of", n=at)
 
-    async def _scene_of(self, played: Played, run: str, stage: str) -> tuple[Played, int]:
+    async def _scene_of(self, played: PlayedStory, run: str, stage: str) -> tuple[PlayedStory, int]:
         """The branch with the scene that a run shows as this stage, and the scene's number.
 
         Raises UserError where it shows none.
         """
         space, story = played.row.space, played.row.id
         nodes = await self._logs.stories.of_run(space, run)
-        # Of a run that tells several scenes, the stage's own one goes first.
+        # A run may have several scenes: the stage's own comes first.
         for own in sorted(nodes, key=lambda row_of_run: row_of_run.id != f"{run}/{stage}"):
             if own.kind in ("act", "scene") and own.story_id == story:
                 if own.turn not in played.story.path:
@@ -404,7 +406,7 @@ class Table:
                     return played, played.story.path.index(own.turn) + 1
         raise UserError("story.no_scene_here")
 
-    async def _switch(self, request: Request, say: Words) -> Done:
+    async def _switch(self, request: Request, say: Words) -> Outcome:
         played = await self._logs.played(request)
         rows = await self._logs.stories.branches(request.place.space, played.row.id)
         folded = " ".join(request.text.split()).casefold()
@@ -420,15 +422,15 @@ class Table:
         story = await self._logs.story(request.place.space, played.row.id, matching[-1].id)
         await check_rating(story, request, self._adults)
         taken_from = await self._play(request, played.row.id, matching[-1].id)
-        return Done(
+        return Outcome(
             "story.switched",
             {"name": matching[-1].name or say("story.main_branch"), "n": story.length},
             title=_title(played.row, say),
             taken_from=taken_from,
         )
 
-    async def _cast(self, request: Request, say: Words) -> Done:
-        played = await self._logs.going_on(request)
+    async def _cast(self, request: Request, say: Words) -> Outcome:
+        played = await self._logs.writable(request)
         sheets, options = played.story.cast, request.options
         word, typed = cast.typed(request.text, options)
         if word in ("mute", "unmute"):
@@ -437,7 +439,7 @@ class Table:
         name = " ".join(name.split())[:NAME_CHARS]
         if not name:
             text = f"{cast.lines(played.story, say)}\n\n{say('story.cast_words')}"
-            return Done(text=text, title=say("story.cast", n=len(sheets)), form="/story cast")
+            return Outcome(text=text, title=say("story.cast", n=len(sheets)), form="/story cast")
         character = cast.called(played.story, name) or name
         if options.get("remove"):
             if character not in sheets:
@@ -456,29 +458,29 @@ class Table:
                 sheet["picture"] = cast.picture(str(address))
         body = {"name": character, "sheet": sheet}
         await self._logs.append(played, node(request.id, "cast", "cast", body, author=request.author.id))
-        return Done("story.left" if sheet is None else "story.joined", {"name": character})
+        return Outcome("story.left" if sheet is None else "story.joined", {"name": character})
 
-    async def _mute(self, request: Request, played: Played, name: str, *, muted: bool) -> Done:
-        """The writer is told to leave the character quiet, or no longer."""
+    async def _mute(self, request: Request, played: PlayedStory, name: str, *, muted: bool) -> Outcome:
+        """Tell the writer to keep the character quiet, or to stop doing so."""
         character = cast.may_speak(played.story, name)
         sheet = {key: value for key, value in played.story.cast[character].items() if key != "muted"}
         body = {"name": character, "sheet": sheet | ({"muted": "yes"} if muted else {})}
         await self._logs.append(played, node(request.id, "cast", "cast", body, author=request.author.id))
-        return Done("story.muted" if muted else "story.unmuted", {"name": character})
+        return Outcome("story.muted" if muted else "story.unmuted", {"name": character})
 
-    async def _direct(self, request: Request, say: Words) -> Done:
-        played = await self._logs.going_on(request)
+    async def _direct(self, request: Request, say: Words) -> Outcome:
+        played = await self._logs.writable(request)
         note = request.text.strip()[:MEMORY_CHARS]
         before = str(played.story.settings.get("note") or "")
         if not note:
-            return Done("story.note", {"note": before}) if before else Done("story.no_note")
+            return Outcome("story.note", {"note": before}) if before else Outcome("story.no_note")
         kept_note = "" if note.casefold() in ("-", "off", "none", "nada") else note
         body = {"note": kept_note}
         await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
-        return Done("story.note_set" if kept_note else "story.note_gone")
+        return Outcome("story.note_set" if kept_note else "story.note_gone")
 
-    async def _remember(self, request: Request, say: Words) -> Done:
-        played = await self._logs.going_on(request)
+    async def _remember(self, request: Request, say: Words) -> Outcome:
+        played = await self._logs.writable(request)
         memories, number = played.story.memories, request.options.get("remove")
         author, text = request.author.id, request.text.strip()
         if isinstance(number, int):
@@ -486,27 +488,27 @@ class Table:
                 raise UserError("story.no_memory", n=number, count=len(memories))
             body: dict[str, Any] = {"id": list(memories)[number - 1], "text": None}
             await self._logs.append(played, node(request.id, "memory", "memory", body, author=author))
-            return Done("story.forgotten", {"n": number})
+            return Outcome("story.forgotten", {"n": number})
         if not text:
             listed = "\n".join(f"{n}. {text}" for n, text in enumerate(memories.values(), 1))
-            return Done("" if listed else "story.no_memories", text=listed, title=say("story.memories"))
+            return Outcome("" if listed else "story.no_memories", text=listed, title=say("story.memories"))
         if len(text) > MEMORY_CHARS:
             raise UserError("story.long_memory", length=len(text), limit=MEMORY_CHARS)
         if len(memories) >= MEMORIES:
             raise UserError("story.many_memories", limit=MEMORIES)
         body, count = {"id": request.id, "text": text}, len(memories) + 1
         await self._logs.append(played, node(request.id, "memory", "memory", body, author=author))
-        return Done("story.remembered", {"n": count})
+        return Outcome("story.remembered", {"n": count})
 
-    async def _lore(self, request: Request, say: Words) -> Done:
-        played = await self._logs.going_on(request)
+    async def _lore(self, request: Request, say: Words) -> Outcome:
+        played = await self._logs.writable(request)
         lore, number, author = played.story.lore, request.options.get("remove"), request.author.id
         if isinstance(number, int):
             if not 1 <= number <= len(lore):
                 raise UserError("story.no_lore_number", n=number, count=len(lore))
             removal = {"id": list(lore)[number - 1], "entry": None}
             await self._logs.append(played, node(request.id, "lore", "lore", removal, author=author))
-            return Done("story.lore_gone", {"n": number})
+            return Outcome("story.lore_gone", {"n": number})
         if not request.text.strip():
             listed = [
                 f"{n}. **{', '.join(entry['keys']) or say('story.lore_always')}**: {entry['content'][:200]}"
@@ -515,7 +517,7 @@ class Table:
             if len(lore) > LISTED:
                 listed.append(say("story.lore_more", n=len(lore) - LISTED))
             title = say("story.lore", n=len(lore))
-            return Done("" if listed else "story.no_lore", text="\n".join(listed), title=title)
+            return Outcome("" if listed else "story.no_lore", text="\n".join(listed), title=title)
         typed_keys, _, content = request.text.partition(":")
         keys = [key for part in typed_keys.split(",") if (key := " ".join(part.split()))]
         always = bool(request.options.get("always"))
@@ -528,11 +530,11 @@ class Table:
         entry = {"keys": keys[:50], "content": content.strip()} | ({"constant": True} if always else {})
         body, count = {"id": request.id, "entry": entry}, len(lore) + 1
         await self._logs.append(played, node(request.id, "lore", "lore", body, author=author))
-        return Done("story.lore_kept", {"n": count})
+        return Outcome("story.lore_kept", {"n": count})
 
-    async def _relation(self, request: Request, say: Words) -> Done:
+    async def _relation(self, request: Request, say: Words) -> Outcome:
         """How two characters deal with each other, by a preset; "none" for nothing said."""
-        played = await self._logs.going_on(request)
+        played = await self._logs.writable(request)
         presets = await self._presets.all()
         pair, _, name = request.text.partition(":")
         names = [spaced for part in pair.split(",") if (spaced := " ".join(part.split())[:NAME_CHARS])]
@@ -546,7 +548,7 @@ class Table:
                 f"- `{preset.name}`: {preset.description[say.locale]}" for preset in presets.values()
             ]
             text = "\n".join([*chosen, *([""] if chosen else []), say("story.presets"), *described])
-            return Done(text=text, title=say("story.relations"))
+            return Outcome(text=text, title=say("story.relations"))
         if len(names) != 2:
             raise UserError("story.relation_format")
         preset_name = "-".join(name.casefold().split())
@@ -558,23 +560,23 @@ class Table:
             raise UserError("story.no_preset", name=name.strip(), names=", ".join(presets))
         await self._logs.append(played, node(request.id, "preset", "preset", body, author=request.author.id))
         key = "story.relation_set" if body["preset"] else "story.relation_gone"
-        return Done(key, {"first": names[0], "second": names[1]})
+        return Outcome(key, {"first": names[0], "second": names[1]})
 
-    async def _mode(self, request: Request, say: Words) -> Done:
-        played = await self._logs.going_on(request)
+    async def _mode(self, request: Request, say: Words) -> Outcome:
+        played = await self._logs.writable(request)
         mode = "-".join(request.text.casefold().split())
         if not mode:
-            return Done("story.mode_is", {"mode": mode_of(played.story, self._settings)})
+            return Outcome("story.mode_is", {"mode": mode_of(played.story, self._settings)})
         if mode not in MODES:
             raise UserError("story.no_mode", name=request.text.strip(), names=", ".join(MODES))
         if mode == "gm" and not masters(played.story, request.author):
             raise UserError("story.only_gm")
         body = {"mode": mode} | ({"gm": request.author.id} if mode == "gm" else {})
         await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
-        return Done(f"story.mode_{mode.replace('-', '_')}")
+        return Outcome(f"story.mode_{mode.replace('-', '_')}")
 
-    async def _pass(self, request: Request, say: Words) -> Done:
-        played = await self._logs.going_on(request)
+    async def _pass(self, request: Request, say: Words) -> Outcome:
+        played = await self._logs.writable(request)
         expected = whose(played.story)
         if expected is None or played.story.head is None:
             raise UserError("story.nobody_waits")
@@ -584,9 +586,9 @@ class Table:
         await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
         now = await self._logs.here(request.place)
         following = whose(now.story) if now is not None else None
-        return Done("story.passed", {"name": expected[1], "next": following[1] if following else "?"})
+        return Outcome("story.passed", {"name": expected[1], "next": following[1] if following else "?"})
 
-    async def _show(self, request: Request, say: Words) -> Done:
+    async def _show(self, request: Request, say: Words) -> Outcome:
         played = await self._logs.played(request)
         story = played.story
         rows = await self._logs.stories.branches(request.place.space, played.row.id)
@@ -610,15 +612,15 @@ class Table:
         if story.ideas:
             ideas = [f"- {idea}" for idea in list(story.ideas.values())[-IDEAS_SHOWN:]]
             about.append("\n".join([f"**{say('story.ideas')}:**", *ideas]))
-        return Done(text="\n\n".join(about), title=_title(played.row, say))
+        return Outcome(text="\n\n".join(about), title=_title(played.row, say))
 
-    async def _open(self, request: Request, say: Words) -> Done:
+    async def _open(self, request: Request, say: Words) -> Outcome:
         """Play a story here that is open to this person, as its first branch stands; without a name, say which are."""
         rows = await self._logs.stories.open_to(request.place.space, request.author.id, spot(request.place))
         folded = " ".join(request.text.split()).casefold()
         if not folded:
             listed = "\n".join(f"- **{_title(row, say)}** · `{row.alias}`" for row in rows[:20])
-            return Done(
+            return Outcome(
                 "" if listed else "story.no_stories", text=listed, title=say("story.stories", n=len(rows))
             )
         matching = [row for row in rows if folded in (row.alias, row.title.casefold())]
@@ -633,10 +635,10 @@ class Table:
         ways = list[list[str]]()
         if head is not None and head.scene is not None and not head.shown_by and len(head.versions) > 1:
             ways = _flips(head.versions.index(head.scene) + 1, len(head.versions))
-        return Done("story.nothing_yet", title=_title(row, say), taken_from=taken_from, choices=ways)
+        return Outcome("story.nothing_yet", title=_title(row, say), taken_from=taken_from, choices=ways)
 
-    async def _ooc(self, request: Request, say: Words) -> Done:
-        return Done("story.talk")
+    async def _ooc(self, request: Request, say: Words) -> Outcome:
+        return Outcome("story.talk")
 
 
 def _flips(at: int, count: int) -> list[list[str]]:
@@ -644,11 +646,11 @@ def _flips(at: int, count: int) -> list[list[str]]:
 
 
 def _title(row: StoryRow, say: Words) -> str:
-    """None is left of a story whose author took it back."""
+    """A story's title; a placeholder once its author withdrew it."""
     return row.title or say("story.untitled")
 
 
-def _last(played: Played) -> str:
+def _last(played: PlayedStory) -> str:
     """The last scene, or the last lines of a chat log; "" for nothing told."""
     story, head = played.story, played.story.head
     if head is None or head.scene is not None:
@@ -658,7 +660,7 @@ def _last(played: Played) -> str:
 
 
 def _unsaid(turn: Turn) -> Unsaid | None:
-    """What takes back what was said of its scene; None where no message shows one."""
+    """The event that withdraws the reading of its scene; None where no message shows one."""
     return Unsaid(turn.shown_by, turn.stage) if turn.shown_by else None
 
 

@@ -171,12 +171,12 @@ class Scene:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What contradicts the state before, while nobody has said what holds."""
+        """Contradictions to the state before, until somebody has settled them."""
         return self.extracted.flags if self.extracted is not None and not self.settled else ()
 
     @property
     def crossed(self) -> tuple[str, ...]:
-        """Where it may go beyond what the table has agreed on, while nobody has said that it stays."""
+        """Where it may go beyond the table's agreement, until somebody has settled it."""
         return self.extracted.crossed if self.extracted is not None and not self.settled else ()
 
 
@@ -186,26 +186,26 @@ class Turn:
 
     id: str
     first: int
-    """The number of the node that began it, at the time `made`."""
+    """The number of its first node, stored at the time `made`."""
     made: datetime
     after: str = ""
-    """The turn before it, "" for none."""
+    """The turn before it; "" for none."""
     acts: list[Act] = field(default_factory=list)
     scenes: list[Scene] = field(default_factory=list)
     intents: tuple[tuple[str, str], ...] = ()
-    """What others wanted to do, each with a name, which the game master's turn takes up."""
+    """What others wanted to do (name, text), which this turn of the game master includes."""
     intended: tuple[str, ...] = ()
-    """The nodes of these."""
+    """The nodes of `intents`."""
     act_shown: str = ""
     scene_shown: str = ""
     moves: list[str] = field(default_factory=list)
-    """Runs that have shown the scene once more."""
+    """Runs that have posted the scene again."""
     moved: str = ""
-    """The run that has shown its scene once more, in the thread that a branch has of its own."""
+    """The run that has posted its scene again, in a branch's own thread."""
     found: Extracted | None = None
-    """What was found in its words, where it has no scene."""
+    """What was extracted from its text, if it has no scene."""
     failed: int = 0
-    """How often no answer about these could be used."""
+    """How many extractions from its text have failed."""
 
     @property
     def act(self) -> Act:
@@ -213,7 +213,9 @@ class Turn:
 
     @property
     def shown_by(self) -> str:
-        """The run whose message shows the scene, whichever version: that of the one written last; "" for none."""
+        """The run whose message shows the scene, in whichever version: the run of the version written last; "" for
+        none.
+        """
         return self.moved or (self.scenes[-1].run if self.scenes else "")
 
     @property
@@ -223,18 +225,18 @@ class Turn:
 
     @property
     def words(self) -> list[str]:
-        """All that was told in it, in whichever version."""
+        """The texts of all its wordings and versions."""
         texts = [*(act.text for act in self.acts), *(scene.text for scene in self.scenes)]
         return [" ".join(text.split()) for text in texts]
 
     @property
     def versions(self) -> list[Scene]:
-        """Those that can be flipped to."""
+        """The versions that can be chosen."""
         return [scene for scene in self.scenes if not scene.withdrawn]
 
     @property
     def scene(self) -> Scene | None:
-        """The version that counts; the last other one where its writer took it back."""
+        """The version that counts; if its author withdrew it, the last other one."""
         last = None
         for scene in self.scenes:
             if not scene.withdrawn:
@@ -245,7 +247,7 @@ class Turn:
 
     @property
     def extracted(self) -> Extracted | None:
-        """What was found in the version that counts, or in the turn's words where it has no scene."""
+        """What was extracted from the version that counts, or from the turn's text if it has no scene."""
         scene = self.scene
         return self.found if scene is None else scene.extracted
 

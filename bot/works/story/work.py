@@ -15,21 +15,21 @@ from bot.works.story.party import OVERDUE
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
-    from bot.works.story.asking import Asking
-    from bot.works.story.bringing import Bringing
-    from bot.works.story.extracting import Extracting
-    from bot.works.story.handing_out import HandingOut
+    from bot.works.story.cast_verbs import CastVerbs
+    from bot.works.story.edited_messages import EditedMessages
+    from bot.works.story.exports import Exports
+    from bot.works.story.extraction import Extraction
+    from bot.works.story.imports import Imports
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
-    from bot.works.story.outlining import Outlining
+    from bot.works.story.outlines import Outlines
     from bot.works.story.party import Party
-    from bot.works.story.playing import Playing
     from bot.works.story.prompt_files import PromptFiles
-    from bot.works.story.remembering import Remembering
-    from bot.works.story.rewording import Rewording
+    from bot.works.story.questions import Questions
+    from bot.works.story.recall import Recall
     from bot.works.story.safety import Safety
+    from bot.works.story.scene_verbs import SceneVerbs
     from bot.works.story.session_zero import SessionZero
-    from bot.works.story.speaking import Speaking
     from bot.works.story.story import Story
     from bot.works.story.table import Table
     from bot.works.story.world import World
@@ -47,41 +47,41 @@ class Stories:
 
     def __init__(
         self,
-        playing: Playing,
-        speaking: Speaking,
-        rewording: Rewording,
+        scene_verbs: SceneVerbs,
+        cast_verbs: CastVerbs,
+        edited_messages: EditedMessages,
         table: Table,
-        remembering: Remembering,
+        recall_verbs: Recall,
         logs: Logs,
         memory: Memory,
-        extracting: Extracting,
+        extraction: Extraction,
         world: World,
-        asking: Asking,
+        questions: Questions,
         prompt_files: PromptFiles,
-        outlining: Outlining,
-        bringing: Bringing,
+        outlines: Outlines,
+        imports: Imports,
         safety: Safety,
-        handing_out: HandingOut,
+        exports: Exports,
         party: Party,
         session_zero: SessionZero,
     ) -> None:
         self._session_zero = session_zero
-        self._handing_out = handing_out
+        self._exports = exports
         self._party = party
-        self._bringing = bringing
+        self._imports = imports
         self._safety = safety
-        self._outlining = outlining
-        self._asking = asking
+        self._outlines = outlines
+        self._questions = questions
         self._prompt_files = prompt_files
-        self._extracting = extracting
+        self._extraction = extraction
         self._world = world
         self._logs = logs
         self._memory = memory
-        self._playing = playing
-        self._speaking = speaking
-        self._rewording = rewording
+        self._scene_verbs = scene_verbs
+        self._cast_verbs = cast_verbs
+        self._edited_messages = edited_messages
         self._table = table
-        self._remembering = remembering
+        self._recall_verbs = recall_verbs
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verb, text = run.request.verb, run.request.text.strip()
@@ -90,40 +90,40 @@ class Stories:
             yield Text(words(run.request.locale)("story.talk"))
             return
         run_of = {
-            **dict.fromkeys(WRITTEN, self._playing.run),
-            "ask": self._asking.ask,
-            "ideas": self._asking.ideas,
+            **dict.fromkeys(WRITTEN, self._scene_verbs.run),
+            "ask": self._questions.ask,
+            "ideas": self._questions.ideas,
             "prompt": self._prompt_files.run,
             "branches": self._table.branches,
             "opened": self._table.opened,
-            "recall": self._remembering.recall,
-            "recap": self._remembering.recap,
-            "forget": self._remembering.forget,
-            "nudge": self._remembering.nudge,
+            "recall": self._recall_verbs.recall,
+            "recap": self._recall_verbs.recap,
+            "forget": self._recall_verbs.forget,
+            "nudge": self._recall_verbs.nudge,
             **dict.fromkeys(("state", "correct", "keep", "characters", "plot", "chapter"), self._world.show),
-            "extracted": self._extracting.run,
-            "import": self._bringing.files,
-            "history": self._bringing.history,
+            "extracted": self._extraction.run,
+            "import": self._imports.files,
+            "history": self._imports.history,
             "stopcard": self._safety.stopcard,
             "safety": self._safety.agree,
-            **dict.fromkeys(("export", "share"), self._handing_out.run),
+            **dict.fromkeys(("export", "share"), self._exports.run),
             "zero": self._session_zero.run,
             **dict.fromkeys(("join", "leave", "play", "gm", "deadline", "whisper"), self._party.run),
             "whispered": self._party.whispered,
             "overdue": self._party.overdue,
-            "missed": self._remembering.recap,
-            "edited": self._rewording.edited,
-            "reword": self._rewording.answered,
+            "missed": self._recall_verbs.recap,
+            "edited": self._edited_messages.edited,
+            "reword": self._edited_messages.answered,
             **({"fork": self._table.apart} if run.request.options.get("thread") else {}),
         }
         if verb == "start" and run.request.options.get("together"):
             run_of["start"] = self._session_zero.run
         if verb == "cast" and run.request.options.get("write"):
-            run_of["cast"] = self._speaking.invent
+            run_of["cast"] = self._cast_verbs.invent
         elif verb == "chapter" and run.request.options.get("write"):
-            run_of["chapter"] = self._outlining.run
+            run_of["chapter"] = self._outlines.run
         elif verb == "cast" and cast.typed(text, run.request.options)[0] in ("speak", "all"):
-            run_of["cast"] = self._speaking.run
+            run_of["cast"] = self._cast_verbs.run
         events = run_of.get(verb, self._table.run)(run)
         async with aclosing(events):
             async for event in events:
@@ -132,7 +132,7 @@ class Stories:
             await self._party.wait(run)
         if verb in (*WRITTEN, OVERDUE) or (verb == "cast" and "cast" in run_of):
             yield Answered()
-            looked_into = await self._extracting.begin(run)
+            looked_into = await self._extraction.begin(run)
             if (played := await self._logs.here(run.request.place)) is not None:
                 await self._learn_lore(played.row.space, played.row.id, played.story)
                 id, branch = played.row.id, played.branch
@@ -148,14 +148,14 @@ class Stories:
             await self._learn(space, story, branch, now, looked_into=True)
         elif verb in MOVED:
             yield Answered()
-            await self._extracting.begin(run)
+            await self._extraction.begin(run)
 
     async def _learn(self, space: str, id: str, branch: str, story: Story, *, looked_into: bool) -> None:
         """Remember what was told, and what earlier turns have left out. A crash leaves it to the next turn.
 
         The last scenes wait until somebody has `looked_into` them: where they were goes into their vectors.
         """
-        until = self._extracting.settled(story, SHORT) if looked_into else story.length
+        until = self._extraction.settled(story, SHORT) if looked_into else story.length
         try:
             if story.length > SHORT:
                 await self._memory.learn(space, id, branch, story, until=until)
@@ -164,7 +164,7 @@ class Stories:
 
     async def _learn_lore(self, space: str, id: str, story: Story) -> None:
         try:
-            if story.lore and self._playing.settings.lore_near:
+            if story.lore and self._scene_verbs.settings.lore_near:
                 await self._memory.learn_lore(space, id, story)
         except (UserError, StorageFault) as fault:
             _log.warning("a story has no vectors of its lorebook yet: %s", fault)

@@ -13,7 +13,7 @@ from bot.events import Event, Link, Request, Run, Stage, Text, UserError
 from bot.words import Words, words
 from bot.works.story import cast, state
 from bot.works.story.choices import scene_changed
-from bot.works.story.logs import TakenAway, node
+from bot.works.story.logs import PlayedElsewhere, node
 from bot.works.story.story import Story
 from bot.works.story.turn import KeyEvent, Turn
 
@@ -80,8 +80,8 @@ class World:
 
     async def _changing(self, request: Request) -> Any:
         try:
-            return await self._logs.going_on(request)
-        except TakenAway as error:
+            return await self._logs.writable(request)
+        except PlayedElsewhere as error:
             raise UserError("story.taken_away") from error
 
     async def _state(self, request: Request, say: Words) -> Answer:

@@ -17,7 +17,7 @@ from tests.fakes.wires import WIRES
 from tests.kill.instants import ALL
 from tests.promises.talk import Talk, settings, talking
 from tests.works.story.tale import prose
-from tests.works.story.test_playing import last
+from tests.works.story.test_scene_verbs import last
 from tests.works.story.test_state import found, standing
 
 SPACES, BRANCHES = ("local", "another"), ("main", "aside")

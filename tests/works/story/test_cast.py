@@ -10,11 +10,11 @@ from bot.events import UserError
 from bot.works.story import cast
 from bot.works.story.cast import Character, Unnamed, read_characters, typed
 from bot.works.story.context import prompt
-from bot.works.story.playing import people
+from bot.works.story.scene_verbs import people
 from tests.fakes.reply import Body, Reply
 from tests.works.story.tale import Tale
 from tests.works.story.test_context import FRAME
-from tests.works.story.test_playing import START, Writer, choices, last, playing, texts
+from tests.works.story.test_scene_verbs import START, Writer, choices, last, playing, texts
 
 
 @pytest.fixture

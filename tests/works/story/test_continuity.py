@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.words import words
-from bot.works.story import attributing, continuity
+from bot.works.story import attribution, continuity
 from bot.works.story.state import Character
 from tests.works.story.tale import Tale
 
@@ -103,9 +103,9 @@ def test_a_place_told_more_closely_is_no_other_place() -> None:
 
 def test_long_texts_are_read_in_linear_time() -> None:
     for text in ('"' * 50_000, "Bo " * 50_000, "— " * 50_000, "a, " * 50_000 + "Bo said"):
-        assert not list(attributing.speeches(text, "Bo"))
-        list(attributing.deeds(text, "Bo", decided=False))
-        attributing.moved(text, "Bo", ["Mira"])
+        assert not list(attribution.speeches(text, "Bo"))
+        list(attribution.deeds(text, "Bo", decided=False))
+        attribution.moved(text, "Bo", ["Mira"])
 
 
 def test_the_dead_are_known_by_a_part_of_their_name() -> None:

@@ -24,8 +24,8 @@ from bot.works.story import context, nodes
 from bot.works.story.command_line import take_in, write
 from bot.works.story.context import Frame
 from bot.works.story.exchange.reading import Whose, found_in
-from bot.works.story.exporting import FIELDS, WITHIN, exported
-from bot.works.story.importing import LARGEST_MB, Imported, imported
+from bot.works.story.json_export import FIELDS, WITHIN, exported
+from bot.works.story.json_import import LARGEST_MB, Imported, imported
 from bot.works.story.logs import Logs
 from bot.works.story.lorebook import LoreEntry
 from bot.works.story.nodes import lineage
@@ -39,7 +39,7 @@ from tests.promises.talk import bot, texts
 from tests.promises.talk import settings as bare
 from tests.works.story.exchange.test_card import a_png
 from tests.works.story.test_log import TEXTS, Table, opened, shown
-from tests.works.story.test_playing import START, Writer, playing
+from tests.works.story.test_scene_verbs import START, Writer, playing
 
 TIME = "2026-03-04T05:06:07.000008+00:00"
 SMALL: dict[str, Any] = {

@@ -22,7 +22,7 @@ from bot.config.settings import EmbeddingConfig
 from bot.events import Place
 from bot.retrieval.embedding import Embedding
 from bot.works.story import context, state
-from bot.works.story.logs import PAST, Logs, Played, node, spot
+from bot.works.story.logs import PAST, Logs, PlayedStory, node, spot
 from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory, Recalled
 from bot.works.story.memory.ranking import Query
@@ -115,9 +115,9 @@ class Table(RuleBasedStateMachine):
         self.vectors, self.letters = StoryVectors(self.db), Letters(ONE)
         self.embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig(ONE)))
         self.embedding.load = self.letters.load
-        self.memory = self.remembering()
+        self.memory = self.recall_verbs()
 
-    def remembering(self) -> Memory:
+    def recall_verbs(self) -> Memory:
         """A memory in which nothing is indexed yet."""
         return Memory(self.vectors, self.embedding, RecallConfig())
 
@@ -125,7 +125,7 @@ class Table(RuleBasedStateMachine):
     def line(self) -> Line:
         return self.lines[self.branch]
 
-    def played(self) -> Played:
+    def played(self) -> PlayedStory:
         played = self.loop.run_until_complete(self.logs.here(self.here))
         assert played is not None
         return played
@@ -271,10 +271,10 @@ class Table(RuleBasedStateMachine):
         for branch in self.lines:
             story = self.loop.run_until_complete(self.logs.story(here, self.story, branch))
             asked = context.prompt(story, FRAME, last=context.action(Act("", "", "", "act", "")))
-            recalling = self.memory.recall(
+            recall = self.memory.recall(
                 here, self.story, branch, story, Query(every), 1_000, by=RecallConfig()
             )
-            assert self.gone.isdisjoint(piece.turn for piece in self.loop.run_until_complete(recalling))
+            assert self.gone.isdisjoint(piece.turn for piece in self.loop.run_until_complete(recall))
             found = [
                 *(message.text for message in asked.messages),
                 *(text for pair in story.intents.values() for text in pair),
@@ -319,7 +319,7 @@ class Table(RuleBasedStateMachine):
     def kill(self) -> None:
         """Nothing but the database is left."""
         self.logs = Logs(self.stories)
-        self.memory = self.remembering()
+        self.memory = self.recall_verbs()
 
     @precondition(lambda self: self.branch)
     @rule()
@@ -344,7 +344,7 @@ class Table(RuleBasedStateMachine):
         found = self.recalled(self.memory, every, by)
         assert {one.node for one in found} <= shown.keys()
         assert [(one.node, one.score) for one in found] == [
-            (one.node, one.score) for one in self.recalled(self.remembering(), every, by)
+            (one.node, one.score) for one in self.recalled(self.recall_verbs(), every, by)
         ]
         asked = data.draw(st.sampled_from([*self.words])) if self.words else ""
         if text := self.words.get(asked):
@@ -400,13 +400,13 @@ def test_long_sequences() -> None:
 def test_what_others_wanted_to_do_goes_with_the_scene_behind_which_they_said_it() -> None:
     tale = Tale()
     tale.turn("I go in.", "The door opens.")
-    taken_up = tale.add("intent", {"name": "Bia", "text": "I hold the lamp."})
+    append_turn = tale.add("intent", {"name": "Bia", "text": "I hold the lamp."})
     stopped = tale.turn("I look.", "Spiders.")
     open_ = tale.add("intent", {"name": "Bia", "text": "I kill the spiders."})
     tale.add("stopcard", {}, stopped)
     tale.turn("I go out.", "The sea is flat.")
     assert [turn.intents for turn in tale.story.told] == [(), ()]
-    assert tale.story.unpinned == {taken_up, open_}, "and no file has it"
+    assert tale.story.unpinned == {append_turn, open_}, "and no file has it"
 
 
 async def test_what_is_appended_twice_is_there_once_and_what_was_withdrawn_stays_so(tmp_path: Path) -> None:

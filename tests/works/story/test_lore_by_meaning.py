@@ -19,7 +19,7 @@ from bot.works.story.lorebook import LoreEntry
 from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
-from bot.works.story.taken import Taken, called_up
+from bot.works.story.turn_plan import TurnPlan, called_up
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors
@@ -28,7 +28,7 @@ from tests.fakes.embedder import Letters
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Events, Talk, settings, talking
 from tests.works.story.tale import Tale
-from tests.works.story.test_playing import START, Writer, last
+from tests.works.story.test_scene_verbs import START, Writer, last
 
 ONE = "openai:one"
 SALT = "The cathedral of salt stands in the drowned harbour."
@@ -116,7 +116,7 @@ def test_both_share_one_budget_and_keywords_come_first() -> None:
     cost = text_tokens(entries[0].content)
 
     def told(room: int, *near: str) -> list[str]:
-        found = called_up(entries, ["Of keya and keyb."], Taken(lore_tokens=room, lore=list(near)))
+        found = called_up(entries, ["Of keya and keyb."], TurnPlan(lore_tokens=room, lore=list(near)))
         assert sum(map(text_tokens, found)) <= room
         return [content[6] for content in found]
 

@@ -18,8 +18,8 @@ from bot.works.schedule.calendar import Calendar
 from storage.people import People
 from storage.schedules import ScheduleRow
 from tests.promises.talk import Talk
-from tests.works.story.test_playing import Writer, playing
 from tests.works.story.test_safety import asks, exported_now, log, whole
+from tests.works.story.test_scene_verbs import Writer, playing
 
 SECRET = "the lamp is a trapdoor in disguise"
 

@@ -14,13 +14,13 @@ import pytest
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.retrieval.embedding import Embedding
+from bot.works.story.excerpts import as_prompt, excerpts
 from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
 from bot.works.story.nodes import Part
 from bot.works.story.presence import known_as, unknown_to
-from bot.works.story.recalling import as_prompt, excerpts
-from bot.works.story.remembering import moments
+from bot.works.story.recall import moments
 from bot.works.story.story import Story, folded
 from storage.db import Database
 from storage.stories import Spot, Stories
@@ -29,8 +29,8 @@ from tests.fakes import migrated
 from tests.fakes.embedder import Letters
 from tests.fakes.reply import Reply
 from tests.works.story.tale import Tale
-from tests.works.story.test_playing import START, choices, texts
-from tests.works.story.test_remembering import failed
+from tests.works.story.test_recall import failed
+from tests.works.story.test_scene_verbs import START, choices, texts
 from tests.works.story.test_state import Service, looked_into, playing, standing
 
 CAST = ("Mira", "Bo", "Zoe")

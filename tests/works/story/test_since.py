@@ -9,12 +9,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.works.story.importing import imported
-from bot.works.story.since import point_in_time
+from bot.works.story.json_import import imported
+from bot.works.story.recall import point_in_time
 from tests.fakes.reply import Reply
 from tests.works.story.test_exchange import SMALL
-from tests.works.story.test_playing import Writer, last, playing, texts
-from tests.works.story.test_remembering import failed
+from tests.works.story.test_recall import failed
+from tests.works.story.test_scene_verbs import Writer, last, playing, texts
 
 NOW = datetime(2026, 3, 11, 9, 30, tzinfo=ZoneInfo("America/Sao_Paulo"))
 """A Wednesday."""

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from bot.llm import json_answers
-from bot.works.story import context, extracting, state
+from bot.works.story import context, extraction, state
 from bot.works.story.config import StoryConfig
 from bot.works.story.context import Frame
-from bot.works.story.extracting import AT_ONCE, TRIES
+from bot.works.story.extraction import AT_ONCE, TRIES
 from bot.works.story.findings import Findings
 from bot.works.story.nodes import Part
 from bot.works.story.story import folded
@@ -27,7 +27,7 @@ from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Talk, settings, talking
 from tests.works.story.tale import Tale, prose
-from tests.works.story.test_playing import START, Writer, last, texts
+from tests.works.story.test_scene_verbs import START, Writer, last, texts
 
 FRAME = Frame("You tell a story.", "Your task: write the next scene.", tokens=20_000, answer=1_000)
 
@@ -260,7 +260,7 @@ def test_a_climax_alone_guides_and_is_looked_for() -> None:
     tale.add("chapter", {"id": "c1", "title": "One", "key_events": [], "climax": "the door closes"}, first)
     story = tale.story
     assert "the door closes" in state.guidance(story, story.told, "1")
-    looked_for = extracting.events_for(story, extracting.Before(story.told, {}), "1")
+    looked_for = extraction.events_for(story, extraction.Before(story.told, {}), "1")
     assert [event.text for event in looked_for] == ["the door closes"]
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from bot.works.story import state
 from bot.works.story.chat_log import read_chat_log
-from bot.works.story.exporting import exported
-from bot.works.story.importing import imported
+from bot.works.story.json_export import exported
+from bot.works.story.json_import import imported
 from bot.works.story.nodes import Part
 from bot.works.story.presence import unknown_to
 from bot.works.story.story import Story, folded
@@ -19,7 +19,7 @@ from bot.works.story.stretches import STRETCH_CHARS, lines_back, stretches
 from tests.fakes.reply import Reply
 from tests.promises.talk import Talk
 from tests.works.story.tale import Tale
-from tests.works.story.test_playing import last, texts
+from tests.works.story.test_scene_verbs import last, texts
 from tests.works.story.test_state import Service, looked_into, playing, standing
 
 LINES = [

@@ -17,11 +17,11 @@ from bot.prompts import PromptFile
 from bot.retrieval.embedding import Embedding
 from bot.works.story import context
 from bot.works.story.config import StoryConfig
+from bot.works.story.excerpts import excerpts, query_of
 from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory
-from bot.works.story.recalling import excerpts, query_of
-from bot.works.story.taken import Taken, called_up, choices_task, prompt, searched
 from bot.works.story.turn import Excerpt
+from bot.works.story.turn_plan import TurnPlan, called_up, choices_task, prompt, searched
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors
@@ -103,11 +103,11 @@ async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
     await db.close()
 
 
-def taken(tale: Tale, window: int) -> Taken:
-    """As a run decides it (`Playing.taken`)."""
+def taken(tale: Tale, window: int) -> TurnPlan:
+    """As a run decides it (`SceneVerbs.plan`)."""
     by, recall, file = StoryConfig(), RecallConfig(), PromptFile()
     story, answer = tale.story, 400
-    return Taken(
+    return TurnPlan(
         turn=story.path[-1],
         n=story.length,
         prompts={name: file.get(name) for name in ("story", "story_scene", "story_choices")},

@@ -161,7 +161,7 @@ def key_of(sheet: Mapping[str, Any]) -> str:
 def file_of(
     name: str, sheet: Mapping[str, Any], tree: dict[str, Any], original: bytes | None, suffix: str = ""
 ) -> tuple[str, bytes]:
-    """A file that holds the card, and its suffix: the one that it `came` in, with what has changed; else a PNG.
+    """A file that holds the card, and its suffix: the `original` one, with what has changed; else a PNG.
 
     `suffix`, ".png" or ".charx", makes that of it, with its main picture. Raises UserError where the file that it came
     in cannot be unpacked.

@@ -19,7 +19,7 @@ from typing import Any, Final
 from bot.events import UserError
 from bot.works.story.cast import CAST
 from bot.works.story.chat_log import BEGINNING, LINE_CHARS, TURNS, decoded, json_object, story_id
-from bot.works.story.importing import LARGEST_MB, NAME_CHARS, BadLine, Imported
+from bot.works.story.json_import import LARGEST_MB, NAME_CHARS, BadLine, Imported
 from bot.works.story.story import Story
 from storage.stories import BranchRow, NodeRow, StoryRow
 

@@ -25,7 +25,7 @@ from bot.works.story.exchange import png
 from bot.works.story.exchange.card import CARD_JSON, Card, card_of, is_card
 from bot.works.story.exchange.chat import Rows, is_sillytavern, read_plain, read_sillytavern
 from bot.works.story.exchange.lorebook import Lorebook, is_lorebook, lorebook_of
-from bot.works.story.importing import LARGEST_MB, BadLine, Imported, imported, tree_of
+from bot.works.story.json_import import LARGEST_MB, BadLine, Imported, imported, tree_of
 from storage.db import new_id
 from storage.stories import BranchRow, NodeRow, StoryRow
 

@@ -106,7 +106,7 @@ class Pieces:
         self._node = array("i")
         self._lengths = array("i")
         self._speakers: dict[frozenset[str], int] = {}
-        self._speaking: dict[str, list[int]] = {}
+        self._cast_verbs: dict[str, list[int]] = {}
         self._speaker = array("i")
         self._dates: dict[str, int] = {}
         self._dated: dict[str, list[int]] = {}
@@ -167,7 +167,7 @@ class Pieces:
             if speaker not in self._speakers:
                 number_of_speaker = self._speakers[speaker] = len(self._speakers)
                 for word in speaker:
-                    self._speaking.setdefault(word, []).append(number_of_speaker)
+                    self._cast_verbs.setdefault(word, []).append(number_of_speaker)
             self._speaker.append(self._speakers[speaker])
             if piece.when not in self._dates:
                 number_of_date = self._dates[piece.when] = len(self._dates)
@@ -175,8 +175,8 @@ class Pieces:
                     self._dated.setdefault(word, []).append(number_of_date)
             self._date.append(self._dates[piece.when])
             timed = not time_words.isdisjoint(_WORD.findall(fold(piece.text)))
-            asking = piece.text.rstrip().endswith(("?", "？"))
-            self._flags.append(timed * _TIMED | asking * _ASKING)
+            questions = piece.text.rstrip().endswith(("?", "？"))
+            self._flags.append(timed * _TIMED | questions * _ASKING)
         return range(first, len(self))
 
     def date(self, when: str) -> int:
@@ -218,9 +218,9 @@ class BranchPieces:
         """The terms of all speakers' names."""
         import numpy as np
 
-        speaking = np.zeros(len(self.index._speakers), dtype=np.bool_)
-        speaking[self._of(self.index._speaker)] = True
-        names = (names for names, number in self.index._speakers.items() if speaking[number])
+        cast_verbs = np.zeros(len(self.index._speakers), dtype=np.bool_)
+        cast_verbs[self._of(self.index._speaker)] = True
+        names = (names for names, number in self.index._speakers.items() if cast_verbs[number])
         return frozenset[str]().union(*names)
 
     def holding(self, term: str) -> tuple[Ints, Floats]:
@@ -290,7 +290,7 @@ class BranchPieces:
 
         language, index = self.index.language, self.index
         speakers = [
-            number for word in set(terms(query, language)) for number in index._speaking.get(word, ())
+            number for word in set(terms(query, language)) for number in index._cast_verbs.get(word, ())
         ]
         person = np.zeros(len(index._speakers), dtype=np.float32)
         person[speakers] = by.speaker

@@ -10,7 +10,7 @@ import pytest
 from bot.events import UserError
 from bot.works.story.exchange.chat import sillytavern
 from bot.works.story.exchange.reading import Whose, found_in
-from bot.works.story.importing import Imported
+from bot.works.story.json_import import Imported
 from bot.works.story.nodes import Part
 from bot.works.story.story import Story, folded
 from bot.works.story.turn import Scene

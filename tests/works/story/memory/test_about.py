@@ -10,13 +10,13 @@ import pytest
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.retrieval.embedding import Embedding
+from bot.works.story.excerpts import query_of
 from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.index import Piece, Pieces
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.pieces import embedded
 from bot.works.story.memory.ranking import Query
 from bot.works.story.nodes import Part
-from bot.works.story.recalling import query_of
 from bot.works.story.state import chapters, title_at, titles
 from bot.works.story.story import Story, folded
 from storage.db import Database

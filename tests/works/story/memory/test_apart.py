@@ -9,7 +9,7 @@ from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.events import Place
 from bot.retrieval.embedding import Embedding
-from bot.works.story.logs import Logs, Played, node, spot
+from bot.works.story.logs import Logs, PlayedStory, node, spot
 from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
@@ -36,7 +36,7 @@ class Hammered:
     def place(self, space: str, thread: str) -> Place:
         return Place("terminal", space, "terminal", thread)
 
-    async def played(self, space: str, thread: str) -> Played:
+    async def played(self, space: str, thread: str) -> PlayedStory:
         played = await self.logs.here(self.place(space, thread))
         assert played is not None
         return played

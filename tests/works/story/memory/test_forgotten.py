@@ -10,10 +10,10 @@ import pytest
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.retrieval.embedding import Embedding
+from bot.works.story.excerpts import as_prompt, excerpts
 from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
-from bot.works.story.recalling import as_prompt, excerpts
 from bot.works.story.story import Story
 from storage.db import Database
 from storage.story_vectors import StoryVectors

@@ -8,7 +8,7 @@ from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.events import Place
 from bot.retrieval.embedding import Embedding
-from bot.works.story.logs import Logs, Played, node, spot
+from bot.works.story.logs import Logs, PlayedStory, node, spot
 from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory
 from storage.db import Database
@@ -31,7 +31,7 @@ async def test_the_vectors_of_a_scene_go_with_who_put_it_in_own_words(tmp_path: 
         memory = Memory(vectors, embedding, RecallConfig())
         await logs.stories.create(spot(HERE), "story", "The door", "ana")
 
-        async def here() -> Played:
+        async def here() -> PlayedStory:
             played = await logs.here(HERE)
             assert played is not None
             return played

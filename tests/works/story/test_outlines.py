@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.works.story.outlining import Outline, read_outline
+from bot.works.story.outlines import Outline, read_outline
 from tests.fakes.reply import Reply
-from tests.works.story.test_playing import START, Writer, choices, last, playing, texts
+from tests.works.story.test_scene_verbs import START, Writer, choices, last, playing, texts
 
 LINES = """title: The lower stairs
 location: below the tide line

@@ -14,16 +14,16 @@ from bot.llm.base import room
 from bot.words import words
 from bot.works.story import cast, context
 from bot.works.story.cast import CAST, read_characters
-from bot.works.story.choices import taken_away
-from bot.works.story.logs import Away, TakenAway, node
+from bot.works.story.choices import played_elsewhere
+from bot.works.story.logs import OtherThread, PlayedElsewhere, node
 from bot.works.story.order import mode_of
 from bot.works.story.state import characters
-from bot.works.story.taken import Taken, framed
 from bot.works.story.turn import SCENE
+from bot.works.story.turn_plan import TurnPlan, framed
 
 if TYPE_CHECKING:
     from bot.works.story.logs import Logs
-    from bot.works.story.playing import Playing
+    from bot.works.story.scene_verbs import SceneVerbs
     from bot.works.story.story import Story
 
 MOST = 10
@@ -37,7 +37,7 @@ class Speakers:
     """Who replies, in order; `away` where another thread plays the branch by now."""
 
     names: list[str] = field(default_factory=list)
-    away: Away | None = None
+    away: OtherThread | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,40 +48,40 @@ class Invented:
     known: list[str] = field(default_factory=list)
 
 
-class Speaking:
-    def __init__(self, logs: Logs, playing: Playing) -> None:
+class CastVerbs:
+    def __init__(self, logs: Logs, scene_verbs: SceneVerbs) -> None:
         self._logs = logs
-        self._playing = playing
+        self._scene_verbs = scene_verbs
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """One character replies, or all that may, one after another. Stopped, those that are left say nothing."""
         request, say = run.request, words(run.request.locale)
         called = await run.step("speakers", lambda: self._speakers(request), Speakers)
         if called.away is not None:
-            for event in taken_away(called.away, say):
+            for event in played_elsewhere(called.away, say):
                 yield event
         names = called.names
         for number, name in enumerate(names, 1):
             stage = SCENE if number == 1 else f"{SCENE}-{number}"
             reply = partial(self._reply, request, name, stage, last=number == len(names))
-            taken = await run.step(f"turn-{number}", reply, Taken)
-            async with aclosing(self._playing.scene(run, taken, say)) as events:
+            plan = await run.step(f"turn-{number}", reply, TurnPlan)
+            async with aclosing(self._scene_verbs.scene(run, plan, say)) as events:
                 async for event in events:
                     yield event
-            now = await self._logs.story(request.place.space, taken.story, taken.branch)
-            if all(scene.id != f"{run.id}/{stage}" for scene in now.turns[taken.turn].scenes):
+            now = await self._logs.story(request.place.space, plan.story, plan.branch)
+            if all(scene.id != f"{run.id}/{stage}" for scene in now.turns[plan.turn].scenes):
                 return  # where one could not be written, the next ones would be asked for in vain
 
     async def _speakers(self, request: Request) -> Speakers:
         """Raises UserError."""
         try:
-            story = (await self._logs.going_on(request)).story
-        except TakenAway as error:
+            story = (await self._logs.writable(request)).story
+        except PlayedElsewhere as error:
             return Speakers(away=error.away)
         if story.head is None:
             raise UserError("story.nothing_yet")
         gm = story.settings.get("gm")
-        if mode_of(story, self._playing.settings) == "gm" and gm not in (request.author.id, None):
+        if mode_of(story, self._scene_verbs.settings) == "gm" and gm not in (request.author.id, None):
             raise UserError("story.gm_speaks")
         word, name = cast.typed(request.text, request.options)
         dead = {character.name.casefold() for character in characters(story).values() if character.dead}
@@ -96,15 +96,15 @@ class Speaking:
             raise UserError("story.dead_character", name=speaker)
         return Speakers([speaker])
 
-    async def _reply(self, request: Request, name: str, stage: str, *, last: bool) -> Taken:
+    async def _reply(self, request: Request, name: str, stage: str, *, last: bool) -> TurnPlan:
         """The turn in which the character replies. It is nobody's: nobody's words are in it."""
         key = stage.replace(SCENE, "act")
         played = await self._logs.here(request.place, request.id, f"{request.id}/{key}")
         if played is None:
             raise UserError("story.none_here")
         body = {"mode": "continue", "text": "", "name": "", "speaker": name}
-        taken = await self._playing.taken_up(request, played, node(request.id, key, "act", body))
-        return replace(taken, stage=stage, more=not last)
+        plan = await self._scene_verbs.append_turn(request, played, node(request.id, key, "act", body))
+        return replace(plan, stage=stage, more=not last)
 
     async def invent(self, run: Run) -> AsyncGenerator[Event, None]:
         """Have the writer think up characters; nobody who is there already is changed."""
@@ -116,25 +116,25 @@ class Speaking:
             if len(story.cast) + count > CAST:
                 raise UserError("story.many_characters", limit=CAST)
 
-        taken = await run.step("turn", lambda: self._playing.task(request, may), Taken)
-        if taken.away is not None:
-            for event in taken_away(taken.away, say):
+        plan = await run.step("turn", lambda: self._scene_verbs.task(request, may), TurnPlan)
+        if plan.away is not None:
+            for event in played_elsewhere(plan.away, say):
                 yield event
             return
         yield Stage("cast", say("story.invented"))
-        if taken.writer is None or taken.demo:
+        if plan.writer is None or plan.demo:
             yield Notice(say("story.no_inventor"))
             return
-        story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
-        frame = framed(taken, "story_cast", count=str(count), about=untrusted.data(request.text[:2_000]))
-        prompt = context.prompt(story, replace(frame, answer=min(room(WORDS * count, None), taken.answer)))
+        story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
+        frame = framed(plan, "story_cast", count=str(count), about=untrusted.data(request.text[:2_000]))
+        prompt = context.prompt(story, replace(frame, answer=min(room(WORDS * count, None), plan.answer)))
 
         turn, scene = (story.head.id, story.head.scene) if story.head is not None else ("", None)
         behind = {"scene": scene.id} if scene is not None else {}
 
         async def invented() -> Invented:
-            answer = await self._playing.models.with_roles(taken.roles).ask(run, "writer", "cast", prompt)
-            now = await self._logs.story(request.place.space, taken.story, taken.branch)
+            answer = await self._scene_verbs.models.with_roles(plan.roles).ask(run, "writer", "cast", prompt)
+            now = await self._logs.story(request.place.space, plan.story, plan.branch)
             # Of a run that a crash has repeated the first ones are there already.
             own = {row.id for row in await self._logs.stories.of_run(request.place.space, run.id)}
             characters = read_characters(answer.text, count)
@@ -154,7 +154,7 @@ class Speaking:
                 for n, character in new
             ]
             if nodes:
-                await self._logs.stories.append(request.place.space, taken.story, taken.branch, nodes)
+                await self._logs.stories.append(request.place.space, plan.story, plan.branch, nodes)
             lines = [
                 f"- **{character.name}**: {character.about}{f' _{character.style}_' if character.style else ''}"
                 for _, character in new

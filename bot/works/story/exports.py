@@ -22,7 +22,7 @@ from bot.works.story.exchange.book import book_of, markdown
 from bot.works.story.exchange.chat import sillytavern
 from bot.works.story.exchange.epub import epub
 from bot.works.story.exchange.lorebook import world_info
-from bot.works.story.exporting import exported
+from bot.works.story.json_export import exported
 from bot.works.story.logs import Logs, spot
 from bot.works.story.safety import check_rating
 from storage.stories import BranchRow, NodeRow
@@ -59,7 +59,7 @@ class _Source:
     story: Story
 
 
-class HandingOut:
+class Exports:
     """The verbs export and share."""
 
     def __init__(self, logs: Logs, adults: Adults) -> None:

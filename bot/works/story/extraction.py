@@ -1,4 +1,4 @@
-"""What a small model finds in a scene, after it has been shown: who is where, what happened, what contradicts the rest.
+"""Extraction: a small model reads a scene after it was shown: who is where, what happened, what contradicts the rest.
 
 A run of its own, in a line of its own for each branch: no turn waits for it, and it catches up with earlier scenes, and
 with the last lines of a chat log that was imported.
@@ -36,27 +36,29 @@ if TYPE_CHECKING:
 
 PROMPT: Final = "story_extract"
 AT_ONCE: Final = 5
-"""Scenes that one run looks into, the oldest first, or all of an interval; the next turn's run goes on."""
+"""How many scenes one run reads, the oldest first (all of an interval, if that is longer); the next run continues."""
 SCENE_CHARS: Final = 12_000
 CHARS: Final = 300
-"""Of one thing that is found."""
+"""The longest text of one finding."""
 FOUND: Final = 20
-"""Things of one sort that are taken from a scene."""
+"""The most findings of one sort from a scene."""
 NAME_CHARS: Final = 80
 ANSWER_WORDS: Final = 600
 TRIES: Final = 3
-"""Runs that ask about a scene about which no answer can be used, before it is left at that."""
+"""How many runs try a scene whose answers cannot be used."""
 OF_SCENE: Final = ("model.format", "model.empty", "model.context", "model.bad_request")
-"""Errors that come of what is asked: the next scene may well be answered."""
+"""Errors that depend on the scene: the next scene is tried."""
 OF_EITHER: Final = ("model.server", "model.timeout", "model.cut")
-"""Errors that may come of one scene, unless the next one meets them, too."""
+"""Errors that may depend on the scene: the next scene is tried, and the run ends if that fails, too."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A scene to look into, and its turn; or so many `turns` of a chat log, this the last, whose act is the `scene`."""
+    """A scene to read, and its turn; or so many `turns` of a chat log, the last of which is `turn`, with its act as
+    `scene`.
+    """
 
     turn: str
     scene: str
@@ -65,7 +67,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Whether the scene is there still, and which events are looked for in it."""
+    """Whether the scene is still there, and the events to look for in it."""
 
     there: bool
     events: list[KeyEvent]
@@ -73,13 +75,13 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What counted before a turn's scene: the turns before, and the characters as its player says that they stand."""
+    """The state before a turn's scene: the turns before, and the characters with their player's corrections."""
 
     told: list[Turn]
     characters: dict[str, state.Character]
 
 
-class Extracting:
+class Extraction:
     def __init__(
         self,
         logs: Logs,
@@ -97,14 +99,14 @@ class Extracting:
         self._settings = settings
 
     async def begin(self, run: Run) -> bool:
-        """After a turn: have its branch's scenes looked into, where a model is at hand for that; whether one is."""
+        """After a turn: begin a run that reads the branch's scenes; returns whether there is a model for that."""
         models = self._models.with_roles(await self._roles(run.request))
         if not self.able(models):
             return False
 
         async def branch() -> list[str]:
             played = await self._logs.here(run.request.place)
-            # What the table has agreed on is looked after in each scene.
+            # The table's agreement is checked in each scene.
             every = 1 if played is not None and context.agreed(played.story) else self._settings.extract_every
             if played is None or len(self.missing(played.story)) < every:
                 return []
@@ -120,7 +122,7 @@ class Extracting:
         return self._settings.extract and can is not None and not can.demo
 
     def settled(self, story: Story, of_last: int) -> int:
-        """How many turns, from the first on, wait for no look into their scene: only the `of_last` may."""
+        """How many of the first turns wait for no extraction; only the last `of_last` may."""
         last = story.told[-of_last:]
         waiting = {version.turn for version in _scenes(last, TRIES)}
         waiting |= {turn.id for turn in last if not turn.scenes and not is_line(turn)}  # it is being written
@@ -141,7 +143,7 @@ class Extracting:
         return _scenes(story.told, tries) + logged
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Look into the branch's scenes that nobody has looked into; what contradicts is said under the scene.
+        """Read the branch's scenes that were not read yet; contradictions are posted under the scene.
 
         Where more are left than one run looks into, the next one is begun; what failed waits for the next turn's.
         """
@@ -150,7 +152,9 @@ class Extracting:
 
         async def wanted() -> list[Version]:
             now = await self._logs.story(space, story, branch)
-            at_once = max(AT_ONCE, self._settings.extract_every)  # else the rest would wait for as many more
+            at_once = max(
+                AT_ONCE, self._settings.extract_every
+            )  # otherwise the rest would wait for as many more
             again = not request.options.get("goes_on")
             return self.missing(now, again=again)[:at_once]
 
@@ -165,7 +169,7 @@ class Extracting:
             if not looked.there:
                 continue
             now = await self._logs.story(space, story, branch)
-            prompt = await self.asked(space, now, version, looked.events)
+            prompt = await self.prompt_of(space, now, version, looked.events)
             try:
                 findings = await models.json(run, "extractor", f"extract-{number}", prompt, Findings)
             except UserError as error:
@@ -176,7 +180,7 @@ class Extracting:
                     )
                     continue
                 if doubtful or error.key not in OF_EITHER:  # no service, no money
-                    return  # the next turn's run tries it again
+                    return  # the next turn's run tries again
                 doubtful = True
                 continue
             now = await self._logs.story(space, story, branch)
@@ -194,7 +198,7 @@ class Extracting:
             now = await self._logs.story(space, story, branch)
             turn = now.turns[version.turn]
             scene = turn.scene
-            # Of an earlier scene, too, since the next turn does not wait; what was pressed under it stays greyed.
+            # Also under an earlier scene, since the next turn does not wait; its pressed buttons stay disabled.
             if (
                 scene is not None
                 and scene.id == version.scene
@@ -210,7 +214,7 @@ class Extracting:
         self, run: Run, story: str, branch: str, version: Version, number: int, body: dict[str, Any],
         author: str = "",
     ) -> None:  # fmt: skip
-        """`author` is whose words the scene is made of."""
+        """`author`: of the words in the scene."""
         body = body | {"scene": version.scene}
         extracted_node = node(
             run.id, f"extracted-{number}", "extracted", body, turn=version.turn, author=author
@@ -223,7 +227,9 @@ class Extracting:
         events = events_for(now, before(now, version), mode)
         return Look(scene_of(now, version) is not None or bool(stretch_of(now, version)), events)
 
-    async def asked(self, space: str, story: Story, version: Version, events: Sequence[KeyEvent]) -> Prompt:
+    async def prompt_of(
+        self, space: str, story: Story, version: Version, events: Sequence[KeyEvent]
+    ) -> Prompt:
         scene, lines = scene_of(story, version), stretch_of(story, version)
         turn = story.turns[version.turn]
         text = as_scene(lines) if lines else scene.text if scene is not None else ""
@@ -247,7 +253,7 @@ async def _extract(run: Run, story: str, branch: str, *, goes_on: bool = False) 
 
 
 def _scenes(turns: Sequence[Turn], tries: int) -> list[Version]:
-    """The scenes that count and nobody has looked into, unless no answer could be used so many times."""
+    """The scenes that count and were not read yet, except those that failed `tries` times."""
     return [
         Version(turn.id, scene.id)
         for turn in turns
@@ -274,7 +280,7 @@ def scene_of(story: Story, version: Version) -> Scene | None:
 
 
 def stretch_of(story: Story, version: Version) -> list[Turn]:
-    """The lines of a chat log that are to be looked into; none where a scene is, and where the turn counts no more."""
+    """The lines of a chat log to read; none for a scene, or where the turn does not count any more."""
     if version.turn not in story.path[: story.length]:
         return []
     end = story.path.index(version.turn) + 1
@@ -289,7 +295,7 @@ def before_turns(story: Story, turn: str) -> list[Turn]:
 
 
 def before(story: Story, version: Version) -> Before:
-    """Before this version was written: a correction that was made behind an earlier one counts."""
+    """The state before this version was written: corrections made after an earlier version count."""
     turns = before_turns(story, version.turn)
     turns = turns[: len(turns) - version.turns + 1]
     standing, scenes = state.characters(story, turns), story.turns[version.turn].scenes
@@ -300,7 +306,7 @@ def before(story: Story, version: Version) -> Before:
 
 
 def events_for(story: Story, before: Before, mode: str) -> list[KeyEvent]:
-    """The events of the chapter that are looked for in a scene; its climax once all have happened."""
+    """The events of the chapter to look for in a scene; its climax once all have happened."""
     if not (chapters := state.chapters(story, before.told)):
         return []
     chapter, happened = chapters[-1], state.done(story, before.told)

@@ -13,14 +13,14 @@ from bot.events import Event, Notice, Run, Stage, Text, UserError
 from bot.llm.base import room
 from bot.words import words
 from bot.works.story import context, state
-from bot.works.story.choices import taken_away
+from bot.works.story.choices import played_elsewhere
 from bot.works.story.logs import node
-from bot.works.story.taken import Taken, framed
+from bot.works.story.turn_plan import TurnPlan, framed
 from bot.works.story.world import CHAPTERS, OPTIONS, TEXT_CHARS, TITLE_CHARS, VALUE_CHARS, shown_chapter
 
 if TYPE_CHECKING:
     from bot.works.story.logs import Logs
-    from bot.works.story.playing import Playing
+    from bot.works.story.scene_verbs import SceneVerbs
     from bot.works.story.story import Story
 
 MOST: Final = 12
@@ -51,10 +51,10 @@ class Outline:
     events: list[str] = field(default_factory=list)
 
 
-class Outlining:
-    def __init__(self, logs: Logs, playing: Playing) -> None:
+class Outlines:
+    def __init__(self, logs: Logs, scene_verbs: SceneVerbs) -> None:
         self._logs = logs
-        self._playing = playing
+        self._scene_verbs = scene_verbs
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """The next chapter; what the request says of it itself holds."""
@@ -66,25 +66,25 @@ class Outlining:
             if len(state.chapters(story)) >= CHAPTERS:
                 raise UserError("story.many_chapters", limit=CHAPTERS)
 
-        taken = await run.step("turn", lambda: self._playing.task(request, may), Taken)
-        if taken.away is not None:
-            for event in taken_away(taken.away, say):
+        plan = await run.step("turn", lambda: self._scene_verbs.task(request, may), TurnPlan)
+        if plan.away is not None:
+            for event in played_elsewhere(plan.away, say):
                 yield event
             return
-        if taken.writer is None or taken.demo:
+        if plan.writer is None or plan.demo:
             yield Stage("chapter", "")
             yield Notice(say("story.no_outliner"))
             return
-        story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
+        story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
         turn = story.head.id if story.head is not None else ""
         frame = framed(
-            taken, "story_chapter", count=str(count), about=untrusted.data(request.text[:ABOUT_CHARS])
+            plan, "story_chapter", count=str(count), about=untrusted.data(request.text[:ABOUT_CHARS])
         )
-        answer = min(room(WORDS * (count + 6), None), taken.answer)
+        answer = min(room(WORDS * (count + 6), None), plan.answer)
         prompt = context.prompt(story, replace(frame, answer=answer))
 
         async def outlined() -> bool:
-            completion = await self._playing.models.with_roles(taken.roles).ask(
+            completion = await self._scene_verbs.models.with_roles(plan.roles).ask(
                 run, "writer", "chapter", prompt
             )
             outline = read_outline(completion.text, count)
@@ -98,14 +98,14 @@ class Outlining:
             body |= outline.fields | {name: text[:TEXT_CHARS] for name, text in fields_given.items()}
             author = request.author.id if fields_given else ""
             chapter_node = node(run.id, "chapter", "chapter", body, turn=turn, author=author)
-            await self._logs.stories.append(request.place.space, taken.story, taken.branch, [chapter_node])
+            await self._logs.stories.append(request.place.space, plan.story, plan.branch, [chapter_node])
             return True
 
         if not await run.step("outlined", outlined, bool):
             yield Stage("chapter", "")
             yield Text(say("story.none_outlined"))
             return
-        now = await self._logs.story(request.place.space, taken.story, taken.branch)
+        now = await self._logs.story(request.place.space, plan.story, plan.branch)
         chapter = shown_chapter(now, say)
         yield Stage("chapter", chapter.title)
         yield Text(chapter.text)

@@ -19,8 +19,8 @@ from bot.events import Author, File, Place, Request
 from bot.runs.requests import child_id
 from bot.words import words
 from bot.works.story.config import StoryConfig
-from bot.works.story.exporting import exported
-from bot.works.story.importing import imported
+from bot.works.story.json_export import exported
+from bot.works.story.json_import import imported
 from bot.works.story.logs import node
 from storage.stories import Spot
 from tests.fakes.reply import Body, Reply
@@ -318,8 +318,8 @@ async def test_a_turn_that_a_crash_has_taken_again_is_taken_once(tmp_path: Path,
         place = Place("terminal", "local", "terminal", "t")
         work: Any = talk.app.works["story"]
         act = Request("twice", place, Author("a", "A"), "story", "act", text="I knock.")
-        first = await work._playing._act(act)
-        again = await work._playing._act(act)
+        first = await work._scene_verbs._act(act)
+        again = await work._scene_verbs._act(act)
         assert again == first
         assert first.n == 2
         undo = Request("back", place, Author("a", "A"), "story", "undo")

@@ -15,11 +15,11 @@ from bot.works.story import context
 from bot.works.story.choices import label, read_choices
 from bot.works.story.logs import node
 from bot.works.story.story import Story
-from bot.works.story.taken import Taken, framed
+from bot.works.story.turn_plan import TurnPlan, framed
 
 if TYPE_CHECKING:
     from bot.works.story.logs import Logs
-    from bot.works.story.playing import Playing
+    from bot.works.story.scene_verbs import SceneVerbs
 
 ANSWER_WORDS = 200
 """Of the game master's answer to a question, and of a list of ideas."""
@@ -28,30 +28,30 @@ EVENTS = 4
 """Of a chapter that an idea becomes."""
 
 
-class Asking:
-    def __init__(self, logs: Logs, playing: Playing) -> None:
+class Questions:
+    def __init__(self, logs: Logs, scene_verbs: SceneVerbs) -> None:
         self._logs = logs
-        self._playing = playing
+        self._scene_verbs = scene_verbs
 
     async def ask(self, run: Run) -> AsyncGenerator[Event, None]:
         """A question to the game master: answered from the story, and no part of it."""
         request, say = run.request, words(run.request.locale)
 
-        async def question() -> Taken:
+        async def question() -> TurnPlan:
             played = await self._logs.played(request)
             if played.story.head is None:
                 raise UserError("story.nothing_yet")
-            return await self._playing.taken(request, played, played.story.head.id, played.story.seq)
+            return await self._scene_verbs.plan(request, played, played.story.head.id, played.story.seq)
 
-        taken = await run.step("turn", question, Taken)
+        plan = await run.step("turn", question, TurnPlan)
         yield Stage("answer", say("story.out_of_story"))
-        if taken.writer is None:
+        if plan.writer is None:
             yield Notice(say("story.no_writer"))
             return
-        story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
-        frame = framed(taken, "story_question", question=untrusted.data(request.text))
-        frame = replace(frame, answer=min(room(ANSWER_WORDS, None), taken.answer))
-        models = self._playing.models.with_roles(taken.roles)
+        story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
+        frame = framed(plan, "story_question", question=untrusted.data(request.text))
+        frame = replace(frame, answer=min(room(ANSWER_WORDS, None), plan.answer))
+        models = self._scene_verbs.models.with_roles(plan.roles)
         async with aclosing(models.stream(run, "writer", "answer", context.prompt(story, frame))) as pieces:
             async for piece in pieces:
                 if isinstance(piece, str):
@@ -61,34 +61,36 @@ class Asking:
         """Ideas for a story or, in one, for what could happen next: these are kept with it."""
         request, say = run.request, words(run.request.locale)
 
-        async def begun() -> Taken:
+        async def begun() -> TurnPlan:
             if (played := await self._logs.here(request.place)) is None or played.story.head is None:
-                return await self._playing.taken(request, None, "", 0)
-            return await self._playing.taken(request, played, played.story.head.id, played.story.seq)
+                return await self._scene_verbs.plan(request, None, "", 0)
+            return await self._scene_verbs.plan(request, played, played.story.head.id, played.story.seq)
 
-        taken = await run.step("turn", begun, Taken)
+        plan = await run.step("turn", begun, TurnPlan)
         yield Stage("ideas", say("story.ideas"))
-        if taken.writer is None:
+        if plan.writer is None:
             yield Notice(say("story.no_writer"))
             return
         story = Story()
-        if taken.story:
-            story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
+        if plan.story:
+            story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
         frame = framed(
-            taken, "story_ideas", about=untrusted.data(request.text[: self._playing.settings.premise_chars])
+            plan,
+            "story_ideas",
+            about=untrusted.data(request.text[: self._scene_verbs.settings.premise_chars]),
         )
-        frame = replace(frame, answer=min(room(ANSWER_WORDS, None), taken.answer))
+        frame = replace(frame, answer=min(room(ANSWER_WORDS, None), plan.answer))
 
         async def thought_of() -> list[str]:
             asked = context.prompt(story, frame)
-            answer = await self._playing.models.with_roles(taken.roles).ask(run, "writer", "ideas", asked)
+            answer = await self._scene_verbs.models.with_roles(plan.roles).ask(run, "writer", "ideas", asked)
             ideas = read_choices(answer.text, IDEAS)
-            if taken.story and ideas:
+            if plan.story and ideas:
                 nodes = [
                     node(run.id, f"idea-{n}", "idea", {"id": f"{run.id}/{n}", "text": idea})
                     for n, idea in enumerate(ideas)
                 ]
-                await self._logs.stories.append(request.place.space, taken.story, taken.branch, nodes)
+                await self._logs.stories.append(request.place.space, plan.story, plan.branch, nodes)
             return ideas
 
         ideas = await run.step("ideas", thought_of, list[str])
@@ -96,9 +98,9 @@ class Asking:
             yield Text(say("story.no_ideas"))
             return
         yield Text("\n".join(f"{n}. {idea}" for n, idea in enumerate(ideas, 1)))
-        if taken.story:
+        if plan.story:
             yield Notice(say("story.ideas_kept"))
-        if taken.story:
+        if plan.story:
             chapters = tuple(
                 Choice(label(f"{n}. {idea}"), f"/story chapter --write {EVENTS} -- {idea}")
                 for n, idea in enumerate(ideas, 1)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.works.story.acting_for import Players, Watched
-from bot.works.story.attributing import forms
+from bot.works.story.attribution import forms
+from bot.works.story.players import Players, WatchedScene
 from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Events, settings, talking
 from tests.works.story.tale import Tale
-from tests.works.story.test_playing import START, Writer, choices, last, texts
+from tests.works.story.test_scene_verbs import START, Writer, choices, last, texts
 
 WIND = "The wind turns, and the lamp gutters. "
 LINE = "“I will go down alone,” Mira said. Bo laughed."
@@ -107,7 +107,7 @@ def test_however_a_scene_comes_in_the_same_of_it_is_shown(parts: list[str], data
     text = "".join(parts)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)))))
     for stop in (True, False):
-        whole, pieces = Watched(players(), stop=stop), Watched(players(), stop=stop)
+        whole, pieces = WatchedScene(players(), stop=stop), WatchedScene(players(), stop=stop)
         told = whole.feed(text) + whole.feed("", last=True)
         came = [
             pieces.feed(text[start:end]) for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)
@@ -119,7 +119,7 @@ def test_however_a_scene_comes_in_the_same_of_it_is_shown(parts: list[str], data
 
 
 def test_a_line_is_not_shown_before_it_is_known_whose_it_is() -> None:
-    watched = Watched(players(), stop=True)
+    watched = WatchedScene(players(), stop=True)
     assert watched.feed(WIND + "“Stay here. ") == WIND
     assert watched.feed("I go alone.” ") == ""
     assert watched.feed("Mira said. " + GULL, last=True) == ""
@@ -131,7 +131,7 @@ def test_a_line_is_not_shown_before_it_is_known_whose_it_is() -> None:
     "text", [" " * 100_000, "x" * 30_000, "“ Mira said, " * 3_000, "“Go. " * 5_000, f"{WIND}\n" * 1_000]
 )
 def test_the_longest_scene_costs_little(text: str) -> None:
-    watched, began = Watched(players(), stop=False), time.process_time()
+    watched, began = WatchedScene(players(), stop=False), time.process_time()
     for at in range(0, len(text), 4):
         watched.feed(text[at : at + 4])
     watched.feed("", last=True)
@@ -139,7 +139,7 @@ def test_the_longest_scene_costs_little(text: str) -> None:
     assert time.process_time() - began < 2
 
 
-class Playing(Writer):
+class SceneVerbs(Writer):
     """Writes Mira's part until it is asked not to; `again` is what it then writes on."""
 
     def __init__(self, again: str) -> None:
@@ -155,7 +155,7 @@ class Playing(Writer):
         return super().__call__(asked)
 
 
-async def played(tmp_path: Path, writer: Playing, *then: str, toml: str = "") -> Events:
+async def played(tmp_path: Path, writer: SceneVerbs, *then: str, toml: str = "") -> Events:
     """What is shown of a turn in a story where Mira is a player's; or of the last line `then`."""
     async with (
         WIRES["chat"].service(writer) as service,
@@ -170,7 +170,7 @@ async def played(tmp_path: Path, writer: Playing, *then: str, toml: str = "") ->
 
 
 async def test_a_scene_that_acts_for_a_player_is_written_on_once_more(tmp_path: Path) -> None:
-    writer = Playing(GULL)
+    writer = SceneVerbs(GULL)
     shown = await played(tmp_path, writer)
     assert texts(shown).strip() == WIND + GULL, "what was shown stays, and what acts for her is never seen"
     assert "speaks or acts" not in str(shown)
@@ -182,7 +182,7 @@ async def test_a_scene_that_acts_for_a_player_is_written_on_once_more(tmp_path: 
 
 @pytest.mark.parametrize(("again", "shown"), [("Mira agrees at once.", "Mira agrees at once."), ("", LINE)])
 async def test_one_that_does_so_again_is_shown_with_a_word(tmp_path: Path, again: str, shown: str) -> None:
-    events = await played(tmp_path, Playing(again))
+    events = await played(tmp_path, SceneVerbs(again))
     assert texts(events).strip() == WIND + shown
     assert "speaks or acts for Mira" in str(events)
     offered = [one["label"] for one in choices(events)]
@@ -190,13 +190,13 @@ async def test_one_that_does_so_again_is_shown_with_a_word(tmp_path: Path, again
 
 
 async def test_that_word_stays_when_the_scene_is_shown_once_more(tmp_path: Path) -> None:
-    events = await played(tmp_path, Playing(LINE), "/story flip next")
+    events = await played(tmp_path, SceneVerbs(LINE), "/story flip next")
     (changed,) = (one for one in events if one["event"] == "changed")
     assert "speaks or acts for Mira" in str(changed)
 
 
 async def test_it_is_left_as_it_is_where_nobody_wants_that(tmp_path: Path) -> None:
-    writer = Playing(GULL)
+    writer = SceneVerbs(GULL)
     shown = await played(tmp_path, writer, toml="[story]\nask_again = false\n")
     assert texts(shown).strip() == WIND + LINE
     assert not writer.told

@@ -17,7 +17,7 @@ from typing import Any, NoReturn, get_args
 
 from bot.events import UserError
 from bot.works.story.exchange.card import CARD_MB, key_of
-from bot.works.story.exporting import FIELDS, FORMAT, VERSION, WITHIN
+from bot.works.story.json_export import FIELDS, FORMAT, VERSION, WITHIN
 from bot.works.story.lorebook import Logic
 from bot.works.story.nodes import CHECKS, KINDS, OF_ALL, RATINGS
 from bot.works.story.turn import Mode

@@ -10,11 +10,12 @@ import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, time, tzinfo
+from typing import TYPE_CHECKING, Final
 
 from bot import untrusted
 from bot.budget import text_tokens
+from bot.dates import read_date
 from bot.events import Choice, Choices, Event, Link, Notice, Request, Run, Stage, Text, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.words import words
@@ -26,8 +27,7 @@ from bot.works.story.memory.pieces import pieces_of
 from bot.works.story.memory.ranking import Query
 from bot.works.story.order import whose
 from bot.works.story.presence import known_as, unknown_to
-from bot.works.story.since import point_in_time
-from bot.works.story.taken import Taken
+from bot.works.story.turn_plan import TurnPlan
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bot.works.story.logs import Logs
     from bot.works.story.memory.config import RecallConfig
     from bot.works.story.memory.memory import Memory
-    from bot.works.story.playing import Playing
+    from bot.works.story.scene_verbs import SceneVerbs
     from bot.works.story.story import Story
     from bot.works.story.turn import Turn
 
@@ -55,6 +55,17 @@ IDLE_DAYS = 2
 LONGEST_RECAP = 2_000
 BRIEF_CHARS = 320
 """Of a scene that a recap cannot be told whole."""
+_SINCE: Final = re.compile(
+    r"(?:since|from|for|desde|há|ha|faz|(?:in |over )?the (?:last|past)|(?:[oa]s )?últim[oa]s)\s+"
+    r"|[oa]\s+(?=\w+ passad)",
+    re.IGNORECASE,
+)
+_OF_A_DAY: Final = re.compile(r"\d:\d\d|\b(?:hours?|horas?|minutes?|minutos?)\b", re.IGNORECASE)
+_MONTHS_AGO: Final = re.compile(r"\b(?:months?|m[êe]s|meses)\b", re.IGNORECASE)
+_NUMBERS: Final = re.compile(r"-?\d+(?:\s*[-–]\s*\d+)?")
+"""Scenes, perhaps: "3", "2-3"."""
+POINT_CHARS: Final = 100
+"""A longer text is no point in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +84,16 @@ class Moment:
 class Since:
     """What a recap tells: the turns from the number `first` on, of a story that is written by `taken`."""
 
-    taken: Taken = field(default_factory=Taken)
+    taken: TurnPlan = field(default_factory=TurnPlan)
     first: int = 1
 
 
-class Remembering:
+class Recall:
     def __init__(
         self,
         logs: Logs,
         memory: Memory,
-        playing: Playing,
+        scene_verbs: SceneVerbs,
         zone: Callable[[Request], Awaitable[tzinfo]],
         by: RecallConfig,
     ) -> None:
@@ -90,7 +101,7 @@ class Remembering:
         self._by = by
         self._logs = logs
         self._memory = memory
-        self._playing = playing
+        self._scene_verbs = scene_verbs
 
     async def recall(self, run: Run) -> AsyncGenerator[Event, None]:
         """The moments that tell most about what is asked, with links to their messages."""
@@ -129,7 +140,7 @@ class Remembering:
         request, say = run.request, words(run.request.locale)
 
         async def forgotten() -> bool:
-            played = await self._logs.going_on(request)
+            played = await self._logs.writable(request)
             of = request.text.strip()
             pieces_known = {part for turn in played.story.told for part in pieces_of(turn)}
             if of not in pieces_known:
@@ -148,14 +159,14 @@ class Remembering:
         """What has happened, since a scene or the asker's last turn, as long as is asked for."""
         request, say = run.request, words(run.request.locale)
         since = await run.step("since", lambda: self._since(request), Since)
-        taken = since.taken
-        yield Stage("recap", say("story.recap", first=since.first, last=taken.n))
-        if taken.writer is None or taken.demo:
+        plan = since.taken
+        yield Stage("recap", say("story.recap", first=since.first, last=plan.n))
+        if plan.writer is None or plan.demo:
             yield Notice(say("story.no_recap"))
             return
-        story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
+        story = await self._logs.story(request.place.space, plan.story, plan.branch, plan.at)
         prompt = recap_prompt(story, since, _length(request))
-        models = self._playing.models.with_roles(taken.roles)
+        models = self._scene_verbs.models.with_roles(plan.roles)
         async with aclosing(models.stream(run, "writer", "recap", prompt)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, str):
@@ -206,22 +217,22 @@ class Remembering:
         story = played.story
         if story.head is None:
             raise UserError("story.nothing_yet")
-        taken = await self._playing.taken(request, played, story.head.id, story.seq)
+        plan = await self._scene_verbs.plan(request, played, story.head.id, story.seq)
         plain = " ".join(request.text.casefold().split())
         match [part for part in plain.replace("#", " ").split() if part not in BEFORE_A_NUMBER]:
             case [digits] if digits.isdecimal():
                 number = int(digits[:9])
                 if not 1 <= number <= story.length:
                     raise UserError("story.no_scene", n=number, count=story.length)
-                return Since(taken, number)
+                return Since(plan, number)
         if request.verb == "missed" or OWN_TURN.fullmatch(plain):
             own = [at for at, turn in enumerate(story.told, 1) if turn.act.author == request.author.id]
             if request.verb == "missed" and own and own[-1] == story.length:
                 raise UserError("story.nothing_missed")
             # Of who has just taken the last turn, all that there is to tell came before.
-            return Since(taken, min(own[-1] + 1, story.length) if own else 1)
+            return Since(plan, min(own[-1] + 1, story.length) if own else 1)
         if not plain:
-            return Since(taken)
+            return Since(plan)
         zone = await self._zone(request)
         since = await asyncio.to_thread(point_in_time, plain, datetime.now(zone), request.locale)
         if since is None:
@@ -230,7 +241,7 @@ class Remembering:
         if (first := next((n for n, turn in turns if _played_at(turn, zone) >= since), 0)) == 0:
             last = _played_at(story.head, zone)
             raise UserError("story.nothing_since", when=f"{since:{SHOWN_TIME}}", last=f"{last:{SHOWN_TIME}}")
-        return Since(taken, first)
+        return Since(plan, first)
 
 
 async def moments(
@@ -243,7 +254,7 @@ async def moments(
     character: str,
     by: RecallConfig,
 ) -> list[Moment]:
-    """The moments of the branch that tell most about the text; of those that the character `who` was there for, if one
+    """The moments of the branch that tell most about the text; only those that `character` was present for, if one
     is named. Raises UserError for nobody's name.
     """
     chapter = state.title_at(state.titles(story, story.path[: story.length]), story.length)
@@ -286,25 +297,25 @@ def _length(request: Request) -> int:
 
 def recap_prompt(story: Story, since: Since, count: int) -> Prompt:
     """The scenes to tell of, from the first on, and as many of the last ones whole as there is room for."""
-    taken, turns = since.taken, list(enumerate(story.told, 1))[since.first - 1 :]
+    plan, turns = since.taken, list(enumerate(story.told, 1))[since.first - 1 :]
     for chars in (BRIEF_CHARS, BRIEF_CHARS // 4):
         parts = {number: _told(number, _briefly(turn, chars)) for number, turn in turns}
         cost = sum(map(text_tokens, parts.values()))
-        if cost <= taken.tokens // 2:
+        if cost <= plan.tokens // 2:
             break
     else:  # so many scenes that not even their beginnings fit: every second one, third one, …
-        step = -(-cost // (taken.tokens // 2))
+        step = -(-cost // (plan.tokens // 2))
         parts = {number: parts[number] for number, _ in turns[::step]}
         cost = sum(map(text_tokens, parts.values()))
     for number, turn in reversed(turns):
         in_full = _told(number, _whole(turn))
         cost += text_tokens(in_full) - text_tokens(parts.get(number, ""))
-        if cost > taken.tokens:
+        if cost > plan.tokens:
             break
         parts[number] = in_full
-    system, task = taken.prompts["story_recap"].fill(words=str(count))
+    system, task = plan.prompts["story_recap"].fill(words=str(count))
     scenes = "\n".join(["<story>", *(parts[number] for number in sorted(parts)), "</story>"])
-    answer = min(room(count, None), taken.answer * 4)
+    answer = min(room(count, None), plan.answer * 4)
     return Prompt(system, (Message("user", f"{scenes}\n{task.strip()}"),), max_tokens=answer)
 
 
@@ -322,3 +333,20 @@ def _briefly(turn: Turn, chars: int) -> str:
     extracted = turn.extracted
     text = extracted.summary if extracted is not None and extracted.summary else _whole(turn)
     return text if len(text) <= chars else text[:chars].rsplit(" ", 1)[0] + " …"
+
+
+def point_in_time(point: str, now: datetime, locale: str) -> datetime | None:
+    """When that is, in the time zone of `now`: of a day or a month its beginning, of one without a year the last one.
+
+    None for what is no point in time, or still to come. Takes tens of milliseconds at first.
+    """
+    text = _SINCE.sub("", " ".join(point[: 2 * POINT_CHARS].split()), count=1).strip(" .")
+    now_local = now.replace(tzinfo=None)
+    if len(text) > POINT_CHARS or _NUMBERS.fullmatch(text):
+        return None
+    day = "current" if _MONTHS_AGO.search(text) else "first"
+    date = read_date(text, locale, now_local, PREFER_DATES_FROM="past", PREFER_DAY_OF_MONTH=day)
+    if date is None:
+        return None
+    date = date.replace(tzinfo=None) if _OF_A_DAY.search(text) else datetime.combine(date, time())
+    return date.replace(tzinfo=now.tzinfo) if date <= now_local else None

@@ -17,7 +17,7 @@ from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Talk, settings, talking
 from tests.works.story.tale import prose
-from tests.works.story.test_playing import START, Writer, last, texts
+from tests.works.story.test_scene_verbs import START, Writer, last, texts
 
 DRESS = "At the rooftop party Mira wears the red sundress, and everybody looks at her."
 WINDOW = 2_000

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bot.retrieval.language import FUNCTION_WORDS
-from bot.works.story import attributing
+from bot.works.story import attribution
 from bot.works.story.turn import Turn
 
 LATELY: Final = 5
@@ -63,7 +63,7 @@ class Players:
         view: str = "",
     ) -> Players:
         """`cast` are all characters' names, and `view` is in whose person the story is told."""
-        called = {name: attributing.forms(name, cast) for name in names}
+        called = {name: attribution.forms(name, cast) for name in names}
         told_to = turn.act.character if turn.act.character in called else names[0] if len(names) == 1 else ""
         if told_to and view in _PERSONS:
             called[told_to] += _PERSONS[view]
@@ -87,7 +87,7 @@ class Players:
     def _speaks(self, name: str, form: str, passage: str) -> bool:
         if _TALKING.search(self.own.get(name, "")):
             return False  # what was told in other words is put into a line here
-        for line in attributing.speeches(passage, form):
+        for line in attribution.speeches(passage, form):
             telling = set(_words(line)) - _BINDING
             if len(_words(line)) >= _FEWEST and 2 * len(telling & self.said) < len(telling):
                 return True
@@ -96,15 +96,15 @@ class Players:
     def _acts(self, name: str, form: str, passage: str) -> bool:
         # What comes of the turn for who takes it, is named in it or goes along, is the scene's to tell; not what they
         # decide. So it is for everybody where nobody's character takes the turn.
-        along = name in self.own or attributing.names_one(self.turn, form) or _TOGETHER.search(self.turn)
+        along = name in self.own or attribution.names_one(self.turn, form) or _TOGETHER.search(self.turn)
         stems = {word[:_STEM] for word in self.said}
         # Who is told "you" is told what becomes of them.
         decided = bool(along) or not self.own or form not in (name, *name.split())
-        deeds = attributing.deeds(passage, form, decided=decided)
+        deeds = attribution.deeds(passage, form, decided=decided)
         return any(verb.casefold()[:_STEM] not in stems for verb in deeds)
 
 
-class Watched:
+class WatchedScene:
     """A scene as its pieces come: what of it may be shown, until a sentence speaks or acts for a player's character.
 
     Whatever the pieces are, the same text comes out the same.

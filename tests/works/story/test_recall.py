@@ -10,12 +10,12 @@ import pytest
 
 from bot.budget import text_tokens
 from bot.prompts import PromptFile
-from bot.works.story.remembering import OWN_TURN, Since, recap_prompt
-from bot.works.story.taken import Taken
+from bot.works.story.recall import OWN_TURN, Since, recap_prompt
+from bot.works.story.turn_plan import TurnPlan
 from tests.fakes.reply import Body, Reply
 from tests.promises.talk import Events
 from tests.works.story.tale import Tale, prose
-from tests.works.story.test_playing import START, Writer, choices, last, playing, texts
+from tests.works.story.test_scene_verbs import START, Writer, choices, last, playing, texts
 
 DRESS = "At the rooftop party Mira wears the red sundress."
 
@@ -100,7 +100,7 @@ def test_a_recap_knows_all_of_a_long_story_and_the_end_whole(scenes: int, tokens
         turn = tale.turn(f"I do thing {n}.", prose(n, 60))
         if n == 1:
             tale.add("extracted", {"scene": tale.nodes[-1].id, "summary": "Mira finds the bell."}, turn)
-    taken = Taken(prompts={"story_recap": PromptFile().get("story_recap")}, tokens=tokens, answer=6_000)
+    taken = TurnPlan(prompts={"story_recap": PromptFile().get("story_recap")}, tokens=tokens, answer=6_000)
     asked = recap_prompt(tale.story, Since(taken, 2), 100).messages[0].text
     assert text_tokens(asked) <= tokens + 200
     numbers = [int(number) for number in re.findall(r'<scene n="(\d+)">', asked)]

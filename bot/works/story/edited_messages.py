@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from bot.events import Changed, Choice, Choices, Event, Request, Run, Stage, Text, UserError
 from bot.words import Words, words
-from bot.works.story.logs import Logs, Played, node, spot
-from bot.works.story.playing import Playing
-from bot.works.story.taken import Taken
+from bot.works.story.logs import Logs, PlayedStory, node, spot
+from bot.works.story.scene_verbs import SceneVerbs
+from bot.works.story.turn_plan import TurnPlan
 
 if TYPE_CHECKING:
     from bot.kind import Runs
@@ -38,10 +38,10 @@ class Edited:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TurnOnBranch:
     """A turn on a branch, and what was done in it as its first node says."""
 
-    played: Played
+    played: PlayedStory
     turn: str
     author: str
     body: dict[str, Any]
@@ -59,10 +59,10 @@ class Found:
         return Edited(self.played.branch, self.turn, self.n, max(length - self.n, 0), head=self.n == length)
 
 
-class Rewording:
-    def __init__(self, logs: Logs, playing: Playing, runs: Runs) -> None:
+class EditedMessages:
+    def __init__(self, logs: Logs, scene_verbs: SceneVerbs, runs: Runs) -> None:
         self._logs = logs
-        self._playing = playing
+        self._scene_verbs = scene_verbs
         self._runs = runs
 
     async def edited(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -70,7 +70,7 @@ class Rewording:
         request, say = run.request, words(run.request.locale)
 
         async def doing() -> Edited:
-            turn = await self._found(request.place.space, request.answers, request)
+            turn = await self._turn_of(request.place.space, request.answers, request)
             if turn is None or turn.text == request.text:
                 return Edited()
             edited = turn.edited()
@@ -93,8 +93,8 @@ class Rewording:
         request, say = run.request, words(run.request.locale)
         way, _, branch = request.text.partition(" ")
         if way == BRANCH:
-            taken = await run.step("turn", lambda: self._rewritten(request, branch, say), Taken)
-            async with aclosing(self._playing.scene(run, taken, say)) as events:
+            plan = await run.step("turn", lambda: self._rewritten(request, branch, say), TurnPlan)
+            async with aclosing(self._scene_verbs.scene(run, plan, say)) as events:
                 async for event in events:
                     yield event
         done = await run.step("done", lambda: self._decided(request, branch, way), Edited)
@@ -111,7 +111,7 @@ class Rewording:
             await self._reword(turn, request.answers, text, by=request.id)
         return turn.edited()
 
-    async def _rewritten(self, request: Request, branch: str, say: Words) -> Taken:
+    async def _rewritten(self, request: Request, branch: str, say: Words) -> TurnPlan:
         """The turn is taken in its new words on a branch that leaves before it, which this thread plays from now on."""
         turn, text = await self._asked(request, branch)
         played, id = turn.played, request.answers
@@ -123,18 +123,18 @@ class Rewording:
         act = node(id, "act", "act", body, author=turn.author)
         at = await self._logs.stories.append(space, story, id, [act])
         story_then = await self._logs.story(space, story, id, at)
-        taken = await self._playing.taken(request, Played(played.row, id, story_then), act.id, at)
-        return replace(taken, branched=name)
+        plan = await self._scene_verbs.plan(request, PlayedStory(played.row, id, story_then), act.id, at)
+        return replace(plan, branched=name)
 
-    async def _asked(self, request: Request, branch: str) -> tuple[Found, str]:
+    async def _asked(self, request: Request, branch: str) -> tuple[TurnOnBranch, str]:
         """The turn that a question is about, and its words as the message says them now.
 
         Raises UserError where they were taken back, or somebody has decided already.
         """
         space = request.place.space
-        asking = await self._runs.request_of(space, request.answers)
-        message = await self._runs.request_of(space, asking.answers) if asking is not None else None
-        turn = await self._found(space, asking.answers, branch=branch) if asking is not None else None
+        questions = await self._runs.request_of(space, request.answers)
+        message = await self._runs.request_of(space, questions.answers) if questions is not None else None
+        turn = await self._turn_of(space, questions.answers, branch=branch) if questions is not None else None
         if turn is None or message is None or not message.text:
             raise UserError("story.edit_gone")
         own = await self._logs.stories.of_run(space, request.answers)
@@ -142,9 +142,9 @@ class Rewording:
             raise UserError("story.edit_decided")
         return turn, message.text
 
-    async def _found(
+    async def _turn_of(
         self, space: str, run: str, request: Request | None = None, branch: str = ""
-    ) -> Found | None:
+    ) -> TurnOnBranch | None:
         """The turn that a run has taken, on the branch that is played where the request comes from, or on this one."""
         own = await self._logs.stories.of_run(space, run)
         act = next((row for row in own if row.kind == "act" and row.id == row.turn and row.body), None)
@@ -157,10 +157,10 @@ class Rewording:
         played = await self._logs.here(request.place, request.id) if request is not None else None
         if played is None or played.row.id != row.id or act.turn not in played.story.path:
             branch = branch or act.branch_id
-            played = Played(row, branch, await self._logs.story(space, row.id, branch))
-        return Found(played, act.turn, act.author_id, body) if act.turn in played.story.path else None
+            played = PlayedStory(row, branch, await self._logs.story(space, row.id, branch))
+        return TurnOnBranch(played, act.turn, act.author_id, body) if act.turn in played.story.path else None
 
-    async def _reword(self, turn: Found, run: str, text: str, *, by: str = "") -> None:
+    async def _reword(self, turn: TurnOnBranch, run: str, text: str, *, by: str = "") -> None:
         """Another wording of the turn; the dice stay as they fell."""
         body = turn.body | {"text": text} | ({"by": by} if by else {})
         act = node(run, "act", "act", body, turn=turn.turn, author=turn.author)

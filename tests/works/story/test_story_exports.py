@@ -15,14 +15,14 @@ from typing import Any
 from bot.events import Author, Place, Request
 from bot.works.story.exchange.card import Card
 from bot.works.story.exchange.reading import Whose, found_in
-from bot.works.story.importing import imported
+from bot.works.story.json_import import imported
 from bot.works.story.nodes import Part
 from bot.works.story.story import folded
 from tests.promises.talk import Events, Talk, of
 from tests.works.story.exchange.test_card import V1, V3, WORLD, a_png, b64
 from tests.works.story.exchange.test_chat import CHAT, lines
-from tests.works.story.test_bringing import put
-from tests.works.story.test_playing import START, Writer, choices, playing, texts
+from tests.works.story.test_scene_verbs import START, Writer, choices, playing, texts
+from tests.works.story.test_story_imports import put
 
 
 def file_of(events: Events) -> tuple[str, bytes]:

@@ -1,6 +1,6 @@
-"""A turn of a story: taken, told to the writer, its scene shown as it comes and kept, and the ways to go on from it.
+"""The turns of a story: each is appended to the log, its scene written by a model, shown while it comes, and stored.
 
-Knows no platform. What a run decides, it decides in its first step (`Taken`); the prompt is made from the log as it
+Knows no platform. What a run decides, it decides in its first step (`TurnPlan`); the prompt is made from the log as it
 stood then, so that a replay, and another version of the scene, read the same bytes.
 """
 
@@ -35,22 +35,22 @@ from bot.words import Words, words
 from bot.works.story import cast, context, continuity, dice
 from bot.works.story.choices import (
     Before,
+    played_elsewhere,
     read_choices,
     stopcard,
-    taken_away,
     ways,
     ways_after_refusal,
 )
-from bot.works.story.logs import Logs, Played, TakenAway, node, spot
+from bot.works.story.excerpts import excerpts, query_of
+from bot.works.story.logs import Logs, PlayedElsewhere, PlayedStory, node, spot
 from bot.works.story.order import mode_of, passed, whose
 from bot.works.story.party import plays
 from bot.works.story.presence import unknown_to
-from bot.works.story.recalling import excerpts, query_of
 from bot.works.story.safety import agreement, check_rating
+from bot.works.story.scene_draft import SceneDraft
 from bot.works.story.story import Story
-from bot.works.story.taken import Taken, called_up, choices_task, players, prompt, searched
 from bot.works.story.turn import SCENE, Excerpt, Mode
-from bot.works.story.writing import Writing
+from bot.works.story.turn_plan import TurnPlan, called_up, choices_task, players, prompt, searched
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from storage.stories import Node
 
 NEVER = 10**9
-"""Scenes that no story has."""
+"""More scenes than any story has."""
 PROMPTS = (
     "story",
     "story_opening",
@@ -80,13 +80,13 @@ PROMPTS = (
     "story_parts",
 )
 PARTED = 5
-"""Words of a turn that is worth parting."""
+"""The fewest words of a turn that is split into sub-queries."""
 
 _log = logging.getLogger(__name__)
 
 
-class Playing:
-    """The verbs that have the writer write."""
+class SceneVerbs:
+    """The verbs for which the writer writes a scene."""
 
     def __init__(
         self,
@@ -101,7 +101,9 @@ class Playing:
         recall: RecallConfig,
         adults: Adults,
     ) -> None:
-        """`roles`: whose models a place has chosen itself. `own_names`: whether characters speak under theirs there."""
+        """`roles`: the models that a place has chosen. `own_names`: whether characters post under their own names
+        there.
+        """
         self._logs = logs
         self.models = models
         self._own_names = own_names
@@ -124,33 +126,33 @@ class Playing:
             "continue": self._act,
         }[request.verb]
 
-        async def turn() -> Taken:
+        async def turn() -> TurnPlan:
             try:
                 return await take(request)
-            except TakenAway as error:
-                return Taken(away=error.away)
+            except PlayedElsewhere as error:
+                return TurnPlan(away=error.away)
 
-        taken = await run.step("turn", turn, Taken)
-        if taken.away is not None:
-            for event in taken_away(taken.away, say):
+        plan = await run.step("turn", turn, TurnPlan)
+        if plan.away is not None:
+            for event in played_elsewhere(plan.away, say):
                 yield event
             return
-        if taken.stale:
+        if plan.stale:
             yield Stage(SCENE, "")
             yield Text(say("story.stale"))
-            way = Choice(say("story.fork_here"), f"/story fork --scene {taken.n}")
+            way = Choice(say("story.fork_here"), f"/story fork --scene {plan.n}")
             apart = Choice(say("story.fork_apart"), f"{way.command} --thread")
             yield Choices(say("story.fork_instead"), (way, apart))
             return
-        if taken.intent:
+        if plan.intent:
             yield Stage(SCENE, "")
             yield Text(say("story.intent"))
             return
-        async with aclosing(self.scene(run, taken, say)) as events:
+        async with aclosing(self.scene(run, plan, say)) as events:
             async for event in events:
                 yield event
 
-    async def _start(self, request: Request) -> Taken:
+    async def _start(self, request: Request) -> TurnPlan:
         """Raises UserError."""
         limits, space = self.settings, request.place.space
         premise = request.text.strip()
@@ -178,14 +180,14 @@ class Playing:
         opening = node(
             request.id, "act", "act", {"mode": "open", "text": "", "name": request.author.name}, author=author
         )
-        played = Played(row, request.id, Story())
+        played = PlayedStory(row, request.id, Story())
         at = await self._logs.append(played, *nodes, opening)
         story = await self._logs.story(space, row.id, row.id, at)
-        return await self.taken(request, Played(row, row.id, story), opening.id, at)
+        return await self.plan(request, PlayedStory(row, row.id, story), opening.id, at)
 
-    async def _act(self, request: Request) -> Taken:
-        """Raises UserError, or TakenAway."""
-        played = await self._logs.going_on(request)
+    async def _act(self, request: Request) -> TurnPlan:
+        """Raises UserError, or PlayedElsewhere."""
+        played = await self._logs.writable(request)
         story, text, limit = played.story, request.text.strip(), self.settings.turn_chars
         await check_rating(story, request, self._adults)
         if request.verb != "continue" and not text:
@@ -212,23 +214,23 @@ class Playing:
         if waits and story.settings.get("gm") not in (author, None):
             intent = {"name": character or request.author.name, "text": text}
             await self._logs.append(played, node(request.id, "intent", "intent", intent, author=author))
-            return Taken(intent=True)
-        return await self._played(request, played, body)
+            return TurnPlan(intent=True)
+        return await self._append_act(request, played, body)
 
-    async def _played(self, request: Request, played: Played, body: dict[str, Any]) -> Taken:
+    async def _append_act(self, request: Request, played: PlayedStory, body: dict[str, Any]) -> TurnPlan:
         act = node(request.id, "act", "act", body, author=request.author.id)
-        taken = await self.taken_up(request, played, act, body["text"])
-        return replace(taken, rolls=list(body.get("dice", ())))
+        plan = await self.append_turn(request, played, act, body["text"])
+        return replace(plan, rolls=list(body.get("dice", ())))
 
-    async def taken_up(self, request: Request, played: Played, act: Node, text: str = "") -> Taken:
-        """The turn is taken: from now on the story goes on from it. `text` may be one of the choices before.
+    async def append_turn(self, request: Request, played: PlayedStory, act: Node, text: str = "") -> TurnPlan:
+        """Append the turn `act`, and plan its scene; `text` may be one of the choices under the scene before.
 
-        Raises UserError where the story is not to be told.
+        Raises UserError where the story may not be told.
         """
         story, head = played.story, played.story.head
         await check_rating(story, request, self._adults)
         own = await self._own_names(request)
-        # Who is dead stays so unless a player says otherwise, which counts before the scene is written.
+        # Dead characters stay dead unless a player says otherwise; that is stored before the scene is written.
         lives = [
             node(request.id, f"lives-{n}", "corrected", body, turn=act.id, author=request.author.id)
             for n, name in enumerate(continuity.raised(text, story) if request.verb != "say" else ())
@@ -253,27 +255,25 @@ class Playing:
                 scene.id,
                 number,
             )
-        return replace(
-            await self.taken(request, replace(played, story=story_then), act.id, at), before=before
-        )
+        return replace(await self.plan(request, replace(played, story=story_then), act.id, at), before=before)
 
     async def votes_counted(self, run: Run) -> AsyncGenerator[Event, None]:
-        """The scene of what the table has voted for, whoever asks. Raises UserError where nobody has."""
+        """Write the scene of the choice with the most votes. Raises UserError without any vote."""
         request = run.request
 
-        async def turn() -> Taken:
+        async def turn() -> TurnPlan:
             return await self._tally(request, await self._logs.played(request))
 
-        taken = await run.step("turn", turn, Taken)
-        async with aclosing(self.scene(run, taken, words(request.locale))) as events:
+        plan = await run.step("turn", turn, TurnPlan)
+        async with aclosing(self.scene(run, plan, words(request.locale))) as events:
             async for event in events:
                 yield event
 
-    async def _tally(self, request: Request, played: Played) -> Taken:
-        """The choice that most people want, as the table's turn; of several the first. Raises UserError."""
+    async def _tally(self, request: Request, played: PlayedStory) -> TurnPlan:
+        """Append the choice with the most votes as the table's turn; with equal votes the first. Raises UserError."""
         head = played.story.head
         choices = head.scene.choices if head is not None and head.scene is not None else ()
-        # Under a version that was flipped to, the buttons are no vote.
+        # The buttons under an earlier version are no votes.
         if head is None or head.scene is None or not choices or head.scene.run != head.shown_by:
             raise UserError("story.no_votes")
         # The scene's choices are the first group that its run has offered.
@@ -285,15 +285,15 @@ class Playing:
         say = words(request.locale)
         voted = say("story.voted", n=counted[winner], of=sum(counted), choice=choices[winner])
         body = {"mode": "act", "text": choices[winner], "name": say("story.table")}
-        taken = await self._played(replace(request, author=Author("", "")), played, body)
-        return replace(taken, rolls=[voted, *taken.rolls])
+        plan = await self._append_act(replace(request, author=Author("", "")), played, body)
+        return replace(plan, rolls=[voted, *plan.rolls])
 
-    async def _retry(self, request: Request) -> Taken:
-        """From the same words as the version that stands there, unless the turn was worded anew or the state corrected.
+    async def _retry(self, request: Request) -> TurnPlan:
+        """Plan another version, from the same prompt as the present one unless the turn or the state was changed since.
 
-        Raises UserError, or TakenAway.
+        Raises UserError, or PlayedElsewhere.
         """
-        played = await self._logs.going_on(request)
+        played = await self._logs.writable(request)
         head = played.story.head
         if head is None:
             raise UserError("story.nothing_yet")
@@ -304,19 +304,19 @@ class Playing:
             then = await self._logs.story(played.row.space, played.row.id, played.branch, at)
             same = head.id in then.turns and then.turns[head.id].act_shown == head.act_shown
             same = same and played.story.corrections == then.corrections and played.story.ticks == then.ticks
-            # What the table has agreed on since holds for another version, too.
+            # A safety agreement made since applies to the new version, too.
             same = same and context.agreed(then) == context.agreed(played.story)
             at = at if same and head.act == then.turns[head.id].act else None
-        taken = await self.taken(request, played, head.id, at or played.story.seq)
-        taken = replace(taken, soften=bool(request.options.get("soften")))
+        plan = await self.plan(request, played, head.id, at or played.story.seq)
+        plan = replace(plan, soften=bool(request.options.get("soften")))
         scene = head.scene
         if at is not None and scene is not None and scene.recalled is not None:
-            taken = replace(taken, recalled=list(scene.recalled))
+            plan = replace(plan, recalled=list(scene.recalled))
         if at is not None and scene is not None:
-            taken = replace(taken, lore=list(scene.lore or ()))
+            plan = replace(plan, lore=list(scene.lore or ()))
         if scene is None or head.shown_by == request.id:
-            return taken
-        title = words(request.locale)("story.scene", n=taken.n)
+            return plan
+        title = words(request.locale)("story.scene", n=plan.n)
         version, choices = head.shown_by, list(scene.choices)
         before = Before(
             version,
@@ -324,11 +324,11 @@ class Playing:
             scene.text,
             choices,
             stage=head.stage,
-            speaker=taken.speaker,
+            speaker=plan.speaker,
             turn=head.id,
             again=True,
         )
-        return replace(taken, before=before)
+        return replace(plan, before=before)
 
     def _may(self, request: Request, story: Story) -> None:
         """Raises UserError where it is somebody else's turn."""
@@ -337,22 +337,22 @@ class Playing:
             if author != request.author.id:
                 raise UserError("story.not_your_turn", name=name)
 
-    async def task(self, request: Request, may: Callable[[Story], None]) -> Taken:
-        """A task about the story as it stands, which is to be added to; `may` raises a UserError where it may not be.
+    async def task(self, request: Request, may: Callable[[Story], None]) -> TurnPlan:
+        """A plan for a task that adds to the story; `may` raises a UserError where that is not allowed.
 
         Raises UserError.
         """
         try:
-            played = await self._logs.going_on(request)
-        except TakenAway as error:
-            return Taken(away=error.away)
+            played = await self._logs.writable(request)
+        except PlayedElsewhere as error:
+            return TurnPlan(away=error.away)
         may(played.story)
-        return await self.taken(request, played, "", played.story.seq)
+        return await self.plan(request, played, "", played.story.seq)
 
-    async def taken(self, request: Request, played: Played | None, turn: str, at: int) -> Taken:
+    async def plan(self, request: Request, played: PlayedStory | None, turn: str, at: int) -> TurnPlan:
         """`played` is None for a task that is about no story; `turn` is then "".
 
-        Raises UserError where the story is not to be told.
+        Raises UserError where the story may not be told.
         """
         story, limits = played.story if played is not None else Story(), self.settings
         await check_rating(story, request, self._adults)
@@ -372,7 +372,7 @@ class Playing:
         number = story.path.index(turn) + 1 if turn else 0
         recalls = self._recall.share if self._recall.strategy == "hybrid" and not demo else 0.0
         wordings = await self._prompts.all(request.place.space)
-        return Taken(
+        return TurnPlan(
             story=played.row.id if played is not None else "",
             branch=played.branch if played is not None else "",
             turn=turn,
@@ -395,7 +395,7 @@ class Playing:
             lore_near=limits.lore_near if story.lore and not demo else 0,
             choices=limits.choices,
             check=str(story.settings.get("plot_check_mode") or limits.plot_check_mode),
-            # Where nobody looks into scenes, nothing is ever seen to happen.
+            # Without extraction no event is ever known to have happened.
             nudge_after=limits.nudge_after if limits.extract else NEVER,
             phrase_scenes=limits.phrase_scenes,
             phrase_times=limits.phrase_times,
@@ -404,138 +404,138 @@ class Playing:
             votes=mode_of(story, limits) == "vote",
         )
 
-    async def scene(self, run: Run, taken: Taken, say: Words) -> AsyncGenerator[Event, None]:
-        """The scene as it is written, and what can be done after it; nothing of one that a stop card has taken away."""
-        with self._logs.being_written(taken.turn, run.id):
-            story = await self._logs.story(run.request.place.space, taken.story, taken.branch)
-            if taken.turn in story.carded:  # a crash came in between
-                yield Stage(taken.stage, "")
+    async def scene(self, run: Run, plan: TurnPlan, say: Words) -> AsyncGenerator[Event, None]:
+        """Write the scene and offer the ways to go on; nothing is shown of a scene that a stop card has withdrawn."""
+        with self._logs.being_written(plan.turn, run.id):
+            story = await self._logs.story(run.request.place.space, plan.story, plan.branch)
+            if plan.turn in story.carded:  # a crash came in between
+                yield Stage(plan.stage, "")
                 yield Text(say("story.carded"))
                 return
-            async with aclosing(self._scene(run, taken, say)) as events:
+            async with aclosing(self._scene(run, plan, say)) as events:
                 async for event in events:
                     yield event
 
-    async def _scene(self, run: Run, taken: Taken, say: Words) -> AsyncGenerator[Event, None]:
+    async def _scene(self, run: Run, plan: TurnPlan, say: Words) -> AsyncGenerator[Event, None]:
         space = run.request.place.space
-        if taken.lore is None and taken.lore_near:
-            lore = await run.step(f"lore-{taken.turn}", lambda: self._near(space, taken), list[str])
-            taken = replace(taken, lore=lore)
-        if taken.recalled is None and taken.recall_tokens and taken.n > taken.recent + taken.batch:
+        if plan.lore is None and plan.lore_near:
+            lore = await run.step(f"lore-{plan.turn}", lambda: self._near(space, plan), list[str])
+            plan = replace(plan, lore=lore)
+        if plan.recalled is None and plan.recall_tokens and plan.n > plan.recent + plan.batch:
             recalled = await run.step(
-                f"recalled-{taken.turn}", lambda: self._recalled(run, taken), list[Excerpt]
+                f"recalled-{plan.turn}", lambda: self._recalled(run, plan), list[Excerpt]
             )
-            taken = replace(taken, recalled=recalled)
-        prompt_sent = await self.asked(space, taken)
-        card = stopcard(taken.turn, say)
-        yield Stage(taken.stage, say("story.scene", n=taken.n), taken.speaker, meanwhile=card)
+            plan = replace(plan, recalled=recalled)
+        prompt_sent = await self.prompt_of(space, plan)
+        card = stopcard(plan.turn, say)
+        yield Stage(plan.stage, say("story.scene", n=plan.n), plan.speaker, meanwhile=card)
         if run.request.files:
             yield Notice(say("story.file_unread"))
-        if taken.branched:
-            yield Notice(say("story.edited_branched", name=taken.branched))
-        for line in taken.rolls:
+        if plan.branched:
+            yield Notice(say("story.edited_branched", name=plan.branched))
+        for line in plan.rolls:
             yield Text(f"🎲 {line}\n\n")
-        if taken.demo and taken.opening:
+        if plan.demo and plan.opening:
             yield Notice(say("story.demo"))
-        if taken.writer is None:
+        if plan.writer is None:
             yield Notice(say("story.no_writer"))
             return
-        story = await self._logs.story(space, taken.story, taken.branch, taken.at)
-        writing = Writing(self.models.with_roles(taken.roles), run, taken, players(story, taken))
-        narrator = taken.speaker.name if taken.speaker else "narrator"
-        if taken.before is not None and taken.before.again:
-            yield Unsaid(taken.before.run, taken.before.stage)
-        yield Speaking(taken.stage, narrator)
+        story = await self._logs.story(space, plan.story, plan.branch, plan.at)
+        draft = SceneDraft(self.models.with_roles(plan.roles), run, plan, players(story, plan))
+        narrator = plan.speaker.name if plan.speaker else "narrator"
+        if plan.before is not None and plan.before.again:
+            yield Unsaid(plan.before.run, plan.before.stage)
+        yield Speaking(plan.stage, narrator)
         try:
-            async with aclosing(writing.events(prompt_sent, say)) as events:
+            async with aclosing(draft.events(prompt_sent, say)) as events:
                 async for event in events:
                     yield event
         except UserError as error:
             yield Notice(say(error.key, **error.values))
         finally:
-            # Also when stopped: what was shown has happened, and the story can go on from it.
-            if text := writing.text:
-                await self._keep(run, taken, text, writing.acted_for, stopped=writing.ended is None)
-        if taken.before is not None:  # not sooner: on some platforms it would keep the first words waiting
-            now = await self._logs.story(space, taken.story, taken.branch)
-            yield taken.before.greyed(now, say)
-        text, completion = writing.text, writing.ended
-        if writing.acted_for:
-            yield Notice(say("story.acts_for", names=", ".join(writing.acted_for)))
+            # Also when stopped: what was shown is part of the story.
+            if text := draft.text:
+                await self._keep(run, plan, text, draft.acted_for, stopped=draft.completion is None)
+        if plan.before is not None:  # not sooner: on some platforms it would keep the first words waiting
+            now = await self._logs.story(space, plan.story, plan.branch)
+            yield plan.before.greyed(now, say)
+        text, completion = draft.text, draft.completion
+        if draft.acted_for:
+            yield Notice(say("story.acts_for", names=", ".join(draft.acted_for)))
         if completion is not None and completion.finish == "refusal":
             yield Notice(say("story.finish_refusal"))
             yield ways_after_refusal(say)
         elif not text:
             yield Notice(say("story.nothing_written"))
-        elif completion is not None and completion.finish in ("length", "cut") and not taken.demo:
+        elif completion is not None and completion.finish in ("length", "cut") and not plan.demo:
             yield Notice(say(f"story.finish_{completion.finish}"))
         elif text in (message.text for message in prompt_sent.messages[-4:]):
             yield Notice(say("story.repeated"))
         if text:
-            yield Speak(text, taken.stage, narrator)
-        if taken.more:
+            yield Speak(text, plan.stage, narrator)
+        if plan.more:
             yield Choices("", (card,))
             return
         offered: list[str] = []
-        if text and completion is not None and (completion.finish == "end" or taken.demo) and taken.choices:
+        if text and completion is not None and (completion.finish == "end" or plan.demo) and plan.choices:
             offered = await run.step(
-                "choices", lambda: self._choices(run, taken, prompt_sent, text), list[str]
+                "choices", lambda: self._choices(run, plan, prompt_sent, text), list[str]
             )
-        story_now = await self._logs.story(space, taken.story, taken.branch)
-        turn = story_now.turns.get(taken.turn)
-        for group in ways(offered, turn, say, votes=taken.votes):
+        story_now = await self._logs.story(space, plan.story, plan.branch)
+        turn = story_now.turns.get(plan.turn)
+        for group in ways(offered, turn, say, votes=plan.votes):
             yield group
 
-    async def asked(self, space: str, taken: Taken) -> Prompt:
-        """The prompt for the turn. A lorebook may be long, so it is looked through in a thread."""
-        story = await self._logs.story(space, taken.story, taken.branch, taken.at)
+    async def prompt_of(self, space: str, plan: TurnPlan) -> Prompt:
+        """The prompt for the turn. A lorebook may be long, so it is searched in a thread."""
+        story = await self._logs.story(space, plan.story, plan.branch, plan.at)
         lore: list[str] = []
         if story.lore:
-            lore = await asyncio.to_thread(called_up, *searched(story, taken), taken)
-            # While the thread ran, the story may have gone on.
-            story = await self._logs.story(space, taken.story, taken.branch, taken.at)
-        return prompt(story, taken, lore)
+            lore = await asyncio.to_thread(called_up, *searched(story, plan), plan)
+            # The story may have changed while the thread ran.
+            story = await self._logs.story(space, plan.story, plan.branch, plan.at)
+        return prompt(story, plan, lore)
 
-    async def _near(self, space: str, taken: Taken) -> list[str]:
-        """The entries of the lorebook that are near the turn in meaning."""
-        story = await self._logs.story(space, taken.story, taken.branch, taken.at)
-        text = query_of(story, story.turns[taken.turn], self._recall).text
+    async def _near(self, space: str, plan: TurnPlan) -> list[str]:
+        """The ids of the lorebook's entries that are nearest to the turn in meaning."""
+        story = await self._logs.story(space, plan.story, plan.branch, plan.at)
+        text = query_of(story, story.turns[plan.turn], self._recall).text
         return await self._memory.lore(
-            space, taken.story, story, text, taken.lore_near, self.settings.lore_likeness
+            space, plan.story, story, text, plan.lore_near, self.settings.lore_likeness
         )
 
-    async def _recalled(self, run: Run, taken: Taken) -> list[Excerpt]:
-        """The past that bears on the turn and that its prompt does not tell."""
+    async def _recalled(self, run: Run, plan: TurnPlan) -> list[Excerpt]:
+        """The past scenes that are relevant to the turn and not in its prompt."""
         space = run.request.place.space
-        prompt_sent = await self.asked(space, taken)
-        story = await self._logs.story(space, taken.story, taken.branch, taken.at)
-        turn = story.turns[taken.turn]
+        prompt_sent = await self.prompt_of(space, plan)
+        story = await self._logs.story(space, plan.story, plan.branch, plan.at)
+        turn = story.turns[plan.turn]
         without = {turn.id, *context.told_in(story, prompt_sent)}
-        if turn.act.speaker:  # who replies knows no more than what it was there for
+        if turn.act.speaker:  # a character knows only what it was present for
             without |= unknown_to(story, turn.act.speaker)
         query = query_of(story, turn, self._recall)
-        query = replace(query, parts=await self._parts(run, taken, query.text))
+        query = replace(query, parts=await self._parts(run, plan, query.text))
         return await excerpts(
             self._memory,
             space,
-            taken.story,
-            taken.branch,
+            plan.story,
+            plan.branch,
             story,
             query,
             self._recall,
-            taken.recall_tokens,
+            plan.recall_tokens,
             without,
         )
 
-    async def _parts(self, run: Run, taken: Taken, text: str) -> tuple[str, ...]:
-        """The things that a turn speaks of, each by itself; none where no small model of its own tells in time."""
-        models, by = self.models.with_roles(taken.roles), self._recall
+    async def _parts(self, run: Run, plan: TurnPlan, text: str) -> tuple[str, ...]:
+        """The turn's sub-queries; none without a separate small model, or where it is late."""
+        models, by = self.models.with_roles(plan.roles), self._recall
         can = models.capabilities("extractor")
-        if can is None or can.demo or models.describe("extractor") == taken.writer:
-            return ()  # another answer of the writer's would keep the first words waiting
+        if can is None or can.demo or models.describe("extractor") == plan.writer:
+            return ()  # another answer of the writer would delay the first words
         if not by.decomposition or len(text.split()) < PARTED:
             return ()
-        system, task = taken.prompts["story_parts"].fill(text=untrusted.data(text), most=str(by.sub_queries))
+        system, task = plan.prompts["story_parts"].fill(text=untrusted.data(text), most=str(by.sub_queries))
         prompt_of_parts = Prompt(system, (Message("user", task),), max_tokens=room(20 * by.sub_queries, None))
         try:
             answer = await models.ask(run, "extractor", "parts", prompt_of_parts, within=by.seconds)
@@ -545,53 +545,55 @@ class Playing:
         return tuple(read_choices(answer.text, by.sub_queries))
 
     async def _keep(
-        self, run: Run, taken: Taken, text: str, acted_for: Sequence[str], *, stopped: bool
+        self, run: Run, plan: TurnPlan, text: str, acted_for: Sequence[str], *, stopped: bool
     ) -> None:
-        body: dict[str, Any] = {"text": text, "at": taken.at}
+        body: dict[str, Any] = {"text": text, "at": plan.at}
         if acted_for:
             body["acts_for"] = list(acted_for)
-        if taken.recalled is not None:
-            body["recalled"] = [[part.turns, part.start, part.chars] for part in taken.recalled]
-        if taken.lore is not None:
-            body["lore"] = taken.lore
-        if taken.stage != SCENE:
-            body["stage"] = taken.stage
+        if plan.recalled is not None:
+            body["recalled"] = [[part.turns, part.start, part.chars] for part in plan.recalled]
+        if plan.lore is not None:
+            body["lore"] = plan.lore
+        if plan.stage != SCENE:
+            body["stage"] = plan.stage
         if stopped:
             body["stopped"] = True
-        kept = node(run.id, taken.stage, "scene", body, turn=taken.turn)
-        await self._logs.stories.append(run.request.place.space, taken.story, taken.branch, [kept])
+        kept = node(run.id, plan.stage, "scene", body, turn=plan.turn)
+        await self._logs.stories.append(run.request.place.space, plan.story, plan.branch, [kept])
 
-    async def _choices(self, run: Run, taken: Taken, asked: Prompt, scene: str) -> list[str]:
-        """Ways to go on, and kept with the scene; none where the writer gives none in time."""
-        if taken.demo:
-            return words(run.request.locale)("story.demo_choices").split("|")[: taken.choices]
-        story = await self._logs.story(run.request.place.space, taken.story, taken.branch)
-        task = choices_task(story, taken)
-        # In words and not by a schema: on some services another form of answer would empty the cache.
-        later = context.then(asked, scene, task, answer=min(room(25 * taken.choices, None), taken.answer))
+    async def _choices(self, run: Run, plan: TurnPlan, asked: Prompt, scene: str) -> list[str]:
+        """Choices of how to go on, stored with the scene; none where the writer is late."""
+        if plan.demo:
+            return words(run.request.locale)("story.demo_choices").split("|")[: plan.choices]
+        story = await self._logs.story(run.request.place.space, plan.story, plan.branch)
+        task = choices_task(story, plan)
+        # As text, not by a schema: on some services another format of answer voids the cache.
+        later = context.then(asked, scene, task, answer=min(room(25 * plan.choices, None), plan.answer))
         try:
-            models = self.models.with_roles(taken.roles)
-            told = await models.ask(run, "writer", "choices", later, within=taken.seconds)
+            models = self.models.with_roles(plan.roles)
+            told = await models.ask(run, "writer", "choices", later, within=plan.seconds)
         except UserError as error:
             _log.info("no choices for %s: %s", run.id, error)
             return []
-        choices = read_choices(told.text, taken.choices)
+        choices = read_choices(told.text, plan.choices)
         if choices:
-            body = {"scene": f"{run.id}/{taken.stage}", "choices": choices}
-            kept = node(run.id, "choices", "choices", body, turn=taken.turn)
-            await self._logs.stories.append(run.request.place.space, taken.story, taken.branch, [kept])
+            body = {"scene": f"{run.id}/{plan.stage}", "choices": choices}
+            kept = node(run.id, "choices", "choices", body, turn=plan.turn)
+            await self._logs.stories.append(run.request.place.space, plan.story, plan.branch, [kept])
         return choices
 
 
-def pressed_late(request: Request, story: Story) -> Taken | None:
-    """Whether a button was pressed under a scene that the story has left behind. Raises UserError for what is gone."""
+def pressed_late(request: Request, story: Story) -> TurnPlan | None:
+    """A plan marked `stale` where the pressed button is under an earlier scene. Raises UserError if that was
+    withdrawn.
+    """
     if not request.answers or (story.head is not None and story.head.shown_by == request.answers):
         return None
     pressed = next((turn for turn in story.told if turn.shown_by == request.answers), None)
     if any(turn.shown_by == request.answers for id, turn in story.turns.items() if id in story.carded):
         return None  # under what stands there since a stop card was played
     if pressed is not None:
-        return Taken(stale=pressed.id, n=story.path.index(pressed.id) + 1)
+        return TurnPlan(stale=pressed.id, n=story.path.index(pressed.id) + 1)
     # In a terminal "continue" is typed, and no press of what was taken back; another version is offered elsewhere, too.
     if request.verb not in ("continue", "retry"):
         raise UserError("story.gone")
@@ -599,7 +601,9 @@ def pressed_late(request: Request, story: Story) -> Taken | None:
 
 
 def people(given: str) -> list[tuple[str, dict[str, str]]]:
-    """Characters as people list them, each a name and a sheet: "Mira: a diver; Bo", or "Mira, Bo" without sheets."""
+    """Parses characters as people list them, into names and sheets: "Mira: a diver; Bo", or "Mira, Bo" without
+    sheets.
+    """
     cast = []
     for part in given.split(";"):
         names, _, about = part.partition(":")

@@ -11,13 +11,13 @@ from bot import untrusted
 from bot.events import Completion, Event, Run, Status, Text, UserError
 from bot.words import Words
 from bot.works.story import context
-from bot.works.story.acting_for import Players, Watched
 from bot.works.story.cast import Unnamed
+from bot.works.story.players import Players, WatchedScene
 
 if TYPE_CHECKING:
     from bot.llm.base import Prompt
     from bot.llm.registry import Models
-    from bot.works.story.taken import Taken
+    from bot.works.story.turn_plan import TurnPlan
 
 AGAIN: Final = "story_again"
 LEAST_WORDS: Final = 30
@@ -26,16 +26,16 @@ LEAST_WORDS: Final = 30
 _log = logging.getLogger(__name__)
 
 
-class Writing:
-    """One scene. `ended` is the last answer's end, None of one that was cut off; `acted_for` are those of the players'
+class SceneDraft:
+    """One scene. `completion`: of the last answer, None if it was cut off; `acted_for` are those of the players'
     characters for whom it speaks or acts all the same.
     """
 
-    def __init__(self, models: Models, run: Run, taken: Taken, players: Players | None) -> None:
+    def __init__(self, models: Models, run: Run, plan: TurnPlan, players: Players | None) -> None:
         """`players` is None where nobody's character is watched."""
-        self._models, self._run, self._taken, self._players = models, run, taken, players
+        self._models, self._run, self._taken, self._players = models, run, plan, players
         self._shown = list[str]()
-        self.ended: Completion | None = None
+        self.completion: Completion | None = None
         self.acted_for: list[str] = []
 
     @property
@@ -45,7 +45,7 @@ class Writing:
 
     async def events(self, prompt: Prompt, say: Words) -> AsyncGenerator[Event, None]:
         """Raises what Models.stream does, of the first answer."""
-        first = Watched(self._players, stop=True)
+        first = WatchedScene(self._players, stop=True)
         async with aclosing(self._written(self._taken.stage, prompt, first)) as pieces:
             async for piece in pieces:
                 yield piece
@@ -57,7 +57,11 @@ class Writing:
         words_left = max(self._taken.words - len(self.text.split()), LEAST_WORDS)
         wording = self._taken.prompts[AGAIN].fill(names=untrusted.data(names), words=str(words_left))
         later = context.then(prompt, self.text, "\n".join(wording), answer=self._taken.answer)
-        again, completion, shown_before = Watched(self._players, stop=False), self.ended, len(self._shown)
+        again, completion, shown_before = (
+            WatchedScene(self._players, stop=False),
+            self.completion,
+            len(self._shown),
+        )
         try:
             async with aclosing(self._written(f"{self._taken.stage}-again", later, again)) as pieces:
                 async for piece in pieces:
@@ -66,17 +70,17 @@ class Writing:
             _log.info("%s is not written on: %s", self._run.id, error)
         self.acted_for = again.acted_for
         if len(self._shown) == shown_before:  # better than a scene that breaks off
-            self.acted_for, self.ended = first.acted_for, completion
+            self.acted_for, self.completion = first.acted_for, completion
             yield self._show(first.kept_back)
 
-    async def _written(self, step: str, prompt: Prompt, watched: Watched) -> AsyncGenerator[Event, None]:
+    async def _written(self, step: str, prompt: Prompt, watched: WatchedScene) -> AsyncGenerator[Event, None]:
         speaker = self._taken.speaker
         reply = Unnamed(speaker.name if speaker is not None else "")
-        self.ended = None
+        self.completion = None
         async with aclosing(self._models.stream(self._run, "writer", step, prompt)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Completion):
-                    self.ended = piece
+                    self.completion = piece
                 elif passage := watched.feed(reply.feed(piece)):
                     yield self._show(passage)
         if passage := watched.feed(reply.feed("", last=True), last=True):

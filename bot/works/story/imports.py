@@ -27,8 +27,8 @@ from bot.works.story.exchange.chat import Rows
 from bot.works.story.exchange.lorebook import Lorebook, kept_fields
 from bot.works.story.exchange.png import SIGNATURE
 from bot.works.story.exchange.reading import KINDS, Strangers, Whose, story_of
-from bot.works.story.importing import Imported
-from bot.works.story.logs import Logs, Played, node, spot
+from bot.works.story.json_import import Imported
+from bot.works.story.logs import Logs, PlayedStory, node, spot
 from bot.works.story.lorebook import LORE
 from storage.faults import StorageFault
 from storage.stories import CardRow
@@ -53,11 +53,11 @@ UNKNOWN: Final = 0
 CARDS_MB: Final = 100
 """Of the files of a story's cards together."""
 
-Put = Callable[[tuple[int, int]], None]
+Progress = Callable[[tuple[int, int]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ImportResult:
     """What became of a file: the key of a sentence about it, and the story that it made, if any.
 
     `bad` are lines or entries that were left out, the first of them: a number and a key each.
@@ -76,7 +76,7 @@ class Taken:
     """A card's own picture was too large to be kept."""
 
 
-class Bringing:
+class Imports:
     """The verbs import and history."""
 
     def __init__(
@@ -120,36 +120,36 @@ class Bringing:
         run: Run,
         step: str,
         name: str,
-        taking: Callable[[Put], Any],
+        taking: Callable[[Progress], Any],
         refused: list[Refused],
     ) -> AsyncGenerator[Event, None]:
         """One step, and what came of it."""
-        say, pump = words(run.request.locale), Pump[tuple[int, int], Taken]()
+        say, pump = words(run.request.locale), Pump[tuple[int, int], ImportResult]()
         reading = say("story.import_reading", name=name)
         yield Status(reading)
-        async with aclosing(pump.news(run.step(step, partial(taking, pump.put), Taken))) as news:
+        async with aclosing(pump.news(run.step(step, partial(taking, pump.put), ImportResult))) as news:
             async for done, total in news:
                 known = total != UNKNOWN
                 yield Status(reading, done, total) if known else Status(say("story.history_read", n=done))
-        taken = pump.value
-        if taken.refused is not None:
-            refused.append(taken.refused)
+        result = pump.value
+        if result.refused is not None:
+            refused.append(result.refused)
             return
-        yield Text(say(taken.key, **taken.values) + "\n\n")
-        if taken.plain:
+        yield Text(say(result.key, **result.values) + "\n\n")
+        if result.plain:
             yield Notice(say("story.import_plain", name=name, limit=CARD_MB, all=CARDS_MB))
-        for number, key in taken.bad:
-            left_out = "story.import_entry" if taken.book else "story.import_line"
+        for number, key in result.bad:
+            left_out = "story.import_entry" if result.book else "story.import_line"
             yield Notice(say(left_out, line=number, reason=say(key)))
-        if (more := taken.bad_count - len(taken.bad)) > 0:
+        if (more := result.bad_count - len(result.bad)) > 0:
             yield Notice(
-                say("story.import_entries_more" if taken.book else "story.import_lines_more", n=more)
+                say("story.import_entries_more" if result.book else "story.import_lines_more", n=more)
             )
-        if taken.story:
-            async with aclosing(self._remembered(run, taken.story, say)) as events:
+        if result.story:
+            async with aclosing(self._remembered(run, result.story, say)) as events:
                 async for event in events:
                     yield event
-            yield Choices("", (Choice(say("story.button_open"), f"/story open {taken.alias}"),))
+            yield Choices("", (Choice(say("story.button_open"), f"/story open {result.alias}"),))
 
     async def _remembered(self, run: Run, id: str, say: Words) -> AsyncGenerator[Event, None]:
         """Make the vectors of a new story: what a crash leaves out the next turn makes."""
@@ -166,13 +166,13 @@ class Bringing:
             async for done, total in news:
                 yield Status(say("story.import_remembering"), done, total)
 
-    async def _file(self, run: Run, n: int, file: Candidate, progress: Put) -> Taken:
+    async def _file(self, run: Run, n: int, file: Candidate, progress: Progress) -> ImportResult:
         try:
             return await self._take(run, n, file, progress)
         except UserError as error:
             return _refused(file.name, error)
 
-    async def _take(self, run: Run, n: int, file: Candidate, progress: Put) -> Taken:
+    async def _take(self, run: Run, n: int, file: Candidate, progress: Progress) -> ImportResult:
         request = run.request
         id = str(uuid5(NAMESPACE_OID, f"{run.id}/{n}"))
         data = await asyncio.to_thread(read_whole, file.path, self._max_bytes)
@@ -184,7 +184,7 @@ class Bringing:
             return await self._story(run, imported)
         # As it stands: earlier files of this run count, too.
         if (played := await self._logs.here(request.place)) is not None:
-            await self._logs.going_on(request)
+            await self._logs.writable(request)
         if isinstance(imported, Lorebook):
             if played is None:
                 raise UserError("story.import_lore_where", file=file.name)
@@ -197,12 +197,12 @@ class Bringing:
                 )
             return _told("story.import_lore", {"n": count, "name": file.name}, imported)
         if played is None:
-            taken = await self._story_of_card(run, id, imported)
-            keeps_file = await self._keep_file(run, taken.story, imported, data)
+            result = await self._story_of_card(run, id, imported)
+            keeps_file = await self._keep_file(run, result.story, imported, data)
         else:
             keeps_file = await self._keep_file(run, played.row.id, imported, data)
-            taken = await self._card(run, n, played, imported, progress)
-        return replace(taken, plain=not keeps_file)
+            result = await self._card(run, n, played, imported, progress)
+        return replace(result, plain=not keeps_file)
 
     async def _keep_file(self, run: Run, story: str, card: Card, data: bytes) -> bool:
         """Keep the picture that a card came in, or its archive; False where it is too large."""
@@ -213,7 +213,7 @@ class Bringing:
         fits = len(data) <= CARD_MB * 1_000_000
         return fits and await self._logs.stories.keep_card(row, CARDS_MB * 1_000_000)
 
-    async def _story(self, run: Run, imported: Imported) -> Taken:
+    async def _story(self, run: Run, imported: Imported) -> ImportResult:
         """Keep it, unless it is kept already; to whoever brought it alone, until they play it with others."""
         space = run.request.place.space
         author = run.request.author.id
@@ -223,16 +223,18 @@ class Bringing:
             await self._logs.stories.take_in(row, imported.branches, imported.nodes, imported.bodies, cards)
         bad = [(line.number, line.key) for line in imported.left_out[:NAMED]]
         values: dict[str, str | int] = {"title": harmless(row.title), "n": imported.turns, "code": row.alias}
-        return Taken("story.imported", values, row.id, row.alias, bad, len(imported.left_out))
+        return ImportResult("story.imported", values, row.id, row.alias, bad, len(imported.left_out))
 
-    async def _story_of_card(self, run: Run, id: str, card: Card) -> Taken:
+    async def _story_of_card(self, run: Run, id: str, card: Card) -> ImportResult:
         whose = Whose(run.request.place.space, id, run.request.author.name)
-        taken = await self._story(run, story_of(card, whose, run.request.author.id))
+        result = await self._story(run, story_of(card, whose, run.request.author.id))
         key = "story.import_greeted" if len(card.greetings) > 1 else "story.import_card_story"
-        values = {**taken.values, "n": len(card.greetings), "lore": len(card.book.entries)}
-        return replace(_told(key, values, card.book), story=taken.story, alias=taken.alias)
+        values = {**result.values, "n": len(card.greetings), "lore": len(card.book.entries)}
+        return replace(_told(key, values, card.book), story=result.story, alias=result.alias)
 
-    async def _card(self, run: Run, n: int, played: Played, card: Card, progress: Put) -> Taken:
+    async def _card(
+        self, run: Run, n: int, played: PlayedStory, card: Card, progress: Progress
+    ) -> ImportResult:
         story, author = played.story, run.request.author
         name = cast.called(story, card.name) or card.name
         if name not in story.cast and len(story.cast) >= cast.CAST:
@@ -256,7 +258,7 @@ class Bringing:
         values: dict[str, str | int] = {"name": harmless(name), "lore": lore, "n": len(card.greetings)}
         return _told(key, values, card.book)
 
-    async def _lore(self, run: Run, n: int, played: Played, book: Lorebook, progress: Put) -> int:
+    async def _lore(self, run: Run, n: int, played: PlayedStory, book: Lorebook, progress: Progress) -> int:
         """Append the entries that the story has room for: how many."""
         earlier = {id for id in played.story.lore if not id.startswith(f"{run.id}/lore-{n}-")}
         contents = {_words(played.story.lore[id]) for id in earlier}
@@ -284,7 +286,7 @@ class Bringing:
             async for event in events:
                 yield event
 
-    async def _thread(self, run: Run, progress: Put) -> Taken:
+    async def _thread(self, run: Run, progress: Progress) -> ImportResult:
         request, say = run.request, words(run.request.locale)
         whole_thread = self._whole_threads.get(request.place.platform)
         if whole_thread is None:
@@ -311,14 +313,14 @@ class Bringing:
         return await self._story(run, rows.imported())
 
 
-def _refused(name: str, error: UserError) -> Taken:
+def _refused(name: str, error: UserError) -> ImportResult:
     values = {key: value if isinstance(value, int) else str(value) for key, value in error.values.items()}
-    return Taken("", refused=Refused(name, error.key, {"name": name, **values}))
+    return ImportResult("", refused=Refused(name, error.key, {"name": name, **values}))
 
 
-def _told(key: str, values: dict[str, Any], book: Lorebook) -> Taken:
+def _told(key: str, values: dict[str, Any], book: Lorebook) -> ImportResult:
     bad = [(entry.number, entry.key) for entry in book.left_out[:NAMED]]
-    return Taken(key, values, bad=bad, bad_count=len(book.left_out), book=True)
+    return ImportResult(key, values, bad=bad, bad_count=len(book.left_out), book=True)
 
 
 def _words(entry: dict[str, Any]) -> tuple[Sequence[str], str]:

@@ -1,0 +1,182 @@
+"""The plan of a turn: what its run decides in its first step; and the prompts made from it. Pure.
+
+A replay, and another version of the scene, get the same prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from bot.budget import text_tokens
+from bot.events import Speaker
+from bot.llm.base import Prompt
+from bot.prompts import PromptText
+from bot.works.story import context
+from bot.works.story.choices import Before
+from bot.works.story.context import Frame
+from bot.works.story.excerpts import as_prompt
+from bot.works.story.extraction import before_turns
+from bot.works.story.logs import OtherThread
+from bot.works.story.lorebook import LoreEntry, triggered
+from bot.works.story.phrases import overused
+from bot.works.story.players import Players
+from bot.works.story.state import guidance, idle
+from bot.works.story.story import Story
+from bot.works.story.turn import SCENE, Excerpt, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPlan:
+    """What a turn's run decides in its first step. `at`: the last node of the log that the prompt includes. `n`: the
+    scene's number. `lore`: at most `lore_near` entries of the lorebook that are near the turn in meaning, None before
+    the search.
+
+    `stale`: the turn under whose scene, no longer the last one, a button was pressed; nothing is written then.
+    `recalled`: past scenes for the prompt, in at most `recall_tokens`, None before the search. `rolls`: the dice as
+    people read them. `tokens`: how many the story may take. `speaker`: the character who replies, None for a scene;
+    shown as the run's `stage`. `more`: others reply after it. `soften`: write it in gentler words. `branched`: the
+    name of the branch that begins with the turn, "" for none.
+    """
+
+    story: str = ""
+    branch: str = ""
+    turn: str = ""
+    at: int = 0
+    n: int = 0
+    opening: bool = False
+    writer: str | None = None
+    demo: bool = False
+    prompts: dict[str, PromptText] = field(default_factory=dict)
+    roles: dict[str, list[str]] = field(default_factory=dict)
+    tokens: int = 0
+    answer: int = 0
+    words: int = 0
+    recent: int = 5
+    batch: int = 5
+    lore_depth: int = 4
+    lore_tokens: int = 0
+    lore_near: int = 0
+    lore: list[str] | None = None
+    choices: int = 0
+    check: str = "all"
+    nudge_after: int = 3
+    phrase_scenes: int = 0
+    phrase_times: int = 4
+    ask_again: bool = False
+    seconds: float = 20.0
+    votes: bool = False
+    rolls: list[str] = field(default_factory=list)
+    before: Before | None = None
+    stale: str = ""
+    intent: bool = False
+    away: OtherThread | None = None
+    stage: str = SCENE
+    speaker: Speaker | None = None
+    more: bool = False
+    soften: bool = False
+    branched: str = ""
+    recall_tokens: int = 0
+    recalled: list[Excerpt] | None = None
+
+
+def framed(plan: TurnPlan, task: str, **values: str) -> Frame:
+    """The frame of a prompt for a task, a key of prompts.yml."""
+    system, begins = plan.prompts["story"].fill()
+    return Frame(
+        system,
+        "\n".join(part.strip() for part in plan.prompts[task].fill(**values)),
+        tokens=plan.tokens,
+        answer=plan.answer,
+        begins=begins.strip(),
+        recent=plan.recent,
+        batch=plan.batch,
+    )
+
+
+def prompt(story: Story, plan: TurnPlan, lore: Sequence[str] = ()) -> Prompt:
+    """The writer's prompt for the turn; `lore`: texts of the lorebook's entries that apply."""
+    turn = story.turns[plan.turn]
+    if plan.demo:
+        return context.briefly(story, turn, answer=plan.answer)
+    task = "story_speak" if turn.act.speaker else "story_opening" if plan.opening else "story_scene"
+    frame = framed(plan, task, words=str(plan.words))
+    if plan.soften:
+        gentler = "\n".join(part.strip() for part in plan.prompts["story_soften"].fill())
+        frame = replace(frame, task=f"{frame.task}\n{gentler}")
+    turns = before_turns(story, turn.id)
+    pacing = "" if turn.act.speaker else nudge(story, turns, plan.check, plan.nudge_after)
+    frame = replace(frame, lore=tuple(lore), recalled=as_prompt(story, plan.recalled or ()), pacing=pacing)
+    scenes = (
+        [earlier.scene.text for earlier in turns[-plan.phrase_scenes :] if earlier.scene]
+        if plan.phrase_scenes
+        else []
+    )
+    frame = replace(frame, overused=tuple(overused(scenes, story.cast, plan.phrase_times)))
+    return context.prompt(story, frame, before=turn.id, last=context.action(turn.act, turn.intents))
+
+
+def players(story: Story, plan: TurnPlan) -> Players | None:
+    """The players' characters for whom the scene must not speak or act; None for none."""
+    names = [name for name, sheet in story.cast.items() if sheet.get("player")]
+    if not (plan.ask_again and names):
+        return None
+    turn = story.turns[plan.turn]
+    view = str(story.settings.get("view") or "")
+    return Players.of(names, turn, before_turns(story, turn.id), cast=story.cast, view=view)
+
+
+def choices_task(story: Story, plan: TurnPlan) -> str:
+    """The task of offering choices, which lead towards the chapter's open events."""
+    task = "\n".join(plan.prompts["story_choices"].fill(count=str(plan.choices)))
+    goals = guidance(story, story.told, plan.check)
+    return (
+        f"{goals}\nIf it fits, let some of the ways lead towards the milestones, without naming them.\n{task}"
+        if goals
+        else task
+    )
+
+
+def nudge(story: Story, turns: Sequence[Turn], mode: str, after: int) -> str:
+    """A hint for the writer once no event of the chapter has happened for `after` scenes; else ""."""
+    if not (goals := guidance(story, turns, mode)) or idle(story, turns) < after:
+        return ""
+    hint = "Where it fits what the players do, let the story move a little towards these."
+    return f"<pacing>\n{goals}\n{hint}\n</pacing>"
+
+
+def searched(story: Story, plan: TurnPlan) -> tuple[list[LoreEntry], list[str]]:
+    """The entries of the lorebook that may apply, and the texts searched for their keywords: the turn, then those
+    before it. Entries that always apply are in the prompt's foundation.
+    """
+    entries = [LoreEntry(id, **entry) for id, entry in story.lore.items() if not entry.get("constant")]
+    turn, turns = story.turns[plan.turn], story.told
+    before = (
+        turns[: [earlier.id for earlier in turns].index(turn.id)][-plan.lore_depth :]
+        if plan.lore_depth
+        else []
+    )
+    texts = [turn.act.text]
+    for earlier in reversed(before):
+        texts += [earlier.scene.text if earlier.scene is not None else "", earlier.act.text]
+    return entries, texts
+
+
+def called_up(entries: Sequence[LoreEntry], texts: Sequence[str], plan: TurnPlan) -> list[str]:
+    """The texts of the entries that apply: by keywords, and in the remaining room by meaning."""
+    entries_found = triggered(
+        entries,
+        texts,
+        depth=2 * plan.lore_depth + 1,
+        budget=plan.lore_tokens,
+        recursive=True,
+        tokens=text_tokens,
+    )
+    tokens_free = plan.lore_tokens - sum(text_tokens(entry.content) for entry in entries_found)
+    by_id = {entry.id: entry for entry in entries}
+    chosen = {entry.id for entry in entries_found}
+    for entry in (by_id[id] for id in plan.lore or () if id in by_id and id not in chosen):
+        if (cost := text_tokens(entry.content)) <= tokens_free:
+            entries_found.append(entry)
+            tokens_free -= cost
+    return [entry.content for entry in sorted(entries_found, key=lambda entry: entry.order)]
