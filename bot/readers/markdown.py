@@ -14,11 +14,12 @@ from bot.readers.document import Document, Mark, Section, links, one_line, secti
 from bot.readers.lines import Line, blocks, split_lines
 from bot.retrieval.language import detect
 
-_ATX = re.compile(r"((?: {0,3}>)* {0,3})(#{1,6})(?:[ \t]+(.*?))?[ \t]*#*[ \t]*$")
+_ATX = re.compile(r"((?: {0,3}>)* {0,3})(#{1,6})(?:[ \t]+(.*))?$")
 _SETEXT = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _NOT_A_PARAGRAPH = re.compile(r" {4}|\t| {0,3}(?:[-*+>|]|\d+[.)][ \t])")
 _ATTRIBUTES = re.compile(r"\s*\{[#.:][^{}]*\}\s*$")
-_MATTER_TITLE = re.compile(r"""title\s*:\s*["']?(.+?)["']?\s*$""")
+_READ_CHARS = 2_000  # of a heading, whose title is far shorter
+_MATTER_TITLE = re.compile(r"title\s*:(.*)")
 
 
 def read_markdown(name: str, text: str) -> Document:
@@ -34,7 +35,7 @@ def read_markdown(name: str, text: str) -> Document:
             for line in lines[: block.last]:
                 match = _MATTER_TITLE.match(line.text)
                 if match:
-                    title = one_line(match.group(1))
+                    title = one_line(match.group(1).strip().strip("\"'"))
     headings = _headings(lines, covered)
     sections = _sections(text, lines, headings, matter)
     tops = [section for section in sections if section.level == 1]
@@ -56,7 +57,7 @@ def title_from_name(name: str) -> str:
 
 def plain(markup: str) -> str:
     """A heading's words without Markdown, and without Pandoc's attributes."""
-    return markdown.plain(_ATTRIBUTES.sub("", markup))
+    return markdown.plain(_ATTRIBUTES.sub("", markup[:_READ_CHARS]))
 
 
 def _headings(lines: list[Line], covered: bytearray) -> list[tuple[int, int, str, bool]]:
@@ -66,7 +67,7 @@ def _headings(lines: list[Line], covered: bytearray) -> list[tuple[int, int, str
         if covered[at] or not line.text.strip():
             continue
         if "#" in line.text and (atx := _ATX.match(line.text)):
-            words = plain(atx.group(3) or "")
+            words = plain((atx.group(3) or "").rstrip(" \t").rstrip("#"))
             if words:
                 headings.append((at, len(atx.group(2)), words, ">" in atx.group(1)))
         elif (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from bot.readers import read
 from bot.readers.document import Document, Link
 
@@ -24,6 +26,15 @@ def test_atx_and_setext_headings_make_a_breadcrumb() -> None:
         ("Spells", "Fire", "Fireball"),
     ]
     assert document.title == "Spells"
+
+
+def test_a_heading_with_a_long_run_of_one_sign_takes_no_time() -> None:
+    began = time.process_time()
+    assert titles("# a" + " " * 20_000 + "b\n\nWords.") == ["a"]
+    assert titles("# a" + "# " * 10_000 + "b\n\nWords.")[0].startswith("a# #")
+    assert titles("# " + "[" * 20_000 + "\n\nWords.") == ["[" * 300]
+    assert book("---\ntitle: 'a" + " " * 20_000 + "b'\n---\nWords.").title == "a b"
+    assert time.process_time() - began < 2
 
 
 def test_a_dashed_table_is_no_heading() -> None:
