@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from bot.app import App
 from bot.config import load
+from bot.config.settings import EmbeddingConfig
 from bot.events import Failed, File, Notice, OptionValue, Place, Request, Text, UserError
 from bot.incoming import LONGEST_NAME, safe
 from bot.platforms import Platform
@@ -59,7 +60,8 @@ def adds(id: str, *files: File, verb: str = "add", work: str = "library", **opti
 
 @asynccontextmanager
 async def running(data: Path, recorder: Recorder, attachments: Attachments) -> AsyncIterator[App]:
-    app = await App.open(load(data=migrated.folder(data), environ={}))
+    settings = replace(load(data=migrated.folder(data), environ={}), embedding=EmbeddingConfig("none"))
+    app = await App.open(settings)
     app.attach(Platform("terminal", recorder.view))
     app.attach(Platform("discord", recorder.view, attachments.fetch))
     try:
@@ -102,7 +104,7 @@ async def test_each_file_that_will_not_do_gets_its_sentence_and_the_others_go_in
         File("nowhere.md", "", 10),
     )
     config = tmp_path / "config.toml"
-    config.write_text("[library]\nmax_mb = 2\n")
+    config.write_text('[library]\nmax_mb = 2\n[embedding]\nmodel = "none"\n')
     recorder = Recorder()
     app = await App.open(load(config, data=migrated.folder(tmp_path / "data"), environ={}))
     try:

@@ -12,9 +12,11 @@ import pytest
 
 from bot.app import App
 from bot.config import load
+from bot.config.settings import EmbeddingConfig
 from bot.events import Choices, Citation, Failed, File, Notice, OptionValue, Place, Request, Text
 from bot.platforms import Platform
 from bot.works.rules.question_files import WHOLE_CHARS
+from tests.fakes import migrated
 from tests.fakes.chat_completions import ChatService
 from tests.fakes.reply import Reply
 from tests.fakes.scripted_app import Recorder, asked
@@ -46,7 +48,8 @@ class Attachments:
 async def running(
     data: Path, recorder: Recorder, attachments: Attachments, config: Path | None = None
 ) -> AsyncIterator[App]:
-    app = await App.open(load(config, data, {}) if config else load(data=data, environ={}))
+    settings = replace(load(config, migrated.folder(data), {}), embedding=EmbeddingConfig("none"))
+    app = await App.open(settings)
     app.attach(Platform("terminal", recorder.view))
     app.attach(Platform("discord", recorder.view, attachments.fetch))
     try:
