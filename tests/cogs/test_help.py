@@ -7,7 +7,6 @@ import pytest
 from bot.adapters.discord.received.commands import path_of
 from bot.adapters.discord.text.command_names import help_text
 from bot.commands import TABLE
-from bot.verb import Verb
 from bot.words import LOCALES, words
 from tests.cogs.table import Table
 
@@ -36,14 +35,14 @@ def test_all_of_it_fits_a_message_and_names_every_command(locale: str) -> None:
     assert f"/{say('names.setup')}" in text
 
 
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.path)
 @pytest.mark.parametrize("locale", LOCALES)
-def test_each_command_has_help_without_dashes(locale: str, row: Verb) -> None:
+def test_each_command_has_help_without_dashes(locale: str) -> None:
     say = words(locale)
-    text = help_text(say, row.path)
-    assert f"/{path_of(say, row)}" in text.rsplit("`", 2)[1]
-    assert "--" not in text
-    assert "names." not in text
+    for row in TABLE:
+        text = help_text(say, row.path)
+        assert f"/{path_of(say, row)}" in text.rsplit("`", 2)[1]
+        assert "--" not in text
+        assert "names." not in text
 
 
 def test_an_example_shows_the_fields_as_they_are_filled_in() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from discord import AppCommandOptionType, AppCommandType, app_commands
 
 from bot.adapters.discord.installed.setup import payload
@@ -41,16 +40,17 @@ async def test_every_verb_has_its_command_and_every_command_its_verb(client: Sut
     assert set(commands(client)) >= DISCORD_ONLY
 
 
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.path)
-async def test_a_verbs_options_are_its_commands_options(client: Sutradhar, row: Verb) -> None:
-    command = commands(client)[path(row)]
-    wanted = dict(_wanted(row))
-    assert {one.display_name: one.type for one in command.parameters} == wanted
-    for parameter in command.parameters:
-        option = row.option(parameter.display_name)
-        if option is not None:
-            assert parameter.required is option.required
-            assert tuple(choice.value for choice in parameter.choices) == option.choices
+async def test_a_verbs_options_are_its_commands_options(client: Sutradhar) -> None:
+    by_path = commands(client)
+    for row in TABLE:
+        command = by_path[path(row)]
+        assert {one.display_name: one.type for one in command.parameters} == dict(_wanted(row)), row.path
+        for parameter in command.parameters:
+            option = row.option(parameter.display_name)
+            if option is not None:
+                assert parameter.required is option.required, (row.path, option.name)
+                choices = tuple(choice.value for choice in parameter.choices)
+                assert choices == option.choices, (row.path, option.name)
 
 
 def _wanted(row: Verb) -> Iterator[tuple[str, AppCommandOptionType]]:
@@ -66,14 +66,14 @@ def _wanted(row: Verb) -> Iterator[tuple[str, AppCommandOptionType]]:
         yield option.name, AppCommandOptionType.attachment if file else KINDS[option.kind]
 
 
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.path)
-async def test_what_the_terminal_completes_discord_completes(client: Sutradhar, row: Verb) -> None:
-    command = commands(client)[path(row)]
-    completed = {one.display_name for one in command.parameters if one.autocomplete}
-    wanted = {one.name for one in row.options if one.completes not in ("", "path")}
-    if row.argument is not None and row.argument.completes not in ("", "path"):
-        wanted.update(row.argument.name.split()[: 1 if row.rewords else None])
-    assert completed == wanted
+async def test_what_the_terminal_completes_discord_completes(client: Sutradhar) -> None:
+    by_path = commands(client)
+    for row in TABLE:
+        completed = {one.display_name for one in by_path[path(row)].parameters if one.autocomplete}
+        wanted = {one.name for one in row.options if one.completes not in ("", "path")}
+        if row.argument is not None and row.argument.completes not in ("", "path"):
+            wanted.update(row.argument.name.split()[: 1 if row.rewords else None])
+        assert completed == wanted, row.path
 
 
 async def test_every_command_goes_wherever_the_bot_can_be_brought(client: Sutradhar) -> None:
