@@ -7,38 +7,39 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from bot.models import present
+from tests import once
 from tests.fakes.wires import WIRES, Wire
 from tests.promises.talk import BOOK, settings, status, talking
 
 VECTORS = '[embedding]\nmodel = "bge-small"\n'
 
 
-async def _stock(data: Path, toml: str) -> None:
-    book = data.parent / "handbook.md"
+def _stock(folder: Path, toml: str = "") -> None:
+    async def add() -> None:
+        async with talking(settings(folder / "data", toml=toml)) as talk:
+            assert status(await talk.say(f"/library add {book} --shelf rules")) == "done"
+
+    book = folder / "handbook.md"
     book.write_text(BOOK, encoding="utf-8")
-    async with talking(settings(data, toml=toml)) as talk:
-        assert status(await talk.say(f"/library add {book} --shelf rules")) == "done"
+    asyncio.run(add())
 
 
 @pytest.fixture(scope="session")
 def _stocked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    data = tmp_path_factory.mktemp("stocked") / "data"
-    asyncio.run(_stock(data, ""))
-    return data
+    return once.folder(tmp_path_factory, "stocked", _stock) / "data"
 
 
 @pytest.fixture(scope="session")
 def _stocked_with_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    data = tmp_path_factory.mktemp("vectors") / "data"
-    if not present(settings(data).models_dir, "bge-small"):
+    if not present(settings(tmp_path_factory.mktemp("vectors") / "data").models_dir, "bge-small"):
         pytest.skip("the model files have not been fetched (make models)")
-    asyncio.run(_stock(data, VECTORS))
-    return data
+    return once.folder(tmp_path_factory, "stocked-with-vectors", partial(_stock, toml=VECTORS)) / "data"
 
 
 @pytest.fixture
