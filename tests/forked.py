@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from multiprocessing import reduction
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from threading import Lock
+from tempfile import TemporaryFile
+from threading import Lock, Thread
 from typing import Any
 
 multiprocessing.get_context("forkserver").set_forkserver_preload(["tests.preloaded"])
@@ -72,6 +76,31 @@ class BotFork(ForkServerProcess):
         from bot.cli import main
 
         sys.exit(main())
+
+
+def completed(
+    arguments: Sequence[str], environ: Mapping[str, str], folder: Path, stdin: bytes, timeout: float
+) -> subprocess.CompletedProcess[bytes]:
+    """`python -m bot ARGUMENTS` in a folder to its end, as subprocess.run has it. Raises TimeoutError."""
+
+    def feed(pipe: int) -> None:
+        with suppress(BrokenPipeError), open(pipe, "wb") as typed:
+            typed.write(stdin)
+
+    read, written = os.pipe()
+    with TemporaryFile() as stdout, TemporaryFile() as stderr:
+        process = BotFork(arguments, environ, folder, (read, stdout.fileno(), stderr.fileno()))
+        os.close(read)
+        feeding = Thread(target=feed, args=(written,), daemon=True)
+        feeding.start()
+        try:
+            code = process.wait(timeout)
+        finally:
+            process.send_signal(signal.SIGKILL)
+        feeding.join(timeout)
+        stdout.seek(0)
+        stderr.seek(0)
+        return subprocess.CompletedProcess(arguments, code, stdout.read(), stderr.read())
 
 
 class _Sent:

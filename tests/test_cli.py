@@ -13,28 +13,33 @@ import pytest
 
 from bot.cli import parser
 from bot.words import words
+from tests.forked import completed
 
 
-def bot(*arguments: str, data: Path, stdin: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
+def environment(data: Path, **environ: str) -> dict[str, str]:
     clean = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("SUTRADHAR_", "LC_", "LANG"))
     }
-    return subprocess.run(
-        [sys.executable, "-m", "bot", *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**clean, "SUTRADHAR_DATA": str(data), "SUTRADHAR_MODELS": str(data / "models"), **environ},
-        check=False,
-    )
+    return {**clean, "SUTRADHAR_DATA": str(data), "SUTRADHAR_MODELS": str(data / "models"), **environ}
+
+
+def bot(*arguments: str, data: Path, stdin: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
+    done = completed(arguments, environment(data, **environ), Path.cwd(), stdin.encode(), 60)
+    return subprocess.CompletedProcess(arguments, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @pytest.mark.parametrize(("locale", "word"), [("en", "examples:"), ("pt_BR.UTF-8", "exemplos:")])
 def test_help_is_in_the_users_language(tmp_path: Path, locale: str, word: str) -> None:
-    done = bot("--help", data=tmp_path, SUTRADHAR_LOCALE=locale)
+    done = subprocess.run(
+        [sys.executable, "-m", "bot", "--help"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment(tmp_path, SUTRADHAR_LOCALE=locale),
+        check=False,
+    )
     assert done.returncode == 0
     assert word in done.stdout
 

@@ -19,6 +19,7 @@ from tests.fakes.anthropic_messages import MessagesService
 from tests.fakes.model_service import ModelService
 from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES, kind_of
+from tests.forked import completed
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-" + "trial" * 6
@@ -78,16 +79,10 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 async def tried(
     config: Path, *arguments: str, code: int = 0, **environ: str
 ) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "bot", "--config", str(config), "models", "test", *arguments]
-    done = await asyncio.to_thread(
-        subprocess.run,
-        command,
-        cwd=ROOT,
-        env=environment(config.parent, **environ),
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=False,
+    line = ["--config", str(config), "models", "test", *arguments]
+    process = await asyncio.to_thread(completed, line, environment(config.parent, **environ), ROOT, b"", 90)
+    done = subprocess.CompletedProcess(
+        line, process.returncode, process.stdout.decode(), process.stderr.decode()
     )
     assert "Traceback" not in done.stderr
     assert KEY not in done.stdout + done.stderr

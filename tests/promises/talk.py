@@ -29,6 +29,7 @@ from storage.ledger import Ledger
 from tests.fakes import migrated
 from tests.fakes.model_service import ModelService
 from tests.fakes.wires import kind_of
+from tests.forked import completed
 from tests.kill.process import environment
 
 Events = list[dict[str, Any]]
@@ -174,11 +175,17 @@ def sentence(events: Events) -> str:
 def bot(
     *arguments: str, data: Path, stdin: bytes = b"", config: Path | None = None, **environ: str
 ) -> subprocess.CompletedProcess[bytes]:
-    """`python -m bot …` as a user starts it."""
+    """`python -m bot …` in a process of its own, forked from one that has imported everything."""
     given = ["--config", str(config)] if config else []
+    line = [*given, "--data", str(data), *arguments]
+    return completed(line, {**environment(), **environ}, ROOT, stdin, PATIENCE_S)
+
+
+def cold_bot(*arguments: str, data: Path, **environ: str) -> subprocess.CompletedProcess[bytes]:
+    """`python -m bot …` as a user starts it."""
     return subprocess.run(
-        [sys.executable, "-m", "bot", *given, "--data", str(data), *arguments],
-        input=stdin,
+        [sys.executable, "-m", "bot", "--data", str(data), *arguments],
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         cwd=ROOT,
         env={**environment(), **environ},

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.discord import FakeDiscord
-from tests.promises.talk import bot
+from tests.promises.talk import bot, cold_bot
 
 SECRET = "MTAwMDAwMDAwMDAwMDAwMDAw.Gx1234.wrong-wrong-wrong-wrong-wrong"
 SETTINGS = '[roles]\n[embedding]\nmodel = "none"\n[discord]\napi_base = "{api}"\ngateway_url = "{gateway}"\n'
@@ -76,7 +76,7 @@ def test_a_data_folder_in_use_is_told(tmp_path: Path, stocked: Path) -> None:
 
 def test_neither_help_nor_the_chat_loads_discord(tmp_path: Path) -> None:
     for arguments in (("--help",), ("chat", "--json")):
-        done = bot(*arguments, data=tmp_path / "data", PYTHONPROFILEIMPORTTIME="1")
+        done = cold_bot(*arguments, data=tmp_path / "data", PYTHONPROFILEIMPORTTIME="1")
         assert done.returncode == 0
         loaded = {line.rsplit(b"|", 1)[-1].strip() for line in done.stderr.splitlines()}
         assert b"bot.cli" in loaded

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from bot.works.script.length import measured
 from bot.works.script.model import Script, script
 from bot.works.script.quotations import Quotations
 from bot.works.script.report import figures, report
+from tests.forked import completed
 
 ROOT = Path(__file__).parents[3]
 SCRIPTS = ROOT / "tests" / "data" / "scripts"
@@ -207,14 +207,13 @@ def test_a_script_of_two_thousand_scenes_takes_seconds_at_most() -> None:
 
 
 def test_the_command_line_needs_no_data_folder(tmp_path: Path) -> None:
-    def asked(*arguments: str) -> subprocess.CompletedProcess[str]:
+    def asked(*arguments: str) -> subprocess.CompletedProcess[bytes]:
         home = {**os.environ, "HOME": str(tmp_path), "SUTRADHAR_LOCALE": "en"}
-        command = [sys.executable, "-m", "bot", "script", "report", *arguments]
-        return subprocess.run(command, cwd=ROOT, env=home, capture_output=True, text=True, check=False)
+        return completed(["script", "report", *arguments], home, ROOT, b"", 60)
 
     done = asked(str(SCRIPTS / "ferry.fdx"), "--json")
     assert json.loads(done.stdout)["totals"]["eighths"] == 31
     assert list(tmp_path.rglob("*.db")) == []
     done = asked(str(ROOT / "README.md"))
     assert done.returncode == 1
-    assert "README.md: it is no screenplay that I can read." in done.stderr
+    assert "README.md: it is no screenplay that I can read." in done.stderr.decode()
