@@ -16,11 +16,12 @@ import pytest_asyncio
 from tests.fakes.discord import FakeDiscord
 from tests.fakes.slack import FakeSlack
 from tests.wire.council_model import Call, CouncilModel
+from tests.wire.narrated import narrated
 from tests.wire.on_discord import OnDiscord
 from tests.wire.on_slack import OnSlack
 from tests.wire.on_slack_otherwise import InAnOrganisation, OverHttp
 from tests.wire.on_terminal import OnTerminal
-from tests.wire.shared_bot import SharedBot
+from tests.wire.shared_bot import TABLES, SharedBot
 from tests.wire.stories_council import MEMBERS, SYNTHESIZE
 
 Opened = Callable[..., Awaitable[Any]]
@@ -28,9 +29,15 @@ PLATFORMS: dict[str, tuple[Any, Any]] = {
     "discord": (FakeDiscord, OnDiscord),
     "slack": (FakeSlack, OnSlack),
     "terminal": (nullcontext, OnTerminal),
+    "discord, narrated": (FakeDiscord, narrated(OnDiscord)),
+    "slack, narrated": (FakeSlack, narrated(OnSlack)),
+    "terminal, narrated": (nullcontext, narrated(OnTerminal)),
     "slack over http": (FakeSlack, OverHttp),
     "slack in an organisation": (FakeSlack, InAnOrganisation),
 }
+
+NARRATED = 10
+"""Tables of a bot that reads aloud: it goes into a voice channel of each at every start."""
 
 
 class Houses:
@@ -50,7 +57,8 @@ class Houses:
             folder = self._folder / str(self._count)
             folder.mkdir()
             self._kind = kind
-            self._house = SharedBot(folder, *PLATFORMS[platform], council=council is not None)
+            tables = NARRATED if platform.endswith("narrated") else TABLES
+            self._house = SharedBot(folder, *PLATFORMS[platform], council=council is not None, tables=tables)
         return await self._house.table(council)
 
     async def close(self) -> None:

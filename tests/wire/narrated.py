@@ -28,7 +28,7 @@ def narrated(kind: type[Any]) -> type[Any]:
             try:
                 for space in spaces(self):
                     await SettingsStore(database).set(space, NARRATE, ON, "")
-                for guild in self.discord.world.guilds.values() if hasattr(self, "discord") else ():
+                for guild in [*self.discord.world.guilds.values()][::2] if hasattr(self, "discord") else ():
                     channel = guild.voice("Table talk")
                     await Readings(database).joined(str(guild.id), "discord", str(channel.id))
             finally:

@@ -562,7 +562,10 @@ LONG = ("a 40 000 character answer",)
 
 
 def by_turns(turn: int) -> list[Any]:
-    """The stories for one of two platforms (0 or 1): in `make test` every other one, in `make test-slow` the rest."""
+    """The stories for one of two platforms (0 or 1): in `make test` every other one, in `make test-slow` the rest.
+
+    Those are told with everything read aloud.
+    """
     now = {name for number, name in enumerate(STORIES) if (number + turn) % 2 == 0} | set(ON_BOTH)
     return [
         pytest.param(name, marks=[] if name in now - set(LONG) else [pytest.mark.slow]) for name in STORIES

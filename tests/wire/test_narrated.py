@@ -7,17 +7,12 @@ from __future__ import annotations
 import io
 from collections.abc import AsyncIterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 import soundfile
 
-from bot.settings import NARRATE, ON
-from storage.db import Database
-from storage.readings import Readings
-from storage.settings import SettingsStore
 from tests.fakes.reply import Reply
 from tests.kill.instants import ALL
 from tests.kill.remains import live
@@ -30,39 +25,12 @@ TOLD = {"a scene that a kill 9 cuts off": 2} | ({"a table plays a story": 3} if 
 """How many scenes each has in the end."""
 
 
-def spaces(d: Any) -> list[str]:
-    if hasattr(d, "discord"):
-        return [str(guild.id) for guild in d.discord.world.guilds.values()]
-    return [team.id for team in d.slack.world.teams.values()] if hasattr(d, "slack") else ["local"]
-
-
-def narrated(kind: type[Any]) -> type[Any]:
-    """The driver of a bot that reads everything aloud; on Discord in a voice channel of each first table."""
-
-    class Narrated(kind):  # type: ignore[misc]
-        async def furnish(self, data: Path) -> None:
-            await super().furnish(data)
-            database = await Database.open(f"sqlite+aiosqlite:///{data / 'sutradhar.db'}")
-            try:
-                for space in spaces(self):
-                    await SettingsStore(database).set(space, NARRATE, ON, "")
-                for guild in self.discord.world.guilds.values() if hasattr(self, "discord") else ():
-                    channel = guild.voice("Table talk")
-                    await Readings(database).joined(str(guild.id), "discord", str(channel.id))
-            finally:
-                await database.close()
-
-    return Narrated
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="module", params=["discord", "slack", "terminal"])
 async def shared(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[SharedBot[Any]]:
-    fake, kind = PLATFORMS[request.param]
-    shared: SharedBot[Any] = SharedBot(
-        tmp_path_factory.mktemp("house"), fake, narrated(kind), tables=len(TOLD) + 1
-    )
+    made = PLATFORMS[f"{request.param}, narrated"]
+    shared: SharedBot[Any] = SharedBot(tmp_path_factory.mktemp("house"), *made, tables=len(TOLD) + 1)
     yield shared
     await shared.close()
 
@@ -70,10 +38,9 @@ async def shared(
 @pytest.mark.parametrize("name", TOLD)
 async def test_a_story_is_told_and_heard(name: str, shared: SharedBot[Any]) -> None:
     d = await shared.table()
-    listener = d.voice() if hasattr(d, "discord") else None
     await STORIES[name](d)
-    if listener is not None:
-        await d.until(lambda: len(listener.spoken) > 100)
+    if d.listener is not None:
+        await d.until(lambda: len(d.listener.spoken) > 100)
     elif hasattr(d, "slack"):
 
         def clips() -> list[Any]:
@@ -91,7 +58,7 @@ async def test_a_story_is_told_and_heard(name: str, shared: SharedBot[Any]) -> N
 @pytest.mark.parametrize("shared", ["discord"], indirect=True)
 async def test_the_first_sentence_is_heard_while_the_rest_is_not_written_yet(shared: SharedBot[Any]) -> None:
     d = await shared.table()
-    listener = d.voice()
+    listener = d.listener
     unheard = partial(
         live, d.process.data / "sutradhar.db", "SELECT seq FROM voice_readings WHERE text != ''"
     )

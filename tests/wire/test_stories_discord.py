@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.mark.parametrize("name", by_turns(0))
-async def test_story(name: str, take: Take) -> None:
-    d = await take("discord")
+async def test_story(name: str, take: Take, request: pytest.FixtureRequest) -> None:
+    d = await take("discord, narrated" if request.node.get_closest_marker("slow") else "discord")
     await STORIES[name](d)
     d.check()

@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.mark.parametrize("name", by_turns(1))
-async def test_story(name: str, take: Take) -> None:
-    d = await take("slack")
+async def test_story(name: str, take: Take, request: pytest.FixtureRequest) -> None:
+    d = await take("slack, narrated" if request.node.get_closest_marker("slow") else "slack")
     await STORIES[name](d)
     d.check()
