@@ -209,6 +209,10 @@ def test_a_dropped_die_is_struck_through_whatever_it_shows() -> None:
     assert shown == "4d6kh3 (\x1b[2;9m1\x1b[0m, \x1b[1m6\x1b[0m, \x1b[2;9m3\x1b[0m)"
 
 
+def test_an_escaped_sign_is_shown_as_itself() -> None:
+    assert Ink(True).inline(r"The Fool\* \[sic\] and *one*") == "The Fool* [sic] and \x1b[3mone\x1b[0m"
+
+
 def test_tables_are_aligned_and_lists_hang() -> None:
     stream = MarkdownStream(Ink(False, 30))
     made = [

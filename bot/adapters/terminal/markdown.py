@@ -13,7 +13,7 @@ from bot.adapters.markdown import clean
 from bot.adapters.tables import cells as cells_of
 
 _INLINE = re.compile(
-    r"(`[^`]+`)|\*\*(.+?)\*\*|~~(.+?)~~|(?<![\w*])[*_](?! )([^*_]+?)[*_](?![\w*])|(\[\d{1,3}\])"
+    r"\\([!-/:-@\[-`{-~])|(`[^`]+`)|\*\*(.+?)\*\*|~~(.+?)~~|(?<![\w*])[*_](?! )([^*_]+?)[*_](?![\w*])|(\[\d{1,3}\])"
 )
 _MARK = re.compile(r"\x1b\[[0-9;]*m")
 _ITEM = re.compile(r"^(\s*)([-*+]|\d{1,9}[.)])\s+")
@@ -40,11 +40,13 @@ class Ink:
         return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if self.colour and text else text
 
     def inline(self, text: str) -> str:
-        """The text with code, **bold**, *italic*, ~~struck~~ and [n] styled."""
+        """The text with code, **bold**, *italic*, ~~struck~~ and [n] styled, and \\* as the star that it means."""
         return _INLINE.sub(self._inline, text) if self.colour else text
 
     def _inline(self, match: re.Match[str]) -> str:
-        code, bold, struck, italic, marker = match.groups()
+        escaped, code, bold, struck, italic, marker = match.groups()
+        if escaped:
+            return str(escaped)
         if code:
             return self(code[1:-1], CYAN)
         if bold:
