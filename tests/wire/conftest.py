@@ -80,15 +80,15 @@ Take = Callable[..., Awaitable[Any]]
 @pytest_asyncio.fixture(loop_scope="module")
 async def take(houses: Houses) -> AsyncIterator[Take]:
     """Takes a table of a platform; pytest shows what happened at it where the test has failed."""
-    taken: list[Any] = []
+    talks: list[Any] = []
 
     async def table(platform: str, council: CouncilModel | None = None) -> Any:
-        taken.append(await houses.table(platform, council))
-        return taken[-1]
+        talks.append(await houses.table(platform, council))
+        return talks[-1]
 
     yield table
-    for one in taken:
-        print(one.story())
+    for talk in talks:
+        print(talk.story())
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -125,15 +125,15 @@ async def convened(take: Take) -> Convened:
 @pytest_asyncio.fixture(loop_scope="module")
 async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
     """Opens a bot of the test's own, with other settings or other books."""
-    told: list[Any] = []
+    talks: list[Any] = []
     async with AsyncExitStack() as stack:
 
         async def open_(toml: str = "", *, platform: str = "discord", **more: Any) -> Any:
             shared: SharedBot[Any] = SharedBot(tmp_path, *PLATFORMS[platform], toml, tables=1, **more)
             stack.push_async_callback(shared.close)
-            told.append(await shared.table())
-            return told[-1]
+            talks.append(await shared.table())
+            return talks[-1]
 
         yield open_
-        for one in told:
-            print(one.story())
+        for talk in talks:
+            print(talk.story())

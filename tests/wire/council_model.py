@@ -80,7 +80,7 @@ class Call(NamedTuple):
 def call_of(body: Body) -> Call:
     """Who is asked for what."""
     model, last = str(body["model"]), str(body["messages"][-1]["content"])
-    system = "".join(str(one["content"]) for one in body["messages"] if one["role"] == "system")
+    system = "".join(str(message["content"]) for message in body["messages"] if message["role"] == "system")
     if "as its researcher" in system:
         (category,) = [name for name in CATEGORIES if name.replace("_", " ") in " ".join(system.split())]
         return Call(model, f"research-{category}")
@@ -107,7 +107,7 @@ class CouncilModel:
 
     def __call__(self, body: Body) -> Reply:
         call = call_of(body)
-        self.prompts[call].append("\n".join(str(one["content"]) for one in body["messages"]))
+        self.prompts[call].append("\n".join(str(message["content"]) for message in body["messages"]))
         reply = self.once[call].pop(0) if self.once[call] else self.usual(call, body)
         if reply.status == 200:
             self.asked[call] += 1
@@ -166,13 +166,13 @@ def ballot(body: Body) -> str:
 
 def letters_of(prompt: str) -> dict[str, str]:
     """The letter under which a judge sees each model's answer."""
-    found: dict[str, str] = {}
+    ballots: dict[str, str] = {}
     for response in _RESPONSE.findall(prompt):
         letter = _LETTER.search(response)
         for model, answer in ANSWERS.items():
             if letter is not None and answer in response:
-                found[model] = letter[0]
-    return found
+                ballots[model] = letter[0]
+    return ballots
 
 
 @dataclass
@@ -216,9 +216,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--script", type=Path, required=True)
     parser.add_argument("--log", type=Path, required=True)
-    given = parser.parse_args()
-    script = json.loads(given.script.read_text(encoding="utf-8"))
-    council = CouncilModel({_call(name): s for name, s in script.get("latency_s", {}).items()}, log=given.log)
+    arguments = parser.parse_args()
+    script = json.loads(arguments.script.read_text(encoding="utf-8"))
+    council = CouncilModel(
+        {_call(name): s for name, s in script.get("latency_s", {}).items()}, log=arguments.log
+    )
     for name, values in script.get("once", {}).items():
         council.once[_call(name)].append(Reply(**values))
 

@@ -72,13 +72,13 @@ async def sitting(folder: Path, council: CouncilModel) -> AsyncIterator[App]:
 
 def latencies() -> dict[Call, float]:
     """Of every call of the council."""
-    found = {Call("chair", "synthesis"): STAGES_S["synthesis"]}
+    stages = {Call("chair", "synthesis"): STAGES_S["synthesis"]}
     for n, name in enumerate(CATEGORIES, 1):
-        found[Call("scout", f"research-{name}")] = STAGES_S["research"] * n / len(CATEGORIES)
+        stages[Call("scout", f"research-{name}")] = STAGES_S["research"] * n / len(CATEGORIES)
     for task, slowest in SLOWEST.items():
         for n, name in enumerate(ANSWERS):
-            found[Call(name, task)] = STAGES_S[task] * (1 if name == slowest else n / len(ANSWERS))
-    return found
+            stages[Call(name, task)] = STAGES_S[task] * (1 if name == slowest else n / len(ANSWERS))
+    return stages
 
 
 async def convene(app: App, name: str) -> None:

@@ -44,48 +44,50 @@ class Driver(Protocol):
     model: Answerer
 
     async def ask(
-        self, who: str, question: str, *, table: int = 0, verb: str = "rules ask", **options: Any
+        self, person: str, question: str, *, table: int = 0, verb: str = "rules ask", **options: Any
     ) -> Talk:
         """Ask by the platform's own command, at the root of a channel; `private=True` for nobody else to see."""
         ...
 
-    async def command(self, who: str, line: str, *, talk: Any = None, **options: Any) -> Talk:
+    async def command(self, person: str, line: str, *, talk: Any = None, **options: Any) -> Talk:
         """Give any command: "rules roll", with its options by name. In a conversation, or in the channel."""
         ...
 
-    async def mention(self, who: str, talk: Any, text: str) -> None:
+    async def mention(self, person: str, talk: Any, text: str) -> None:
         """Write to the bot in a conversation."""
         ...
 
-    async def say(self, who: str, talk: Any, text: str) -> None:
+    async def say(self, person: str, talk: Any, text: str) -> None:
         """Write in a conversation, to nobody in particular."""
         ...
 
-    async def speak(self, who: str, talk: Any, data: bytes, *, heard: str = "") -> None:
-        """Say something in a conversation, as a recording; the platform has `heard` it itself, where it can."""
+    async def speak(self, person: str, talk: Any, data: bytes, *, transcript: str = "") -> None:
+        """Say something in a conversation, as a recording; `transcript`: what the platform has heard itself, where it
+        can.
+        """
         ...
 
-    async def direct(self, who: str, text: str) -> Talk:
+    async def direct(self, person: str, text: str) -> Talk:
         """Write to the bot alone."""
         ...
 
-    async def press(self, who: str, talk: Any, action: str) -> Talk:
+    async def press(self, person: str, talk: Any, action: str) -> Talk:
         """Press the newest button of that kind; what is said to this person alone for it."""
         ...
 
-    async def choose(self, who: str, talk: Any, label: str) -> Talk:
+    async def choose(self, person: str, talk: Any, label: str) -> Talk:
         """Press the newest button with this label; what is said to this person alone for it, or the window it opens."""
         ...
 
-    async def fill(self, who: str, talk: Any, opened: Any, text: str, **options: str) -> Talk:
+    async def fill(self, person: str, talk: Any, opened: Any, text: str, **options: str) -> Talk:
         """Send the window that a command or a press has opened in the conversation: where it is answered."""
         ...
 
-    async def menu(self, who: str, talk: Any, text: str, name: str) -> Talk:
+    async def menu(self, person: str, talk: Any, text: str, name: str) -> Talk:
         """Choose from the menu of the message with that text; what is said to this person alone for it."""
         ...
 
-    async def edit(self, who: str, talk: Any, text: str, to: str) -> None:
+    async def edit(self, person: str, talk: Any, text: str, to: str) -> None:
         """Put one's message with that text in other words."""
         ...
 
@@ -101,7 +103,7 @@ class Driver(Protocol):
         """Take back the message with that text."""
         ...
 
-    async def attach(self, who: str, name: str, data: bytes, *, shelf: str) -> Talk:
+    async def attach(self, person: str, name: str, data: bytes, *, shelf: str) -> Talk:
         """Give the library a file."""
         ...
 
@@ -140,7 +142,7 @@ class Driver(Protocol):
 
 def as_typed(line: str, options: dict[str, Any]) -> str:
     """As it is typed: "rules roll", expression="1d1" is "rules roll 1d1"; what is not the verb's text is an option."""
-    row = next((one for one in commands.TABLE if line == one.path), None)
+    row = next((row for row in commands.TABLE if line == row.path), None)
     argument = row.argument.name.split() if row and row.argument else []
     words = [line]
     for name, value in options.items():

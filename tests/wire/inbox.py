@@ -16,11 +16,11 @@ def query(first: int) -> str:
 
 def requests(data: Path, first: int) -> list[tuple[str, str]]:
     """(run, state) as above, of a bot that is at work; "" for a state while it has not ended."""
-    found = live(data / "sutradhar.db", query(first))
-    return [(run, state if state in ENDED else "") for run, state in found]
+    rows = live(data / "sutradhar.db", query(first))
+    return [(run, state if state in ENDED else "") for run, state in rows]
 
 
 def newest(data: Path) -> int:
     """The number of the latest request, 0 where there is none."""
-    found = live(data / "sutradhar.db", "SELECT max(seq) FROM inbox")
-    return int(found[0][0] or 0) if found else 0
+    rows = live(data / "sutradhar.db", "SELECT max(seq) FROM inbox")
+    return int(rows[0][0] or 0) if rows else 0

@@ -51,7 +51,7 @@ class Answerer:
             if self.written is not None:
                 return self.written(body)
             return Reply(pieces=[self.form])
-        self.prompts.append("\n".join(str(one["content"]) for one in body["messages"]))
+        self.prompts.append("\n".join(str(message["content"]) for message in body["messages"]))
         if self.script is not None:
             return self.script(body)
         return self.queue.pop(0) if self.queue else self.usual

@@ -34,18 +34,18 @@ class DiscordTalk:
         self.asked = asked
 
     def messages(self) -> list[Any]:
-        return [one for one in self._messages() if not one.deleted]
+        return [message for message in self._messages() if not message.deleted]
 
     def posts(self) -> list[Post]:
-        return [Post(one.author.name, one.text, actions(one)) for one in self.messages()]
+        return [Post(message.author.name, message.text, actions(message)) for message in self.messages()]
 
     def said(self) -> list[str]:
-        return [one.text for one in self.messages() if one.author.bot]
+        return [message.text for message in self.messages() if message.author.bot]
 
 
 def actions(message: Any) -> tuple[str, ...]:
     """What its buttons do: the first word of their custom_ids."""
-    return tuple(one.custom_id.split(":")[0] for one in message.buttons if one.custom_id)
+    return tuple(button.custom_id.split(":")[0] for button in message.buttons if button.custom_id)
 
 
 class OnDiscord:
@@ -69,8 +69,8 @@ class OnDiscord:
     def crowd(self, number: int) -> list[Any]:
         """So many people of the first guild: nobody is asked to slow down who asks but once."""
         people = [self.discord.user(f"Guest {n}") for n in range(number)]
-        for one in people:
-            self.guilds[0].join(one)
+        for person in people:
+            self.guilds[0].join(person)
         return people
 
     def settings(self) -> str:
@@ -102,8 +102,8 @@ class OnDiscord:
 
     def books(self, folder: Path) -> dict[str, list[Path]]:
         """Of each table, and of Ana's own space, which direct messages and the bot's guests have."""
-        one, other = (str(guild.id) for guild in self.guilds)
-        return {one: [LANTERNS], other: [second(folder)], f"user:{self.people['Ana'].id}": [LANTERNS]}
+        first, other = (str(guild.id) for guild in self.guilds)
+        return {first: [LANTERNS], other: [second(folder)], f"user:{self.people['Ana'].id}": [LANTERNS]}
 
     async def furnish(self, data: Path) -> None:
         """Discord itself says where the bot is."""
@@ -119,11 +119,13 @@ class OnDiscord:
         self.discord.faults.waiting.clear()
         self.discord.asked.clear()
 
-    def voice(self, who: str = "Ana", *, table: int = 0, name: str = "Table talk") -> Listener:
+    def voice(self, person: str = "Ana", *, table: int = 0, name: str = "Table talk") -> Listener:
         """A person in a voice channel of the guild, which is made where there is none: they hear what is said there."""
         guild = self.guilds[table]
-        channel = next((one for one in guild.channels if one.name == name), None) or guild.voice(name)
-        return self.discord.voice.enter(self.people[who], channel)
+        channel = next((channel for channel in guild.channels if channel.name == name), None) or guild.voice(
+            name
+        )
+        return self.discord.voice.enter(self.people[person], channel)
 
     async def begin(self, process: BotProcess) -> None:
         """Start the process, and wait until it is connected."""
@@ -147,94 +149,105 @@ class OnDiscord:
     # What a story does.
 
     async def ask(
-        self, who: str, question: str, *, table: int = 0, verb: str = "rules ask", **options: Any
+        self, person: str, question: str, *, table: int = 0, verb: str = "rules ask", **options: Any
     ) -> DiscordTalk:
         channel = self.channels[table]
         row = next(row for row in commands.TABLE if row.path == verb)
         field = row.argument.name if row.argument is not None else "question"
         values: dict[str, Any] = {field: question, **options}
         grouped = f"{row.group} {row.name}" if row.group else verb  # as Discord groups them
-        asked = await self.discord.slash(self.people[who], channel, grouped, **values)
+        asked = await self.discord.slash(self.people[person], channel, grouped, **values)
         return self.talk(asked, channel)
 
     async def command(
-        self, who: str, line: str, *, talk: DiscordTalk | None = None, **options: Any
+        self, person: str, line: str, *, talk: DiscordTalk | None = None, **options: Any
     ) -> DiscordTalk:
         place = talk.home() if talk else self.channels[0]
-        row = next((one for one in commands.TABLE if one.path == line and one.group), None)
+        row = next((row for row in commands.TABLE if row.path == line and row.group), None)
         line = f"{row.group} {row.name}" if row is not None else line  # as Discord groups them
-        asked = await self.discord.slash(self.people[who], place, line, **options)
+        asked = await self.discord.slash(self.people[person], place, line, **options)
         return self.talk(asked, place, private=True)
 
-    async def mention(self, who: str, talk: DiscordTalk, text: str) -> None:
-        await self.discord.say(self.people[who], talk.home(), text, mention=True)
+    async def mention(self, person: str, talk: DiscordTalk, text: str) -> None:
+        await self.discord.say(self.people[person], talk.home(), text, mention=True)
 
-    async def say(self, who: str, talk: DiscordTalk, text: str) -> None:
-        await self.discord.say(self.people[who], talk.home(), text)
+    async def say(self, person: str, talk: DiscordTalk, text: str) -> None:
+        await self.discord.say(self.people[person], talk.home(), text)
 
-    async def speak(self, who: str, talk: DiscordTalk, data: bytes, *, heard: str = "") -> None:
+    async def speak(self, person: str, talk: DiscordTalk, data: bytes, *, transcript: str = "") -> None:
         """As a reply to what the bot has said: nobody can be named in a voice message."""
-        bots = [one for one in talk.messages() if one.author.bot]
-        await self.discord.speak(self.people[who], talk.home(), data, 2.0, reply_to=bots[-1])
+        bots = [message for message in talk.messages() if message.author.bot]
+        await self.discord.speak(self.people[person], talk.home(), data, 2.0, reply_to=bots[-1])
 
-    async def direct(self, who: str, text: str) -> DiscordTalk:
-        dm = self.discord.dm(self.people[who])
+    async def direct(self, person: str, text: str) -> DiscordTalk:
+        dm = self.discord.dm(self.people[person])
         first = len(dm.messages)
-        await self.discord.say(self.people[who], dm, text)
+        await self.discord.say(self.people[person], dm, text)
         return DiscordTalk(lambda: dm.messages[first:], lambda: dm)
 
-    async def press(self, who: str, talk: DiscordTalk, action: str) -> DiscordTalk:
-        await self.until(lambda: any(action in actions(one) for one in talk.messages()))
-        message = [one for one in talk.messages() if action in actions(one)][-1]
+    async def press(self, person: str, talk: DiscordTalk, action: str) -> DiscordTalk:
+        await self.until(lambda: any(action in actions(message) for message in talk.messages()))
+        message = [message for message in talk.messages() if action in actions(message)][-1]
         custom_id = next(
-            one.custom_id for one in message.buttons if str(one.custom_id).startswith(f"{action}:")
+            button.custom_id for button in message.buttons if str(button.custom_id).startswith(f"{action}:")
         )
-        pressed = await self.discord.press(self.people[who], message, custom_id)
+        pressed = await self.discord.press(self.people[person], message, custom_id)
         return self.talk(pressed, talk.home(), private=True)
 
-    async def choose(self, who: str, talk: DiscordTalk, label: str) -> DiscordTalk:
+    async def choose(self, person: str, talk: DiscordTalk, label: str) -> DiscordTalk:
         def having() -> list[Any]:
-            return [one for one in talk.messages() if any(label == button.label for button in one.buttons)]
+            return [
+                message
+                for message in talk.messages()
+                if any(label == button.label for button in message.buttons)
+            ]
 
         await self.until(lambda: bool(having()))
-        pressed = await self.discord.press(self.people[who], having()[-1], label)
+        pressed = await self.discord.press(self.people[person], having()[-1], label)
         return self.talk(pressed, talk.home(), private=True)
 
     async def fill(
-        self, who: str, talk: DiscordTalk | None, opened: DiscordTalk, text: str, **options: str
+        self, person: str, talk: DiscordTalk | None, opened: DiscordTalk, text: str, **options: str
     ) -> DiscordTalk:
         values = {"text": text} | {f"option:{name}": value for name, value in options.items()}
-        sent = await self.discord.submit(self.people[who], opened.asked, values)
+        sent = await self.discord.submit(self.people[person], opened.asked, values)
         return talk or self.talk(sent, opened.home())
 
     def open_buttons(self, talk: DiscordTalk) -> list[str]:
-        return [str(one.label) for message in talk.messages() for one in message.buttons if not one.disabled]
+        return [
+            str(button.label)
+            for message in talk.messages()
+            for button in message.buttons
+            if not button.disabled
+        ]
 
     def thread(self, which: Callable[[DiscordTalk], bool]) -> DiscordTalk:
         def found() -> Any:
             talks = {
-                one.id: DiscordTalk(lambda one=one: list(one.messages), lambda: None)  # type: ignore[misc]
-                for one in self.channels[0].threads
+                thread.id: DiscordTalk(lambda one=thread: list(one.messages), lambda: None)  # type: ignore[misc]
+                for thread in self.channels[0].threads
             }
-            return next((one for one in self.channels[0].threads if which(talks[one.id])), None)
+            return next((thread for thread in self.channels[0].threads if which(talks[thread.id])), None)
 
-        return DiscordTalk(lambda: list(there.messages) if (there := found()) else [], found)
+        return DiscordTalk(lambda: list(channel.messages) if (channel := found()) else [], found)
 
-    async def menu(self, who: str, talk: DiscordTalk, text: str, name: str) -> DiscordTalk:
-        message = [one for one in talk.messages() if text in one.text][-1]
-        chosen = await self.discord.menu(self.people[who], message, name)
+    async def menu(self, person: str, talk: DiscordTalk, text: str, name: str) -> DiscordTalk:
+        message = [message for message in talk.messages() if text in message.text][-1]
+        chosen = await self.discord.menu(self.people[person], message, name)
         return self.talk(chosen, talk.home(), private=True)
 
-    async def edit(self, who: str, talk: DiscordTalk, text: str, to: str) -> None:
-        (message,) = [one for one in talk.messages() if text in one.text and not one.author.bot]
+    async def edit(self, person: str, talk: DiscordTalk, text: str, to: str) -> None:
+        (message,) = [
+            message for message in talk.messages() if text in message.text and not message.author.bot
+        ]
         await self.discord.edit(message, f"{self.discord.world.bot.mention} {to}")
 
     async def delete(self, talk: DiscordTalk, text: str) -> None:
-        (message,) = [one for one in talk.messages() if one.text == text]
+        (message,) = [message for message in talk.messages() if message.text == text]
         await self.discord.delete(message)
 
-    async def attach(self, who: str, name: str, data: bytes, *, shelf: str) -> DiscordTalk:
-        return await self.command(who, "library add", file=(name, data), shelf=shelf)
+    async def attach(self, person: str, name: str, data: bytes, *, shelf: str) -> DiscordTalk:
+        return await self.command(person, "library add", file=(name, data), shelf=shelf)
 
     async def redeliver(self) -> None:
         await self.discord.replay(20)
@@ -292,14 +305,14 @@ class OnDiscord:
         log = self.process.log()
         assert self.process.alive, log
         assert "Traceback" not in log, log
-        kept = log + (self.process.data / "sutradhar.log").read_text(encoding="utf-8")
+        logged = log + (self.process.data / "sutradhar.log").read_text(encoding="utf-8")
         secrets = [self.discord.token, *(asked.token for asked in self.discord.asked.values())]
         secrets += [hook.token for hook in self.discord.hooks.values()]
-        assert not [one for one in secrets if one in kept], "tokens are never written down"
+        assert not [secret for secret in secrets if secret in logged], "tokens are never written down"
         assert not self.discord.refused, self.discord.refused
-        assert not self.discord.limited, [one for one in self.discord.calls if one.status == 429]
+        assert not self.discord.limited, [call for call in self.discord.calls if call.status == 429]
         assert not self.discord.voice.violations, self.discord.voice.violations
-        pinged = [one.text for one in self.everything() if one.author.bot and one.mentions]
+        pinged = [message.text for message in self.everything() if message.author.bot and message.mentions]
         assert not pinged, pinged
 
     def story(self) -> str:
@@ -308,5 +321,5 @@ class OnDiscord:
 
     def everything(self) -> list[Any]:
         """Every message that anybody can see."""
-        places = [*self.channels, *(thread for one in self.channels for thread in one.threads)]
+        places = [*self.channels, *(thread for channel in self.channels for thread in channel.threads)]
         return [message for place in places for message in place.messages]

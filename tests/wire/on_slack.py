@@ -66,8 +66,8 @@ class OnSlack:
 
     def books(self, folder: Path) -> dict[str, list[Path]]:
         """Of each workspace, whose people's direct messages are in it, too."""
-        one, other = (team.id for team in self.teams)
-        return {one: [LANTERNS], other: [second(folder)]}
+        first, other = (team.id for team in self.teams)
+        return {first: [LANTERNS], other: [second(folder)]}
 
     async def furnish(self, data: Path) -> None:
         """The app is in all workspaces of the fake."""
@@ -100,67 +100,74 @@ class OnSlack:
     # What a story does.
 
     async def ask(
-        self, who: str, question: str, *, table: int = 0, verb: str = "rules ask", **options: Any
+        self, person: str, question: str, *, table: int = 0, verb: str = "rules ask", **options: Any
     ) -> SlackTalk:
-        user, channel = self.tables[table][who], self.channels[table]
+        user, channel = self.tables[table][person], self.channels[table]
         place = self.teams[table].dm(user) if options.get("private") else channel
         talk = self.next(place, question)
         await self.typed(user, channel, verb, question, **options)
         return talk
 
     async def command(
-        self, who: str, line: str, *, talk: SlackTalk | None = None, **options: Any
+        self, person: str, line: str, *, talk: SlackTalk | None = None, **options: Any
     ) -> SlackTalk:
         """In a thread Slack knows no commands: there the line is written to the bot."""
-        user = self.people[who]
+        user = self.people[person]
         text = as_typed(line, options)
         if talk is not None and talk.root is not None:
-            told = self.told(user, talk.channel, talk.root)
-            await self.mention(who, talk, text)
-            return told
-        told = self.told(user, self.channels[0])
-        work, _, rest = text.partition(" ")
-        await self.slack.command(user, self.channels[0], f"/{work}", rest)
-        return told
+            private_talk = self.told(user, talk.channel, talk.root)
+            await self.mention(person, talk, text)
+            return private_talk
+        private_talk = self.told(user, self.channels[0])
+        work, _, arguments = text.partition(" ")
+        await self.slack.command(user, self.channels[0], f"/{work}", arguments)
+        return private_talk
 
     async def typed(self, user: User, channel: Channel, verb: str, text: str, **options: Any) -> Any:
         """A slash command with a text; what the fake sent for it."""
         work, _, name = verb.partition(" ")
         return await self.slack.command(user, channel, f"/{work}", as_typed(f"{name} {text}", options))
 
-    async def speak(self, who: str, talk: SlackTalk, data: bytes, *, heard: str = "") -> None:
-        user = self.tables[self.teams.index(talk.channel.team)][who]
-        self.slack.files.listens = 1 if heard else 0
+    async def speak(self, person: str, talk: SlackTalk, data: bytes, *, transcript: str = "") -> None:
+        user = self.tables[self.teams.index(talk.channel.team)][person]
+        self.slack.files.listens = 1 if transcript else 0
         await self.slack.say(
-            user, talk.channel, "", thread=talk.root, files=[("audio_message.m4a", data)], spoken=(2.0, heard)
+            user,
+            talk.channel,
+            "",
+            thread=talk.root,
+            files=[("audio_message.m4a", data)],
+            spoken=(2.0, transcript),
         )
 
-    async def mention(self, who: str, talk: SlackTalk, text: str) -> None:
-        await self._say(who, talk, text, mention=True)
+    async def mention(self, person: str, talk: SlackTalk, text: str) -> None:
+        await self._say(person, talk, text, mention=True)
 
-    async def say(self, who: str, talk: SlackTalk, text: str) -> None:
-        await self._say(who, talk, text, mention=False)
+    async def say(self, person: str, talk: SlackTalk, text: str) -> None:
+        await self._say(person, talk, text, mention=False)
 
-    async def _say(self, who: str, talk: SlackTalk, text: str, *, mention: bool) -> Message:
+    async def _say(self, person: str, talk: SlackTalk, text: str, *, mention: bool) -> Message:
         team = self.teams.index(talk.channel.team)
-        user = self.tables[team][who]
+        user = self.tables[team][person]
         return await self.slack.say(user, talk.channel, text, thread=talk.root, mention=mention)
 
-    async def direct(self, who: str, text: str) -> SlackTalk:
-        user = self.people[who]
+    async def direct(self, person: str, text: str) -> SlackTalk:
+        user = self.people[person]
         dm = self.teams[0].dm(user)
         root = await self.slack.say(user, dm, text)
         return SlackTalk(self.slack, dm, lambda: [root, *public(root.thread)], lambda: root)
 
-    async def press(self, who: str, talk: SlackTalk, action: str) -> SlackTalk:
-        user = self.tables[self.teams.index(talk.channel.team)][who]
+    async def press(self, person: str, talk: SlackTalk, action: str) -> SlackTalk:
+        user = self.tables[self.teams.index(talk.channel.team)][person]
         await self.until(lambda: any(action in post.actions for post in talk.posts()))
-        buttons = [one for one in talk.messages() if action in actions(one)]
-        told = self.told(user, talk.channel, talk.root)
+        buttons = [message for message in talk.messages() if action in actions(message)]
+        private_talk = self.told(user, talk.channel, talk.root)
         if buttons:
             message = buttons[-1]
             action_id = next(
-                one["action_id"] for _, one in held(message.blocks) if one["action_id"].startswith(action)
+                element["action_id"]
+                for _, element in held(message.blocks)
+                if element["action_id"].startswith(action)
             )
             await self.slack.press(user, message, action_id)
         else:
@@ -168,79 +175,83 @@ class OnSlack:
             # Words that were held back may go out before the bot has heard that Slack has ended its stream.
             self.unavoidable |= {("chat.appendStream", "stopped_by_user")}
             await self.slack.stop_session(user, talk.root)
-        return told
+        return private_talk
 
-    async def choose(self, who: str, talk: SlackTalk, label: str) -> SlackTalk:
+    async def choose(self, person: str, talk: SlackTalk, label: str) -> SlackTalk:
         def having() -> list[Message]:
             labels = {
-                one.ts: [button.get("text", {}).get("text") for _, button in held(one.blocks)]
-                for one in talk.messages()
+                message.ts: [button.get("text", {}).get("text") for _, button in held(message.blocks)]
+                for message in talk.messages()
             }
-            return [one for one in talk.messages() if label in labels[one.ts]]
+            return [message for message in talk.messages() if label in labels[message.ts]]
 
-        user = self.tables[self.teams.index(talk.channel.team)][who]
+        user = self.tables[self.teams.index(talk.channel.team)][person]
         await self.until(lambda: bool(having()))
-        told = self.told(user, talk.channel, talk.root)
+        private_talk = self.told(user, talk.channel, talk.root)
         await self.slack.press(user, having()[-1], label)
-        return told
+        return private_talk
 
     async def fill(
-        self, who: str, talk: SlackTalk | None, opened: SlackTalk, text: str, **options: str
+        self, person: str, talk: SlackTalk | None, opened: SlackTalk, text: str, **options: str
     ) -> SlackTalk:
-        user = self.tables[self.teams.index(opened.channel.team)][who]
-        await self.until(lambda: any(one.user is user and one.open for one in self.slack.views))
-        (view,) = [one for one in self.slack.views if one.user is user and one.open]
+        user = self.tables[self.teams.index(opened.channel.team)][person]
+        await self.until(lambda: any(view.user is user and view.open for view in self.slack.views))
+        (view,) = [view for view in self.slack.views if view.user is user and view.open]
         begun = talk or self.next(opened.channel, text)
         values = {"text:0": text} | {f"option:{name}": value for name, value in options.items()}
         await self.slack.submit(user, view, {name: {"text": value} for name, value in values.items()})
         return begun
 
     def open_buttons(self, talk: SlackTalk) -> list[str]:
-        elements = [one for message in talk.messages() for _, one in held(message.blocks)]
-        return [one["text"]["text"] for one in elements if one["type"] == "button"]
+        elements = [element for message in talk.messages() for _, element in held(message.blocks)]
+        return [element["text"]["text"] for element in elements if element["type"] == "button"]
 
     def thread(self, which: Callable[[SlackTalk], bool]) -> SlackTalk:
         channel = self.channels[0]
 
         def root() -> Message | None:
             roots = public(channel.messages)
-            return next((one for one in roots if which(self.under(lambda: one, channel))), None)  # noqa: B023
+            return next((root for root in roots if which(self.under(lambda: root, channel))), None)  # noqa: B023
 
         return self.under(root, channel)
 
-    async def menu(self, who: str, talk: SlackTalk, text: str, name: str) -> SlackTalk:
+    async def menu(self, person: str, talk: SlackTalk, text: str, name: str) -> SlackTalk:
         callback = {"Fork the story here": "story_fork"}[name]
-        user = self.tables[self.teams.index(talk.channel.team)][who]
-        message = [one for one in talk.messages() if text in one.shown][-1]
-        told = self.told(user, talk.channel, talk.root)
+        user = self.tables[self.teams.index(talk.channel.team)][person]
+        message = [message for message in talk.messages() if text in message.shown][-1]
+        private_talk = self.told(user, talk.channel, talk.root)
         await self.slack.shortcut(user, callback, message)
-        return told
+        return private_talk
 
-    async def edit(self, who: str, talk: SlackTalk, text: str, to: str) -> None:
-        (message,) = [one for one in talk.messages() if text in one.shown and not one.user.bot]
+    async def edit(self, person: str, talk: SlackTalk, text: str, to: str) -> None:
+        (message,) = [
+            message for message in talk.messages() if text in message.shown and not message.user.bot
+        ]
         await self.slack.edit(message, f"{talk.channel.team.bot.mention} {to}")
 
     async def delete(self, talk: SlackTalk, text: str) -> None:
-        (message,) = [one for one in talk.messages() if one.shown == text]
+        (message,) = [message for message in talk.messages() if message.shown == text]
         await self.slack.delete(message)
 
-    async def attach(self, who: str, name: str, data: bytes, *, shelf: str) -> SlackTalk:
+    async def attach(self, person: str, name: str, data: bytes, *, shelf: str) -> SlackTalk:
         """A message with the file in it, and a mention that says where it belongs."""
-        user = self.people[who]
-        told = self.told(user, self.channels[0])
+        user = self.people[person]
+        private_talk = self.told(user, self.channels[0])
         text = f"library add --shelf {shelf}"
         await self.slack.say(user, self.channels[0], text, mention=True, files=[(name, data)])
-        return told
+        return private_talk
 
     async def redeliver(self) -> None:
         """Events come again as Slack repeats them; what comes but once comes on another socket, too."""
-        told = list(self.slack.sent)
-        for sent in told:
+        deliveries = list(self.slack.sent)
+        for sent in deliveries:
             if sent.kind == "events_api":
                 self.slack.redeliver(sent)
             self.slack.duplicate(sent)
-        await self.until(lambda: all(len(sent.tries) > 1 for sent in told))
-        await self.until(lambda: all(one.acked is not None for sent in told for one in sent.tries))
+        await self.until(lambda: all(len(sent.tries) > 1 for sent in deliveries))
+        await self.until(
+            lambda: all(attempt.acked is not None for sent in deliveries for attempt in sent.tries)
+        )
 
     async def restart(self, *, kill: bool = True) -> None:
         self.unavoidable |= AFTER_A_RESTART
@@ -274,7 +285,7 @@ class OnSlack:
         """Whether Slack shows a stop button anywhere at this table."""
         mine = {channel.id for team in self.teams for channel in team.channels.values()}
         sessions = self.slack.agents.sessions.items()
-        return any(one.status == "processing" for (channel, _), one in sessions if channel in mine)
+        return any(session.status == "processing" for (channel, _), session in sessions if channel in mine)
 
     def channel(self, table: int = 0) -> SlackTalk:
         channel = self.channels[table]
@@ -287,8 +298,12 @@ class OnSlack:
         before = set(channel.posts)
 
         def root() -> Message | None:
-            new = (one for one in public(channel.messages) if one.ts not in before and one.user.bot)
-            return next((one for one in new if question in one.shown), None)
+            new = (
+                message
+                for message in public(channel.messages)
+                if message.ts not in before and message.user.bot
+            )
+            return next((message for message in new if question in message.shown), None)
 
         return self.under(root, channel)
 
@@ -296,7 +311,7 @@ class OnSlack:
         """The thread under a message that may still have to be posted; the message itself is not of it."""
 
         def messages() -> list[Message]:
-            return public(found.thread) if (found := root()) is not None else []
+            return public(root_message.thread) if (root_message := root()) is not None else []
 
         return SlackTalk(self.slack, channel, messages, root)
 
@@ -306,12 +321,12 @@ class OnSlack:
 
         def messages() -> list[Message]:
             new = [
-                one
-                for ts, one in channel.posts.items()
-                if ts not in before and one.user.bot and one.ephemeral_to in (None, user)
+                post
+                for ts, post in channel.posts.items()
+                if ts not in before and post.user.bot and post.ephemeral_to in (None, user)
             ]
             if root is not None:
-                new = [one for one in new if one.root is root or one.ephemeral_to is user]
+                new = [message for message in new if message.root is root or message.ephemeral_to is user]
             opened = [view for view in self.slack.views[windows:] if view.user is user and view.open]
             return new + [
                 Message(channel, view.id, channel.team.bot, blocks=view.blocks, ephemeral_to=user)
@@ -336,11 +351,13 @@ class OnSlack:
         secrets = [slack.app_token, slack.signing_secret, slack.client_secret]
         secrets += [team.bot_token for team in slack.world.teams.values()]
         secrets += list(slack.hooks.all)  # what makes a response_url one
-        assert not [one for one in secrets if one in kept], "secrets are never written down"
-        refused = [one for one in slack.refused if (one.method, one.error) not in self.unavoidable]
+        assert not [secret for secret in secrets if secret in kept], "secrets are never written down"
+        refused = [
+            refusal for refusal in slack.refused if (refusal.method, refusal.error) not in self.unavoidable
+        ]
         assert not refused, refused
         assert not slack.limited, slack.limited
-        pinged = [one.shown for one in self.everything() if one.user.bot and one.mentions]
+        pinged = [message.shown for message in self.everything() if message.user.bot and message.mentions]
         assert not pinged, pinged
 
     def story(self) -> str:
@@ -350,7 +367,10 @@ class OnSlack:
     def everything(self) -> list[Message]:
         """Every message that somebody at this table can see."""
         return [
-            one for team in self.teams for channel in team.channels.values() for one in channel.everything
+            message
+            for team in self.teams
+            for channel in team.channels.values()
+            for message in channel.everything
         ]
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import random
+import socket
 from pathlib import Path
 
 import aiohttp
@@ -11,9 +13,11 @@ from tests.fakes.slack import FakeSlack, Team, User
 from tests.kill.process import PATIENCE_S
 from tests.wire.model import Answerer
 from tests.wire.on_slack import OnSlack
-from tests.wire.ports import free_port
 
 EVENTS = "/slack/events"
+# Ports below those that Linux takes for outgoing connections (net.ipv4.ip_local_port_range): a server that is
+# stopped and started again finds its port free.
+LOWEST_PORT, HIGHEST_PORT = 20_000, 32_000
 
 
 class OverHttp(OnSlack):
@@ -76,3 +80,15 @@ async def _healthy(http: aiohttp.ClientSession, url: str) -> bool:
             return response.status == 200
     except aiohttp.ClientError:
         return False
+
+
+def free_port() -> int:
+    """A port that is free now, and that the system gives to nobody else meanwhile."""
+    while True:
+        port = random.SystemRandom().randrange(LOWEST_PORT, HIGHEST_PORT)
+        with socket.socket() as trial:
+            try:
+                trial.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port

@@ -88,15 +88,15 @@ class ChatProcess(BotProcess):
     @property
     def ended(self) -> set[str]:
         """The runs that have told their end."""
-        return {one["run"] for events in self.told for one in events if one["event"] == "done"}
+        return {event["run"] for events in self.told for event in events if event["event"] == "done"}
 
 
 def beside(fields: tuple[tuple[str, str], ...]) -> str:
     """What a reader of plain text is shown of an event that is no text; its values come as Python writes them."""
-    said = {name: literal_eval(value) for name, value in fields}
-    if said["event"] == "citation":
-        return f"[{said['n']}] {said['source']} › {said['heading']}"
-    return str(said.get("text", ""))
+    event = {name: literal_eval(value) for name, value in fields}
+    if event["event"] == "citation":
+        return f"[{event['n']}] {event['source']} › {event['heading']}"
+    return str(event.get("text", ""))
 
 
 class TerminalTalk:
@@ -123,11 +123,11 @@ class TerminalTalk:
 
     def _of(self, run: str) -> list[str]:
         """By stage; what stands beside the text (sources, notices, a failure) after it."""
-        events = [one for some in self._process.told for one in some if one["run"] == run]
-        if not any(one["event"] == "stage" for one in events):  # a verb of the conversation
-            return [one["text"] for one in events if "text" in one]
+        events = [event for some in self._process.told for event in some if event["run"] == run]
+        if not any(event["event"] == "stage" for event in events):  # a verb of the conversation
+            return [event["text"] for event in events if "text" in event]
         stages = shown(self._process.told, run).values()
-        return ["\n".join([one.title, one.text, *map(beside, one.beside)]) for one in stages]
+        return ["\n".join([stage.title, stage.text, *map(beside, stage.beside)]) for stage in stages]
 
 
 class OnTerminal:
@@ -166,34 +166,45 @@ class OnTerminal:
 
     # What a story does.
 
-    async def ask(self, who: str, question: str, *, verb: str = "rules ask", **options: Any) -> TerminalTalk:
+    async def ask(
+        self, person: str, question: str, *, verb: str = "rules ask", **options: Any
+    ) -> TerminalTalk:
         return self._type(f"/{verb} {question}")
 
-    async def command(self, who: str, line: str, *, talk: Any = None, **options: Any) -> TerminalTalk:
+    async def command(self, person: str, line: str, *, talk: Any = None, **options: Any) -> TerminalTalk:
         return self._type(f"/{as_typed(line, options)}", talk)
 
-    async def mention(self, who: str, talk: TerminalTalk, text: str) -> None:
+    async def mention(self, person: str, talk: TerminalTalk, text: str) -> None:
         self._type(text, talk)
 
-    async def press(self, who: str, talk: TerminalTalk, action: str) -> TerminalTalk:
+    async def press(self, person: str, talk: TerminalTalk, action: str) -> TerminalTalk:
         if action == "choice":
-            groups = [one for run in talk.runs() for one in self._events(run) if one["event"] == "choices"]
+            groups = [
+                event for run in talk.runs() for event in self._events(run) if event["event"] == "choices"
+            ]
             return self._type(groups[-2]["choices"][0]["command"], talk)  # above what else can be done
         await self.until(lambda: any(action in post.actions for post in talk.posts()))
         return self._type(f"/{action}")
 
-    async def choose(self, who: str, talk: TerminalTalk, label: str) -> TerminalTalk:
+    async def choose(self, person: str, talk: TerminalTalk, label: str) -> TerminalTalk:
         """Type its line."""
 
         def lines() -> list[str]:
-            groups = [one for run in talk.runs() for one in self._events(run) if one["event"] == "choices"]
-            return [one["command"] for group in groups for one in group["choices"] if one["label"] == label]
+            groups = [
+                event for run in talk.runs() for event in self._events(run) if event["event"] == "choices"
+            ]
+            return [
+                choice["command"]
+                for group in groups
+                for choice in group["choices"]
+                if choice["label"] == label
+            ]
 
         await self.until(lambda: bool(lines()))
         return self._type(lines()[-1], talk)
 
     async def fill(
-        self, who: str, talk: TerminalTalk | None, opened: TerminalTalk, text: str, **options: str
+        self, person: str, talk: TerminalTalk | None, opened: TerminalTalk, text: str, **options: str
     ) -> TerminalTalk:
         """There is no window: the text is typed on the next line."""
         return self._type(text, talk or opened)
@@ -231,14 +242,14 @@ class OnTerminal:
         return talk
 
     def _events(self, run: str) -> Events:
-        return [one for events in self.process.told for one in events if one["run"] == run]
+        return [event for events in self.process.told for event in events if event["run"] == run]
 
     def begun(self) -> list[str]:
         """The runs that have told something, in the order of the lines: one is over before the next begins."""
         return [run for run in self._told() if run not in self._past]
 
     def _told(self) -> list[str]:
-        return list(dict.fromkeys(one["run"] for events in self.process.told for one in events))
+        return list(dict.fromkeys(event["run"] for events in self.process.told for event in events))
 
     def states(self) -> list[str]:
         return [state for _, state in requests(self.process.data, self.first)]

@@ -121,7 +121,7 @@ class SharedBot(Generic[AnyDriver]):
         config.write_text(models + drivers[0].settings() + self._toml, encoding="utf-8")
         migrated.folder(folder / "data")
         if self.council is None:
-            books = {space: files for one in drivers for space, files in one.books(folder).items()}
+            books = {space: files for driver in drivers for space, files in driver.books(folder).items()}
             await stock(folder / "data", config, books | (self._prepare(drivers[0]) if self._prepare else {}))
         await drivers[0].furnish(folder / "data")
         process = drivers[0].process_of(folder / "data", config, drivers[0].environ())

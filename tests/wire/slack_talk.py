@@ -34,15 +34,19 @@ class SlackTalk:
         return self._root()
 
     def messages(self) -> list[Message]:
-        return [one for one in self._messages() if not one.deleted]
+        return [message for message in self._messages() if not message.deleted]
 
     def posts(self) -> list[Post]:
         seen = self.messages()
         stoppable = self.stoppable
-        last = next((one for one in reversed(seen) if one.user.bot), None)
+        last = next((message for message in reversed(seen) if message.user.bot), None)
         return [
-            Post(one.user.name, one.shown, actions(one) + ((STOP,) if stoppable and one is last else ()))
-            for one in seen
+            Post(
+                message.user.name,
+                message.shown,
+                actions(message) + ((STOP,) if stoppable and message is last else ()),
+            )
+            for message in seen
         ]
 
     @property
@@ -53,7 +57,7 @@ class SlackTalk:
 
     def said(self) -> list[str]:
         """Without what only shows how far a run is."""
-        return [one.shown for one in self.messages() if one.user.bot and not is_plan(one)]
+        return [message.shown for message in self.messages() if message.user.bot and not is_plan(message)]
 
 
 def actions(message: Message) -> tuple[str, ...]:
@@ -66,4 +70,4 @@ def is_plan(message: Message) -> bool:
 
 
 def public(messages: list[Message]) -> list[Message]:
-    return [one for one in messages if one.ephemeral_to is None]
+    return [message for message in messages if message.ephemeral_to is None]

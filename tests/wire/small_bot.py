@@ -79,7 +79,7 @@ class SmallBot(commands.AutoShardedBot):
 
         @ask.autocomplete("shelf")
         async def shelves(interaction: discord.Interaction, current: str) -> list[app_commands.Choice[str]]:
-            return [app_commands.Choice(name=f"{current}-{one}", value=str(one)) for one in range(3)]
+            return [app_commands.Choice(name=f"{current}-{number}", value=str(number)) for number in range(3)]
 
         @self.tree.command(name="hello", description="Say hello")
         @app_commands.allowed_installs(guilds=True, users=True)

@@ -27,12 +27,12 @@ async def stock(data: Path, config: Path, books: Mapping[str, list[Path]], shelf
     try:
         for space, paths in books.items():
             items = [Item(path.name, str(path)) for path in paths]
-            taken = [
-                await resources.intake.take(space, shelf, one, f"{space} {one.name}", replace=False)
-                for one in items
+            key_rows = [
+                await resources.intake.take(space, shelf, item, f"{space} {item.name}", replace=False)
+                for item in items
             ]
-            assert not [one for one in taken if one.key]
-            assert not await resources.intake.do_without_vectors(space, taken)
+            assert not [row for row in key_rows if row.key]
+            assert not await resources.intake.do_without_vectors(space, key_rows)
     finally:
         await resources.close()
 
@@ -43,7 +43,7 @@ async def install(data: Path, client_id: str, teams: Iterable[Team]) -> None:
     try:
         store = Store(database, client_id).installations
         for team in teams:
-            made = Bot(
+            bot = Bot(
                 app_id=team.app_id,
                 team_id=team.id,
                 team_name=team.name,
@@ -53,7 +53,7 @@ async def install(data: Path, client_id: str, teams: Iterable[Team]) -> None:
                 bot_scopes=sorted(team.scopes),
                 installed_at=time.time(),
             )
-            await store.async_save_bot(made)
+            await store.async_save_bot(bot)
     finally:
         await database.close()
 

@@ -26,30 +26,30 @@ STORIES: dict[str, Story] = {}
 SLOW_STORIES: dict[str, Story] = {}
 
 
-def story(told: Story) -> Story:
-    STORIES[told.__name__.replace("_", " ")] = told
-    return told
+def story(story: Story) -> Story:
+    STORIES[story.__name__.replace("_", " ")] = story
+    return story
 
 
-def slow_story(told: Story) -> Story:
-    SLOW_STORIES[told.__name__.replace("_", " ")] = told
-    return told
+def slow_story(story: Story) -> Story:
+    SLOW_STORIES[story.__name__.replace("_", " ")] = story
+    return story
 
 
-def count(said: list[str], words: str) -> int:
+def count(texts: list[str], words: str) -> int:
     """How often something stands in all that was said."""
-    return sum(text.count(words) for text in said)
+    return sum(text.count(words) for text in texts)
 
 
 @story
 async def a_cited_answer(d: Driver) -> None:
     talk = await d.ask(ANA, QUESTION)
     await d.rest(1)
-    said = talk.said()
-    assert count(said, "four hours of walking") == 1, said
-    assert count(said, "the Night takes the next turn") == 1, "and all of it"
-    assert "[1]" in said[-1]
-    assert "Candles" in said[-1], "the source is named"
+    texts = talk.said()
+    assert count(texts, "four hours of walking") == 1, texts
+    assert count(texts, "the Night takes the next turn") == 1, "and all of it"
+    assert "[1]" in texts[-1]
+    assert "Candles" in texts[-1], "the source is named"
     assert QUESTION in "".join(post.text for post in d.channel().posts()), "everybody sees what was asked"
     assert not [post for post in talk.posts() if "stop" in post.actions]
 
@@ -83,12 +83,12 @@ async def a_redelivered_event(d: Driver) -> None:
 
 @story
 async def stop(d: Driver) -> None:
-    held = d.model.hold()
+    gate = d.model.hold()
     talk = await d.ask(ANA, QUESTION)
     await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
     await d.press(ANA, talk, "stop")
     await d.until(lambda: not any("stop" in post.actions for post in talk.posts()))
-    held.set()
+    gate.set()
     await d.mention(ANA, talk, "and while running?")
     await d.until(lambda: count(talk.said(), "the Night takes the next turn") == 1)
     assert count(talk.said(), "A candle burns for") == 2, "what was shown stays"
@@ -104,10 +104,10 @@ async def retry(d: Driver) -> None:
     await d.rest(1)
     await d.press(BIA, talk, "retry")
     await d.rest(2)
-    said = talk.said()
-    assert count(said, "A candle burns for") == 2, "what was stopped stays"
-    assert count(said, "the Night takes the next turn") == 1
-    assert "the Night takes the next turn" in said[-1], "and the new answer follows it"
+    texts = talk.said()
+    assert count(texts, "A candle burns for") == 2, "what was stopped stays"
+    assert count(texts, "the Night takes the next turn") == 1
+    assert "the Night takes the next turn" in texts[-1], "and the new answer follows it"
 
 
 @story
@@ -117,9 +117,9 @@ async def kill_9_mid_stream(d: Driver) -> None:
     await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
     await d.restart()
     await d.rest(1)
-    said = talk.said()
-    assert count(said, "A candle burns for") == 1, "the message goes on where it stood"
-    assert count(said, "the Night takes the next turn") == 1
+    texts = talk.said()
+    assert count(texts, "A candle burns for") == 1, "the message goes on where it stood"
+    assert count(texts, "the Night takes the next turn") == 1
     assert not [post for post in talk.posts() if "stop" in post.actions]
     assert len(d.model.prompts) == 2, "only the call that was cut off is made again"
 
@@ -132,11 +132,11 @@ async def a_40_000_character_answer(d: Driver) -> None:
     d.model.queue.append(Reply(pieces=sentences, delay_s=0.002))
     talk = await d.ask(ANA, QUESTION)
     await d.rest(1)
-    whole = "\n".join(talk.said())
-    told = [int(number) for number in re.findall(r"Sentence (\d{4})", whole)]
-    assert told == list(range(len(told))), "nothing is left out, doubled or out of order"
-    assert len(whole) > 30_000
-    assert "length limit" in whole or len(told) == len(sentences)
+    text = "\n".join(talk.said())
+    numbers = [int(number) for number in re.findall(r"Sentence (\d{4})", text)]
+    assert numbers == list(range(len(numbers))), "nothing is left out, doubled or out of order"
+    assert len(text) > 30_000
+    assert "length limit" in text or len(numbers) == len(sentences)
 
 
 @story
@@ -149,9 +149,9 @@ async def a_failing_model(d: Driver) -> None:
     d.model.queue += [Reply(status=401, error=error) for _ in range(5)]
     talk = await d.ask(ANA, QUESTION)
     await d.rest(1)
-    said = talk.said()
-    assert "refused the API key" in said[-1], said
-    assert "A candle burns for four hours of walking" in said[-1], "the passages themselves are quoted"
+    texts = talk.said()
+    assert "refused the API key" in texts[-1], texts
+    assert "A candle burns for four hours of walking" in texts[-1], "the passages themselves are quoted"
     d.model.queue.clear()
     after = await d.ask(ANA, QUESTION)
     await d.rest(2)
@@ -184,9 +184,9 @@ async def a_private_answer_then_shared(d: Driver) -> None:
 
 @story
 async def a_language_of_ones_own_and_then_everything_deleted(d: Driver) -> None:
-    told = await d.command(ANA, "settings set", setting="language", value="pt-BR", **{"for": "me"})
+    answer = await d.command(ANA, "settings set", setting="language", value="pt-BR", **{"for": "me"})
     await d.rest(1)
-    assert count(told.said(), "Para você") == 1, told.said()
+    assert count(answer.said(), "Para você") == 1, answer.said()
     await d.ask(ANA, QUESTION)
     await d.rest(2)
     await d.command(ANA, "privacy export")  # a file, which goes where each platform takes it
@@ -252,8 +252,8 @@ async def buttons_after_a_restart(d: Driver) -> None:
     talk = await d.ask(ANA, QUESTION)
     await d.rest(1)
     await d.restart()
-    told = await d.press(ANA, talk, "sources")
-    await d.until(lambda: "A candle burns for four hours of walking" in "".join(told.said()))
+    answer = await d.press(ANA, talk, "sources")
+    await d.until(lambda: "A candle burns for four hours of walking" in "".join(answer.said()))
     d.model.hold()
     await d.mention(ANA, talk, "and while running?")
     await d.until(lambda: count(talk.said(), "A candle burns for") == 2)
@@ -391,22 +391,22 @@ async def a_branch_in_a_thread_of_its_own(d: Driver) -> None:
     d.model.queue += [Reply("A gull answers from below."), CHOICES]
     await d.mention(BIA, talk, "I call out three times.")
     await d.rest(2)
-    there = d.thread(lambda talk: count(talk.said(), "where it comes from") == 1)
+    fork = d.thread(lambda talk: count(talk.said(), "where it comes from") == 1)
     await d.command(BIA, "story fork", talk=talk, name="The door stays shut", scene=1, thread=True)
-    await d.until(lambda: count(there.said(), "The lamp goes out at dusk.") == 1)
+    await d.until(lambda: count(fork.said(), "The lamp goes out at dusk.") == 1)
     await d.until(lambda: any("→" in text and "The door" in text for text in talk.said()))
     await d.redeliver()
     d.model.queue += [Reply("The wind drops."), CHOICES]
-    await d.mention(ANA, there, "I wait.")
+    await d.mention(ANA, fork, "I wait.")
     await d.rest(5)
-    assert count(there.said(), "The wind drops.") == 1
+    assert count(fork.said(), "The wind drops.") == 1
     d.model.queue += [Reply("The gull is gone."), CHOICES]
     await d.mention(ANA, talk, "I listen.")
     await d.rest(6)
     assert count(talk.said(), "The gull is gone.") == 1
     assert "I call out three times." in d.model.prompts[-2]
     assert "I wait." not in d.model.prompts[-2]
-    assert count(there.said(), "The lamp goes out at dusk.") == 1
+    assert count(fork.said(), "The lamp goes out at dusk.") == 1
 
 
 @story
@@ -452,15 +452,17 @@ async def threads_of_branches_and_edits_between_kills(d: Driver) -> None:
     await d.rest(2)
     requests = 2
     for name in ("The first way", "The second way", "The third way"):
-        there = d.thread(lambda one, name=name: count(one.said(), name) >= 1 and one.said() != talk.said())  # type: ignore[misc]
+        fork = d.thread(
+            lambda other, name=name: count(other.said(), name) >= 1 and other.said() != talk.said()  # type: ignore[misc]
+        )
         await d.command(BIA, "story fork", talk=talk, name=name, scene=1, thread=True)
         if name == "The second way":
             await d.until(lambda name=name: count(talk.said(), name) >= 1)  # type: ignore[misc]
         elif name == "The third way":
-            await d.until(lambda there=there: bool(there.said()))  # type: ignore[misc]
+            await d.until(lambda fork=fork: bool(fork.said()))  # type: ignore[misc]
         await d.restart()
         requests += 2  # the fork, and what begins its thread
-        await d.until(lambda there=there: count(there.said(), "The lamp goes out at dusk.") == 1)  # type: ignore[misc]
+        await d.until(lambda fork=fork: count(fork.said(), "The lamp goes out at dusk.") == 1)  # type: ignore[misc]
         assert count(talk.said(), f"“{name}” goes on") == 1
     assert len(d.runs()) == requests
     d.model.queue += [Reply("The wind drops."), CHOICES]
@@ -494,11 +496,11 @@ async def a_turn_is_spoken(d: Driver) -> None:
     await d.speak(ANA, talk, SPOKEN)
     await d.until(lambda: "Play it" in d.open_buttons(talk))
     assert count(talk.said(), "I open the door, slowly.") == 1
-    assert [one["file"] for one in d.model.ear.heard[listened:]] == [SPOKEN]
+    assert [upload["file"] for upload in d.model.ear.heard[listened:]] == [SPOKEN]
     d.model.queue += [Reply("The hinges give."), CHOICES]
-    told = await d.choose(BIA, talk, "Play it")
-    await d.until(lambda: bool(told.said()))
-    assert "whoever has spoken" in "".join(told.said())
+    answer = await d.choose(BIA, talk, "Play it")
+    await d.until(lambda: bool(answer.said()))
+    assert "whoever has spoken" in "".join(answer.said())
     await d.choose(ANA, talk, "Play it")
     await d.until(lambda: count(talk.said(), "The hinges give.") == 1)
     await d.until(lambda: "Play it" not in d.open_buttons(talk))
@@ -549,7 +551,7 @@ async def a_clip_that_the_platform_has_heard(d: Driver) -> None:
     talk = await d.ask(ANA, PREMISE, verb="story start")
     await d.rest(1)
     listened, d.model.ear.hears = len(d.model.ear.heard), "I call out."
-    await d.speak(ANA, talk, SPOKEN, heard="I call out.")
+    await d.speak(ANA, talk, SPOKEN, transcript="I call out.")
     await d.until(lambda: count(talk.said(), "I call out.") == 1)
     transcribed = len(d.model.ear.heard) - listened
     assert transcribed == (0 if "Slack" in type(d).__name__ else 1), "the platform's own transcript first"

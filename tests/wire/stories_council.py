@@ -26,7 +26,7 @@ WRITTEN = 17
 
 RESEARCH, SYNTHESIZE = Call("scout", f"research-{CATEGORY}"), Call("chair", "synthesis")
 ONE_COUNCIL = Counter(
-    [RESEARCH, SYNTHESIZE, *(Call(one, task) for one in MEMBERS for task in ("answer", "ballot"))]
+    [RESEARCH, SYNTHESIZE, *(Call(member, task) for member in MEMBERS for task in ("answer", "ballot"))]
 )
 """What is paid when all goes well."""
 
@@ -35,26 +35,26 @@ COUNCIL_STORIES: dict[str, CouncilStory] = {}
 SLOW_COUNCIL_STORIES: dict[str, CouncilStory] = {}
 
 
-def story(told: CouncilStory) -> CouncilStory:
-    COUNCIL_STORIES[told.__name__.replace("_", " ")] = told
-    return told
+def story(story: CouncilStory) -> CouncilStory:
+    COUNCIL_STORIES[story.__name__.replace("_", " ")] = story
+    return story
 
 
-def slow_story(told: CouncilStory) -> CouncilStory:
-    SLOW_COUNCIL_STORIES[told.__name__.replace("_", " ")] = told
-    return told
+def slow_story(story: CouncilStory) -> CouncilStory:
+    SLOW_COUNCIL_STORIES[story.__name__.replace("_", " ")] = story
+    return story
 
 
-async def convene(d: Driver, who: str = ANA, *, research: str = CATEGORY, **options: Any) -> Talk:
+async def convene(d: Driver, person: str = ANA, *, research: str = CATEGORY, **options: Any) -> Talk:
     """Ask the council; `research=""` for none."""
     if research:
         options["research"] = research
-    return await d.ask(who, QUESTION, verb="council ask", **options)
+    return await d.ask(person, QUESTION, verb="council ask", **options)
 
 
-def title(said: str) -> str:
+def title(text: str) -> str:
     """What a message is headed by."""
-    return said.partition("\n")[0].strip("#*_ ")
+    return text.partition("\n")[0].strip("#*_ ")
 
 
 def titles(talk: Talk) -> list[str]:
@@ -181,11 +181,11 @@ async def a_follow_up_to_a_council(d: Driver, council: CouncilModel) -> None:
     council.once[SYNTHESIZE].append(Reply(pieces=["".join(days), f"{SYNTHESIS}\n\nDISSENT:\n", DISSENT]))
     talk = await convene(d)
     await d.rest(1)
-    stood = len(talk.said())
+    count_before = len(talk.said())
     assert count(talk.said(), SYNTHESIS) == 1
     await d.mention(BIA, talk, "and with children among them?")
     await d.rest(2)
-    assert titles(talk)[stood:] == TITLES[1:], "the follow-up is the council's, and researches nothing"
+    assert titles(talk)[count_before:] == TITLES[1:], "the follow-up is the council's, and researches nothing"
     assert SYNTHESIS in talk.said()[-1]
     for call in (Call("m1", "answer"), Call("m4", "ballot"), SYNTHESIZE):
         first, again = council.prompts[call]
@@ -196,17 +196,17 @@ async def a_follow_up_to_a_council(d: Driver, council: CouncilModel) -> None:
 
 @story
 async def a_council_is_stopped(d: Driver, council: CouncilModel) -> None:
-    held = council.hold(Call("m4", "answer"))
+    gate = council.hold(Call("m4", "answer"))
     talk = await convene(d)
     await d.until(lambda: shown(talk) == ["m1", "m2", "m3"])
     await d.press(ANA, talk, "stop")
     await d.until(lambda: not stoppable(talk))
-    held.set()
+    gate.set()
     await d.rest(1)
     again = await d.command(ANA, "rules roll", expression="1d1")
     await d.rest(2)
     assert again.said()
-    assert [one for one in titles(talk) if one in TITLES] == TITLES[:2]
+    assert [title for title in titles(talk) if title in TITLES] == TITLES[:2]
     assert shown(talk) == ["m1", "m2", "m3"], "what was shown stays"
     assert {call.task for call in council.asked} == {RESEARCH.task, "answer"}, "and nothing more is paid"
 
@@ -215,15 +215,15 @@ async def a_council_is_stopped(d: Driver, council: CouncilModel) -> None:
 async def anybody_at_the_table_looks_closer(d: Driver, council: CouncilModel) -> None:
     talk = await convene(d, research="")
     await d.rest(1)
-    stood = len(talk.said())
+    count_before = len(talk.said())
     pressed = await d.press(BIA, talk, "choice")
     await d.rest(2)
-    answers = "".join([*pressed.said(), *talk.said()[stood:]])
+    answers = "".join([*pressed.said(), *talk.said()[count_before:]])
     assert [name for name in MEMBERS if ANSWERS[name] in answers] == list(MEMBERS), answers
-    stood = len(talk.said())
+    count_before = len(talk.said())
     typed = await d.command(BIA, "council show", talk=talk, what="ballots 4")
     await d.rest(3)
-    ballot = "".join([*typed.said(), *talk.said()[stood:]])
+    ballot = "".join([*typed.said(), *talk.said()[count_before:]])
     assert "FINAL RANKING:" in ballot, "a ballot stands as the judge wrote it"
     assert "m2" in ballot, "and whom it meant is said below it"
     assert council.asked == ONE_COUNCIL - Counter([RESEARCH]), "nobody is asked again for that"
@@ -237,15 +237,15 @@ async def a_private_council_stays_private(d: Driver, council: CouncilModel) -> N
     assert shown(talk) == list(MEMBERS)
     assert count(talk.said(), SYNTHESIS) == 1
     (run,) = d.runs()
-    others = await d.command(BIA, "council show", what="answers")
+    answers = await d.command(BIA, "council show", what="answers")
     named = await d.command(BIA, "council show", what="answers", run=run[-6:])
     exported = await d.command(BIA, "council export", run=run[-6:])
     own = await d.press(ANA, talk, "choice")
     await d.rest(5)
-    for told in (others, named, exported):
-        assert told.said()
-        assert not shown(told), told.said()
-        assert not count(told.said(), SYNTHESIS)
+    for talk_shown in (answers, named, exported):
+        assert talk_shown.said()
+        assert not shown(talk_shown), talk_shown.said()
+        assert not count(talk_shown.said(), SYNTHESIS)
     assert shown(own) == list(MEMBERS), own.said()
     assert d.channel().posts() == before, "nobody else sees anything"
 
@@ -262,9 +262,11 @@ async def kill_9_in_every_stage(d: Driver, council: CouncilModel) -> None:
         council.hold(call, at=WRITTEN if call == SYNTHESIZE else 0)
     talk = await convene(d)
     for n, call in enumerate(HELD, 1):
-        others = {one.step for one in ONE_COUNCIL if stage(one) == stage(call)} - {call.step}
+        other_steps = {other_call.step for other_call in ONE_COUNCIL if stage(other_call) == stage(call)} - {
+            call.step
+        }
 
-        def alone(n: int = n, call: Call = call, others: set[str] = others) -> bool:
+        def alone(n: int = n, call: Call = call, others: set[str] = other_steps) -> bool:
             return council.asked[call] == 2 and others <= kept(d, d.runs()[-1]) and len(talk.said()) == n
 
         await d.until(alone)

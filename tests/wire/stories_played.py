@@ -44,8 +44,8 @@ class Writer:
         if "offer the players" in last:
             self.asked.append("choices")
             return Reply(pieces=CHOICES.pieces, gates={0: asyncio.Event()} if self.hold == "choices" else {})
-        found = re.search(r"turn number (\d+)", last)
-        number = int(found[1]) if found else 0
+        match = re.search(r"turn number (\d+)", last)
+        number = int(match[1]) if match else 0
         self.asked.append("writer")
         self.scenes.append((number, "\n".join(str(message["content"]) for message in body["messages"])))
         gates = {"writer": {0: asyncio.Event()}, "stream": {8: asyncio.Event()}}.get(self.hold, {})
@@ -58,8 +58,8 @@ def came(number: int) -> str:
 
 def kept(d: Driver, kind: str) -> list[dict[str, Any]]:
     """The bodies of the story's nodes of a kind, in their order."""
-    found = live(d.process.data / "sutradhar.db", KEPT)
-    return [json.loads(body) for one, body in found if one == kind]
+    rows = live(d.process.data / "sutradhar.db", KEPT)
+    return [json.loads(body) for row, body in rows if row == kind]
 
 
 async def seen(true: Callable[[], bool]) -> None:
@@ -130,7 +130,7 @@ async def killed_at_each_instant_of_a_turn(d: Driver) -> None:
         talk = await d.ask(ANA, PREMISE, verb="story start")
         await d.rest(1)
         for n, instant in enumerate(INSTANTS, 1):
-            stood = {kind: len(kept(d, kind)) for kind in before}
+            counts_before = {kind: len(kept(d, kind)) for kind in before}
             asked = len(writer.asked)
             writer.hold = {
                 "before the writer": "writer",
@@ -141,17 +141,17 @@ async def killed_at_each_instant_of_a_turn(d: Driver) -> None:
             await d.mention(PLAYERS[n % 3], talk, f"turn number {n}")
             match instant:
                 case "taken":
-                    await seen(lambda: len(kept(d, "act")) > stood["act"])  # noqa: B023
+                    await seen(lambda: len(kept(d, "act")) > counts_before["act"])  # noqa: B023
                 case "before the writer":
                     await seen(lambda: len(writer.asked) > asked)  # noqa: B023
                 case "mid-stream":
                     await d.until(lambda: count(talk.said(), came(n)) == 1)  # noqa: B023
                 case "after the scene":
-                    await seen(lambda: len(kept(d, "scene")) > stood["scene"])  # noqa: B023
+                    await seen(lambda: len(kept(d, "scene")) > counts_before["scene"])  # noqa: B023
                 case "during choices":
                     await seen(lambda: writer.asked[asked:] == ["writer", "choices"])  # noqa: B023
                 case _:
-                    await seen(lambda: len(kept(d, "choices")) > stood["choices"])  # noqa: B023
+                    await seen(lambda: len(kept(d, "choices")) > counts_before["choices"])  # noqa: B023
             writer.hold = ""
             await d.restart()
             await d.rest(n + 1)
@@ -159,8 +159,8 @@ async def killed_at_each_instant_of_a_turn(d: Driver) -> None:
             assert len(last) == 1, (instant, talk.said())
             assert "choice" in last[0].actions, instant
             assert "stop" not in last[0].actions, instant
-            came_now = {kind: len(kept(d, kind)) - stood[kind] for kind in stood}
-            assert came_now == dict.fromkeys(stood, 1), (instant, came_now)
+            came_now = {kind: len(kept(d, kind)) - counts_before[kind] for kind in counts_before}
+            assert came_now == dict.fromkeys(counts_before, 1), (instant, came_now)
     finally:
         d.model.script = None
     in_order(d, talk, writer, len(INSTANTS), before["act"])
@@ -171,12 +171,12 @@ async def a_place_that_closes_in_mid_scene(d: Any, close: Callable[[Any], None])
     d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
     talk = await d.ask(ANA, PREMISE, verb="story start")
     await d.rest(1)
-    held = d.model.hold("A gull answers three times from below and then nothing more at all is heard.", at=6)
+    gate = d.model.hold("A gull answers three times from below and then nothing more at all is heard.", at=6)
     d.model.queue.append(CHOICES)
     await d.mention(ANA, talk, "I call out.")
     await d.until(lambda: count(talk.said(), "A gull answers") == 1)
     close(talk)
-    held.set()
+    gate.set()
     await d.rest(2)
     assert kept(d, "act")[-1]["text"] == "I call out."
     # A run that is stopped is over before its work has put away what there is.

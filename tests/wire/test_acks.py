@@ -27,10 +27,10 @@ COMPLETED_S = 0.1
 async def roll(d: OnDiscord, people: list[Any]) -> None:
     """These people give a command at the same moment; each is acknowledged and answered."""
     asked = await asyncio.gather(
-        *(d.discord.slash(one, d.channels[0], "rules roll", expression="1d1") for one in people)
+        *(d.discord.slash(person, d.channels[0], "rules roll", expression="1d1") for person in people)
     )
-    await d.until(lambda: all("1" in one.text for one in asked))
-    assert not [one for one in asked if one.acked is None]
+    await d.until(lambda: all("1" in command.text for command in asked))
+    assert not [command for command in asked if command.acked is None]
 
 
 async def test_a_hundred_at_once(driver: OnDiscord) -> None:
@@ -48,11 +48,11 @@ async def test_questions_are_acknowledged_while_others_are_being_answered(driver
     channels = [d.guilds[0].text(f"table-{n}") for n in range(len(people))]
     asked = await asyncio.gather(
         *(
-            d.discord.slash(who, place, "rules ask", question=QUESTION)
-            for who, place in zip(people, channels, strict=True)
+            d.discord.slash(person, place, "rules ask", question=QUESTION)
+            for person, place in zip(people, channels, strict=True)
         )
     )
-    assert not [one for one in asked if one.acked is None]
+    assert not [command for command in asked if command.acked is None]
     await roll(d, people)
     await d.rest(40)
     d.check()
@@ -64,17 +64,19 @@ async def test_completion_with_ten_thousand_sections(opened: Opened, tmp_path: A
     typed = ("", "l", "la", "lantern 1", "wolf", "river 99", "bell 12", "nothing like it") * 15
     before = processor_s(d)
     for prefix in typed:
-        found = await d.discord.autocomplete(
+        choices = await d.discord.autocomplete(
             d.people[ANA], d.channels[1], "rules lookup", focused="name", name=prefix
         )
-        assert len(found) <= 25
+        assert len(choices) <= 25
         if prefix in ("wolf", "lantern 1"):
-            assert found, prefix
+            assert choices, prefix
     assert (processor_s(d) - before) / len(typed) < COMPLETED_S
-    other = await d.discord.autocomplete(
+    other_choices = await d.discord.autocomplete(
         d.people[ANA], d.channels[0], "rules lookup", focused="name", name="river 99"
     )
-    assert not [one for one in other if "99" in one["name"]], "another guild's names are nobody's business"
+    assert not [choice for choice in other_choices if "99" in choice["name"]], (
+        "another guild's names are nobody's business"
+    )
     d.check()
 
 

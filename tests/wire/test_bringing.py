@@ -26,9 +26,9 @@ async def brought(d: Any, platform: str, folder: Path, name: str, data: bytes) -
     if platform == "discord":
         return await d.command(ANA, "exchange import", file=(name, data))
     if platform == "slack":
-        told = d.told(d.people[ANA], d.channels[0])
+        private_talk = d.told(d.people[ANA], d.channels[0])
         await d.slack.say(d.people[ANA], d.channels[0], "story import", mention=True, files=[(name, data)])
-        return told
+        return private_talk
     path = folder / name
     path.write_bytes(data)
     return await d.command(ANA, "story import", paths=str(path))
@@ -57,10 +57,10 @@ async def test_a_card_that_is_attached_becomes_a_story(platform: str, take: Take
     out = await d.command(ANA, verb, story="Mira", **{"as": "card-json"})
     await d.rest(runs + 3)
     if platform == "terminal":  # a program's: see docs/json.md
-        [file] = [one for run in out.runs() for one in d._events(run) if one["event"] == "attachment"]
+        [file] = [event for run in out.runs() for event in d._events(run) if event["event"] == "attachment"]
         name, data = file["name"], base64.b64decode(file["data"])
     else:
-        [(name, data)] = [(file.name, file.data) for one in out.messages() for file in one.files]
+        [(name, data)] = [(file.name, file.data) for message in out.messages() for file in message.files]
     assert (name, json.loads(data)) == ("Mira.json", V3)
     d.check()
 
@@ -117,8 +117,8 @@ async def test_a_thread_on_discord_becomes_a_story_for_whoever_began_it(take: Ta
     runs = len(d.states())
     asked = await d.discord.slash(bia, thread, "exchange history")
     await d.rest(runs + 1)
-    told = d.talk(asked, thread, private=True)
-    assert "“The siege” is taken in, with 106 turns." in shown(told)  # Bia is an admin
+    answer = d.talk(asked, thread, private=True)
+    assert "“The siege” is taken in, with 106 turns." in shown(answer)  # Bia is an admin
     asked = await d.discord.slash(ana, thread, "exchange history")
     await d.rest(runs + 2)
     assert "“The siege” is taken in, with 106 turns." in shown(d.talk(asked, thread, private=True))
@@ -138,10 +138,10 @@ async def test_a_thread_on_slack_becomes_a_story_for_whoever_began_it(take: Take
     for n in range(210):
         await d.slack.say(bia if n % 2 else ana, channel, f"Said {n} to {ana.mention}.", thread=root)
     runs = len(d.states())
-    told = d.told(ana, channel, root)
+    private_talk = d.told(ana, channel, root)
     await d.slack.say(ana, channel, "story history", thread=root, mention=True)
     await d.rest(runs + 1)
-    assert "“The siege” is taken in, with 211 turns." in shown(told)
+    assert "“The siege” is taken in, with 211 turns." in shown(private_talk)
     with closing(sqlite3.connect(d.process.data / "sutradhar.db")) as database:
         rows = database.execute(
             "SELECT author_id, body FROM story_nodes WHERE kind = 'act' ORDER BY seq DESC LIMIT 2"
@@ -163,7 +163,7 @@ async def test_a_thread_that_the_bot_opened_is_whoevers_asked_first(platform: st
     refused = await d.command("Cai", f"{'exchange' if platform == 'discord' else 'story'} history", talk=talk)
     await d.rest(runs + 2)
     assert "Only whoever began this thread" in shown(refused)
-    told = await d.command(ANA, f"{'exchange' if platform == 'discord' else 'story'} history", talk=talk)
+    answer = await d.command(ANA, f"{'exchange' if platform == 'discord' else 'story'} history", talk=talk)
     await d.rest(runs + 3)
-    assert "is taken in, with" in shown(told)
+    assert "is taken in, with" in shown(answer)
     d.check()

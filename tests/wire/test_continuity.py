@@ -43,11 +43,11 @@ async def test_what_is_flagged_is_kept_corrected_or_written_anew(driver: Any) ->
         d.model.findings.append({"characters": [standing("Bo", where="the deck", present=True)]})
         d.model.queue += [Reply(scene), CHOICES]
         await d.mention(ANA, talk, "I wait.")
-        await d.until(lambda: any(scene in one.text and FLAG in one.text for one in talk.posts()))
+        await d.until(lambda: any(scene in post.text and FLAG in post.text for post in talk.posts()))
 
     def scene(text: str) -> str:
-        found = [str(one.text) for one in talk.posts() if text in one.text]
-        return "\n".join(found)
+        texts = [str(post.text) for post in talk.posts() if text in post.text]
+        return "\n".join(texts)
 
     await plays("Bo stands on the deck once more.")
     await d.choose(BIA, talk, "Keep the scene")
@@ -66,10 +66,10 @@ async def test_what_is_flagged_is_kept_corrected_or_written_anew(driver: Any) ->
     await plays("Bo lights a pipe.")
     d.model.queue += [Reply("The pipe lies there, cold."), CHOICES]
     await d.choose(ANA, talk, "Write it another way")
-    await d.until(lambda: any("cold." in one.text for one in talk.posts()))
+    await d.until(lambda: any("cold." in post.text for post in talk.posts()))
     await d.until(lambda: FLAG not in scene("lights a pipe"))
     d.check()
 
 
 def labels(d: Any, talk: Any) -> str:
-    return "\n".join(one.text for one in talk.posts()) + str(d.open_buttons(talk))
+    return "\n".join(post.text for post in talk.posts()) + str(d.open_buttons(talk))

@@ -51,14 +51,14 @@ PLACES: dict[str, Callable[[Seats, str], bool]] = {
 @pytest.mark.parametrize("place", PLACES if ALL else ("ballots kept",))
 @pytest.mark.parametrize("platform", PLATFORMS)
 async def test_a_kill_right_after(platform: str, place: str, convened: Convened) -> None:
-    taken = d, council = await convened(platform)
+    convening = d, council = await convened(platform)
     reference = await convene(d)
     await d.rest(1)
     assert council.asked == ONE_COUNCIL
     talk = await convene(d)
     run = d.runs()[-1]
     async with asyncio.timeout(PATIENCE_S):
-        while not PLACES[place](taken, run):  # noqa: ASYNC110 - the files of the bot's databases tell nobody
+        while not PLACES[place](convening, run):  # noqa: ASYNC110 - the files of the bot's databases tell nobody
             await asyncio.sleep(0.001)
     await d.kill()
     before, safe = council.asked.copy(), {name for of, name in steps(d.process.data) if of == run}

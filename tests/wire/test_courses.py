@@ -30,8 +30,8 @@ Right over left, then left over right; it never holds two ropes of different thi
 
 async def taken_in(d: Any, platform: str, folder: Path) -> None:
     if platform == "slack":
-        who, channel = d.people[BIA], d.channels[0]
-        await d.slack.say(who, channel, "course add", mention=True, files=[("knots.txt", COURSE)])
+        person, channel = d.people[BIA], d.channels[0]
+        await d.slack.say(person, channel, "course add", mention=True, files=[("knots.txt", COURSE)])
     elif platform == "discord":
         await d.command(BIA, "course add", file=("knots.txt", COURSE))
     else:
@@ -65,8 +65,8 @@ async def test_a_course_is_taken_in_outlined_and_asked(platform: str, take: Take
     await d.rest(runs + 4)
     assert "It never holds two ropes of different thickness" in shown(asked)
     if platform == "terminal":  # a program's: see docs/json.md
-        events = [one for run in asked.runs() for one in d._events(run)]
-        assert [one["link"] for one in events if one["event"] == "citation"] == [
+        events = [event for run in asked.runs() for event in d._events(run)]
+        assert [event["link"] for event in events if event["event"] == "citation"] == [
             "https://example.org/knots/2"
         ]
     else:
@@ -84,14 +84,14 @@ async def test_an_answer_that_a_kill_9_cuts_off_is_whole_and_searched_once(
     await taken_in(d, platform, tmp_path)
     await d.rest(runs + 1)
     sentence = "It never holds two ropes of different thickness"
-    whole = f"{sentence} [1]. Sailors who tie it so have lost more than one good boat to it."
+    passage = f"{sentence} [1]. Sailors who tie it so have lost more than one good boat to it."
     search = ("search_course_content", json.dumps({"query": "reef knot ropes"}))
     d.model.queue.append(Reply(calls=[search]))
-    d.model.hold(whole)
+    d.model.hold(passage)
     before = len(d.model.prompts)
     asked = await d.ask(ANA, "What does a reef knot not hold?", verb="course ask")
     await d.until(lambda: sentence[:20] in shown(asked))
-    d.model.queue.append(Reply(whole))
+    d.model.queue.append(Reply(passage))
     await d.restart()
     await d.rest(runs + 2)
     assert shown(asked).count(sentence) == 1

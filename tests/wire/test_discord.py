@@ -21,7 +21,9 @@ async def test_a_user_install_in_a_guild_where_the_bot_is_not(driver: OnDiscord)
     await d.rest(1)
     await d.until(lambda: count([asked.text], "four hours of walking") == 1)
     assert len(asked.followups) <= 5
-    assert not [one for one in elsewhere.messages if one is not asked.response and one.author.bot]
+    assert not [
+        message for message in elsewhere.messages if message is not asked.response and message.author.bot
+    ]
     assert not elsewhere.threads
     d.check()
 
@@ -43,13 +45,13 @@ async def test_an_archived_thread_is_resumed(driver: OnDiscord) -> None:
     talk = await d.ask(ANA, QUESTION)
     await d.rest(1)
     thread = talk.home()
-    (name,) = [one["value"] for one in await d.discord.autocomplete(
+    (name,) = [choice["value"] for choice in await d.discord.autocomplete(
         d.people[ANA], d.channels[0], "sessions resume", focused="session", session=""
     )]  # fmt: skip
     await d.discord.archive(thread)
-    told = await d.command(ANA, "sessions resume", session=name)
+    answer = await d.command(ANA, "sessions resume", session=name)
     await d.rest(2)
-    assert f"<#{thread.id}>" in told.said()[-1], "it says where"
+    assert f"<#{thread.id}>" in answer.said()[-1], "it says where"
     await d.until(lambda: not thread.archived)
     await d.mention(ANA, talk, "and while running?")
     await d.rest(3)
@@ -78,7 +80,7 @@ async def test_missing_permissions(missing: str, driver: OnDiscord) -> None:
     d.guilds[0].forbid(missing)
     asked = await d.discord.slash(d.people[ANA], d.channels[0], "rules ask", question=QUESTION)
     await d.rest(1)
-    seen = [one.text for one in (*d.everything(), *asked.followups, *filter(None, (asked.response,)))]
+    seen = [message.text for message in (*d.everything(), *asked.followups, *filter(None, (asked.response,)))]
     assert count(list(dict.fromkeys(seen)), "four hours of walking") == 1, (seen, d.discord.refused)
     assert len(d.discord.refused) <= 2, "what is forbidden is not tried again and again"
     assert "Traceback" not in d.process.log()
@@ -95,25 +97,25 @@ async def test_too_many_threads(driver: OnDiscord) -> None:
 
 async def test_the_token_died_at_15_minutes(driver: OnDiscord) -> None:
     d = driver
-    held = d.model.hold()
+    gate = d.model.hold()
     asked = await d.discord.slash(d.people[ANA], d.channels[0], "rules ask", question=QUESTION)
     talk = d.talk(asked, d.channels[0])
     await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
     await d.discord.expire(asked)
-    held.set()
+    gate.set()
     await d.rest(1)
     assert count(talk.said(), "the Night takes the next turn") == 1
-    assert not [one for one in talk.messages() if "stop" in actions(one)]
+    assert not [message for message in talk.messages() if "stop" in actions(message)]
     assert "Traceback" not in d.process.log()
 
 
 async def test_a_private_answer_whose_token_died_does_not_crash(driver: OnDiscord) -> None:
     d = driver
-    held = d.model.hold()
+    gate = d.model.hold()
     talk = await d.ask(ANA, QUESTION, private=True)
     await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
     await d.discord.expire(talk.asked)
-    held.set()
+    gate.set()
     await d.rest(1)
     assert d.process.alive
     assert "Traceback" not in d.process.log()
@@ -124,12 +126,12 @@ async def test_a_private_answer_whose_token_died_does_not_crash(driver: OnDiscor
 
 async def test_an_answer_that_somebody_deletes_while_it_grows(driver: OnDiscord) -> None:
     d = driver
-    held = d.model.hold()
+    gate = d.model.hold()
     talk = await d.ask(ANA, QUESTION)
     await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
-    (growing,) = [one for one in talk.messages() if "A candle burns for" in one.text]
+    (growing,) = [message for message in talk.messages() if "A candle burns for" in message.text]
     await d.discord.delete(growing)
-    held.set()
+    gate.set()
     await d.rest(1)
     assert count(talk.said(), "the Night takes the next turn") <= 1
     await d.mention(ANA, talk, "and while running?")
@@ -208,16 +210,16 @@ async def test_ask_about_this_message(driver: OnDiscord) -> None:
 
 def modal_fields(modal: Any) -> list[str]:
     """The custom_ids of what can be typed into a modal."""
-    found = []
+    places = []
 
     def look(component: Any) -> None:
         if component.get("type") == 4:
-            found.append(component["custom_id"])
+            places.append(component["custom_id"])
         for inner in (*component.get("components", ()), *filter(None, (component.get("component"),))):
             look(inner)
 
     look(modal)
-    return found
+    return places
 
 
 async def test_a_mention_at_the_root_of_a_channel(driver: OnDiscord) -> None:
@@ -252,15 +254,15 @@ async def test_a_line_of_three_is_answered_in_order(driver: OnDiscord) -> None:
     d = driver
     talk = await d.ask(ANA, QUESTION)
     await d.rest(1)
-    held = d.model.hold("The first burns four hours of walking [1].", 2)
+    gate = d.model.hold("The first burns four hours of walking [1].", 2)
     d.model.queue += [Reply(f"The {n} burns four hours of walking [1].") for n in ("second", "third")]
     for n in ("first", "second", "third"):
         await d.mention(ANA, talk, f"How long does the {n} candle burn while walking?")
     await d.until(lambda: count(talk.said(), "in line") + count(talk.said(), "next") > 0)
-    held.set()
+    gate.set()
     await d.rest(4)
-    told = "".join(talk.said())
-    places = [told.index(f"The {n} burns") for n in ("first", "second", "third")]
+    text = "".join(talk.said())
+    places = [text.index(f"The {n} burns") for n in ("first", "second", "third")]
     assert places == sorted(places)
-    assert "in line" not in told
+    assert "in line" not in text
     d.check()

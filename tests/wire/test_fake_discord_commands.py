@@ -82,8 +82,8 @@ async def test_names_may_be_in_any_script() -> None:
     async with table() as t:
         path = f"/applications/{t.fake.application_id}/commands"
         names = ["regras-já", "ルール", "नियम", "กฎ", "règle_'s"]
-        made = await t.bot.raw("PUT", path, [command(name=name) for name in names])
-        assert [one["name"] for one in made] == names
+        commands = await t.bot.raw("PUT", path, [command(name=name) for name in names])
+        assert [command["name"] for command in commands] == names
 
 
 async def test_a_command_keeps_its_id_and_a_guilds_own_comes_first() -> None:
@@ -103,7 +103,7 @@ async def test_a_command_keeps_its_id_and_a_guilds_own_comes_first() -> None:
 
 async def test_people_use_a_command_in_their_language() -> None:
     async with table() as t:
-        [ask] = [one for one in t.fake.commands.everywhere if one["name"] == "rules"]
+        [ask] = [command for command in t.fake.commands.everywhere if command["name"] == "rules"]
         ask["name_localizations"] = {"pt-BR": "regras"}
         ask["options"][0]["name_localizations"] = {"pt-BR": "perguntar"}
         ask["options"][0]["options"][0]["name_localizations"] = {"pt-BR": "pergunta"}

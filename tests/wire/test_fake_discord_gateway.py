@@ -22,10 +22,10 @@ CONTENT = discord.Intents(guilds=True, guild_messages=True, dm_messages=True, me
 
 async def test_a_wrong_token_is_not_let_in() -> None:
     async with table() as t:
-        other = SmallBot()
+        second_bot = SmallBot()
         with pytest.raises(discord.LoginFailure):
-            await other.login("wrong")
-        await other.close()
+            await second_bot.login("wrong")
+        await second_bot.close()
         assert t.fake.refused[-1].status == 401
 
 
@@ -39,8 +39,8 @@ async def test_without_the_intent_only_what_is_for_the_bot_has_content() -> None
         await t.fake.say(t.ana, t.fake.dm(t.ana), "in private")
         await t.fake.until(lambda: len(t.bot.heard) == 6)
         me = f"<@{t.fake.world.bot.id}>"
-        said = [one.content for one in t.bot.heard]
-        assert said == ["the bot's own", "", f"{me} named", "a reply", "", "in private"]
+        texts = [message.content for message in t.bot.heard]
+        assert texts == ["the bot's own", "", f"{me} named", "a reply", "", "in private"]
         assert t.bot.heard[1].attachments == []
 
 
@@ -80,7 +80,7 @@ async def test_of_a_channel_that_the_bot_cannot_see_it_hears_nothing() -> None:
         await t.fake.say(t.ana, hidden, "x", mention=True)
         await t.fake.say(t.ana, t.channel, "y", mention=True)
         await t.fake.until(lambda: t.bot.heard)
-        assert [one.channel.id for one in t.bot.heard] == [t.channel.id]
+        assert [message.channel.id for message in t.bot.heard] == [t.channel.id]
 
 
 async def test_after_a_cut_the_client_resumes_and_misses_nothing() -> None:
@@ -97,11 +97,11 @@ async def test_after_a_cut_the_client_resumes_and_misses_nothing() -> None:
 
 async def test_the_last_events_can_come_twice() -> None:
     async with table() as t:
-        said = await t.fake.say(t.ana, t.channel, "once", mention=True)
+        message = await t.fake.say(t.ana, t.channel, "once", mention=True)
         await t.fake.until(lambda: t.bot.heard)
         await t.fake.replay(1)
         await t.fake.until(lambda: len(t.bot.heard) == 2)
-        assert [one.id for one in t.bot.heard] == [said.id, said.id]
+        assert [one.id for one in t.bot.heard] == [message.id, message.id]
 
 
 async def test_a_client_that_is_asked_to_come_again_resumes() -> None:
@@ -143,14 +143,14 @@ async def test_each_shard_hears_of_its_own_guilds() -> None:
         assert [(guild.id >> 22) % 2 for guild in guilds] == [0, 1]
         ana = fake.user("Ana")
         async with connected(fake, QuickShards(), shards=2) as bot:
-            assert [(one.shard, one.shards) for one in fake.gateway.live] == [(0, 2), (1, 2)]
+            assert [(session.shard, session.shards) for session in fake.gateway.live] == [(0, 2), (1, 2)]
             for guild in guilds:
                 guild.join(ana)
                 await fake.say(ana, guild.text("general"), guild.name, mention=True)
             await fake.say(ana, fake.dm(ana), "private")
             await fake.until(lambda: len(bot.heard) == 3)
-            frames = [[json.loads(text)["d"] for _, text in one.sent] for one in fake.gateway.live]
-            of_messages = [[one["content"] for one in sent if "content" in one] for sent in frames]
+            frames = [[json.loads(text)["d"] for _, text in session.sent] for session in fake.gateway.live]
+            of_messages = [[frame["content"] for frame in sent if "content" in frame] for sent in frames]
             me = fake.world.bot.mention
             assert of_messages == [[f"{me} Even", "private"], [f"{me} Odd"]]
             asked = await fake.slash(ana, guilds[1].channels[0], "hello")
@@ -221,7 +221,7 @@ async def test_a_guild_that_comes_and_goes_is_told_of() -> None:
         t.fake.kick(late)
         await t.fake.until(lambda: t.bot.get_guild(late.id) is None)
         await t.refused(50001, "GET", f"/guilds/{late.id}")
-        names = [one["name"] for one in await t.bot.raw("GET", "/users/@me/guilds")]
+        names = [guild["name"] for guild in await t.bot.raw("GET", "/users/@me/guilds")]
         assert names == ["Table"]
 
 

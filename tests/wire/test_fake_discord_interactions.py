@@ -49,10 +49,10 @@ async def test_a_question_is_deferred_answered_and_goes_on_in_a_thread() -> None
 
 
 async def test_the_client_gets_who_asked_where_and_by_whose_install() -> None:
-    got: list[discord.Interaction] = []
+    interactions: list[discord.Interaction] = []
 
     async def look(interaction: discord.Interaction) -> None:
-        got.append(interaction)
+        interactions.append(interaction)
         await interaction.response.defer(ephemeral=True)
 
     async with table() as t:
@@ -61,14 +61,18 @@ async def test_the_client_gets_who_asked_where_and_by_whose_install() -> None:
         asked = await t.fake.slash(t.ana, t.channel, "hello")
         assert asked.ephemeral
         await t.fake.slash(t.ana, t.fake.dm(t.ana), "hello")
-        here, alone = got
-        assert (here.guild_id, here.channel_id, here.user.id) == (t.guild.id, t.channel.id, t.ana.id)
-        assert (str(here.locale), str(here.guild_locale)) == ("pt-BR", "pt-BR")
-        assert here.is_guild_integration()
-        assert not here.is_user_integration()
-        assert here.context.guild
-        assert here.app_permissions.send_messages
-        assert not here.app_permissions.manage_threads
+        in_guild, alone = interactions
+        assert (in_guild.guild_id, in_guild.channel_id, in_guild.user.id) == (
+            t.guild.id,
+            t.channel.id,
+            t.ana.id,
+        )
+        assert (str(in_guild.locale), str(in_guild.guild_locale)) == ("pt-BR", "pt-BR")
+        assert in_guild.is_guild_integration()
+        assert not in_guild.is_user_integration()
+        assert in_guild.context.guild
+        assert in_guild.app_permissions.send_messages
+        assert not in_guild.app_permissions.manage_threads
         assert alone.guild_id is None
         assert alone.context.dm_channel
         assert alone.app_permissions.attach_files
@@ -87,7 +91,7 @@ async def test_a_file_that_is_given_can_be_read() -> None:
 async def test_choices_are_offered_while_somebody_types() -> None:
     async with table() as t:
         choices = await t.fake.autocomplete(t.ana, t.channel, "rules ask", focused="shelf", shelf="gra")
-        assert [one["name"] for one in choices] == ["gra-0", "gra-1", "gra-2"]
+        assert [choice["name"] for choice in choices] == ["gra-0", "gra-1", "gra-2"]
 
 
 async def test_a_press_can_change_the_message_or_only_be_acknowledged() -> None:
@@ -103,10 +107,10 @@ async def test_a_press_can_change_the_message_or_only_be_acknowledged() -> None:
         assert isinstance(channel, discord.TextChannel)
         await channel.send("one", view=Panel())
         await channel.send("two", view=Panel())
-        one, two = t.channel.messages
+        first, two = t.channel.messages
         t.bot.pressed = update
-        pressed = await t.fake.press(t.ana, one, "Stop")
-        assert (pressed.kind, one.text, one.buttons) == (7, "stopped", [])
+        pressed = await t.fake.press(t.ana, first, "Stop")
+        assert (pressed.kind, first.text, first.buttons) == (7, "stopped", [])
         t.bot.pressed = later
         pressed = await t.fake.press(t.ana, two, "stop")
         assert pressed.kind == 6
@@ -119,13 +123,13 @@ async def test_a_press_can_change_the_message_or_only_be_acknowledged() -> None:
 
 
 async def test_a_form_is_opened_filled_in_and_sent() -> None:
-    got: list[Any] = []
+    chosen: list[Any] = []
 
     async def open_(interaction: discord.Interaction) -> None:
         await interaction.response.send_modal(Form(custom_id="rename"))
 
     async def take(interaction: discord.Interaction) -> None:
-        got.append(interaction.data)
+        chosen.append(interaction.data)
         await interaction.response.send_message("thanks", ephemeral=True)
 
     async with table() as t:
@@ -136,7 +140,7 @@ async def test_a_form_is_opened_filled_in_and_sent() -> None:
         assert asked.modal["title"] == "Rename"
         sent = await t.fake.submit(t.ana, asked, {"name": "new"})
         assert (sent.text, sent.ephemeral) == ("thanks", True)
-        assert got[0]["components"][0]["component"]["value"] == "new"
+        assert chosen[0]["components"][0]["component"]["value"] == "new"
         with pytest.raises(ValueError, match="1 to 10 characters"):
             await t.fake.submit(t.ana, asked, {"name": "x" * 11})
         with pytest.raises(LookupError, match="no \\['nam'\\]"):
@@ -145,8 +149,8 @@ async def test_a_form_is_opened_filled_in_and_sent() -> None:
 
 async def test_a_message_and_a_person_have_menus() -> None:
     async with table() as t:
-        said = await t.fake.say(t.ana, t.channel, "remember this")
-        asked = await t.fake.menu(t.ana, said, "Quote")
+        message = await t.fake.say(t.ana, t.channel, "remember this")
+        asked = await t.fake.menu(t.ana, message, "Quote")
         assert asked.text == "> remember this"
 
 
@@ -183,8 +187,8 @@ async def test_the_answer_can_be_read_changed_deleted_and_followed() -> None:
         asked = await t.fake.slash(t.ana, t.channel, "hello")
         await t.fake.until(lambda: asked.original and asked.original.deleted)
         assert asked.response is None
-        assert [one.text for one in asked.followups] == ["two", "three"]
-        assert [one.text for one in t.channel.messages] == ["two"]
+        assert [followup.text for followup in asked.followups] == ["two", "three"]
+        assert [message.text for message in t.channel.messages] == ["two"]
         assert t.bot.trouble == []
 
 
@@ -201,7 +205,7 @@ async def test_the_first_follow_up_takes_the_place_of_is_thinking() -> None:
         assert asked.text == "first"
         assert asked.response is not None
         assert asked.response.ephemeral
-        assert [one.text for one in t.channel.messages] == ["second"]
+        assert [message.text for message in t.channel.messages] == ["second"]
 
 
 async def _trouble(t: Table, code: int) -> discord.HTTPException:

@@ -39,7 +39,7 @@ async def test_a_channel_takes_five_messages_in_five_seconds() -> None:
         assert limited[0]["X-RateLimit-Bucket"] == POST.hash
         assert limited[1]["retry_after"] == pytest.approx(POST.seconds, abs=0.01)
         assert not limited[1]["global"]
-        assert [one.bucket for one in t.fake.limited] == ["post", "post"]
+        assert [wait.bucket for wait in t.fake.limited] == ["post", "post"]
         # Another channel has its own.
         assert (await _all_at_once(t, 1, f"/channels/{t.guild.text('b').id}/messages", {"content": "x"}))[0][
             0
@@ -75,7 +75,7 @@ async def test_a_fault_comes_as_often_as_asked(status: int) -> None:
         t.fake.fail("POST", "/channels/*/messages", status=status, times=1, retry_after=0.01)
         await t.post(t.channel, content="x")
         assert [call.status for call in t.fake.calls[-2:]] == [status, 200]
-        assert [one.text for one in t.channel.messages] == ["x"]
+        assert [message.text for message in t.channel.messages] == ["x"]
         assert t.fake.refused == []
 
 
@@ -94,7 +94,7 @@ async def test_an_answer_can_be_lost_after_the_work_was_done() -> None:
         t.fake.fail("POST", "*/messages", lost=True)
         with pytest.raises(aiohttp.ClientError):
             await t.post(t.channel, content="x")
-        assert [one.text for one in t.channel.messages] == ["x"]
+        assert [message.text for message in t.channel.messages] == ["x"]
 
 
 async def test_a_connection_can_be_cut_before_the_work_is_done() -> None:

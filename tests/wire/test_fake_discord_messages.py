@@ -48,7 +48,7 @@ async def test_a_layout_is_shown_with_its_texts_buttons_and_files() -> None:
         [post] = t.channel.messages
         assert post.text == "## Title\nbody"
         assert post.content == ""
-        assert [one.label for one in post.buttons] == ["More", "Site"]
+        assert [button.label for button in post.buttons] == ["More", "Site"]
         assert [file.data for file in post.files] == [b"png", b"txt"]
         assert await sent.attachments[0].read() == b"png"
         again = await channel.fetch_message(sent.id)
@@ -150,17 +150,17 @@ async def test_the_layout_of_a_message_stays_and_its_old_fields_must_go() -> Non
             50035, "PATCH", path, {"flags": 0, "content": "x", "components": []}
         )
         await t.bot.raw("PATCH", path, {"components": [text("newer")]})
-        assert [said for _, said in old.edits] == ["new", "newer"]
+        assert [edit for _, edit in old.edits] == ["new", "newer"]
 
 
 async def test_the_same_nonce_is_the_same_message() -> None:
     async with table() as t:
-        one = await t.post(t.channel, content="x", nonce="n1", enforce_nonce=True)
-        assert await t.post(t.channel, content="x", nonce="n1", enforce_nonce=True) is one
-        assert await t.post(t.channel, content="x", nonce="n1") is not one
+        first = await t.post(t.channel, content="x", nonce="n1", enforce_nonce=True)
+        assert await t.post(t.channel, content="x", nonce="n1", enforce_nonce=True) is first
+        assert await t.post(t.channel, content="x", nonce="n1") is not first
         assert len(t.channel.messages) == 2
         t.fake.post.forget_nonces()
-        assert await t.post(t.channel, content="x", nonce="n1", enforce_nonce=True) is not one
+        assert await t.post(t.channel, content="x", nonce="n1", enforce_nonce=True) is not first
 
 
 async def test_only_whom_it_may_tell_is_told() -> None:
@@ -169,53 +169,53 @@ async def test_only_whom_it_may_tell_is_told() -> None:
         assert (await t.post(t.channel, content=words)).mentions == [t.ana]
         assert (await t.post(t.channel, content=words, allowed_mentions={"parse": []})).mentions == []
         t.guild.permit("MENTION_EVERYONE")
-        other = t.guild.text("other")
-        assert (await t.post(other, content=words)).mentions == [t.ana, "@everyone"]
+        other_channel = t.guild.text("other")
+        assert (await t.post(other_channel, content=words)).mentions == [t.ana, "@everyone"]
         only = {"parse": ["everyone"], "users": [str(t.ana.id)]}
-        assert (await t.post(other, content=words, allowed_mentions=only)).mentions == [
+        assert (await t.post(other_channel, content=words, allowed_mentions=only)).mentions == [
             t.ana,
             "@everyone",
         ]
-        layout = await t.post(other, flags=V2, components=[text(t.ana.mention)])
+        layout = await t.post(other_channel, flags=V2, components=[text(t.ana.mention)])
         assert layout.mentions == [t.ana]
 
 
 async def test_a_reply_tells_its_author_unless_it_may_not() -> None:
     async with table() as t:
-        said = await t.fake.say(t.ana, t.channel, "hello?")
-        reference = {"message_id": str(said.id)}
+        question = await t.fake.say(t.ana, t.channel, "hello?")
+        reference = {"message_id": str(question.id)}
         assert (await t.post(t.channel, content="a", message_reference=reference)).mentions == [t.ana]
         quiet = await t.post(
             t.channel, content="b", message_reference=reference, allowed_mentions={"parse": []}
         )
         assert quiet.mentions == []
-        assert quiet.reply_to is said
+        assert quiet.reply_to is question
 
 
 async def test_other_peoples_messages_are_theirs() -> None:
     async with table() as t:
-        said = await t.fake.say(t.ana, t.channel, "mine")
-        path = f"/channels/{t.channel.id}/messages/{said.id}"
+        message = await t.fake.say(t.ana, t.channel, "mine")
+        path = f"/channels/{t.channel.id}/messages/{message.id}"
         await t.refused(50005, "PATCH", path, {"content": "yours"}, status=403)
         await t.refused(50013, "DELETE", path)
         t.guild.permit("MANAGE_MESSAGES")
         await t.bot.raw("DELETE", path)
-        assert said.deleted
+        assert message.deleted
         await t.refused(10008, "GET", path)
 
 
 async def test_messages_are_listed_newest_first_in_pages() -> None:
     async with table() as t:
-        said = [await t.fake.say(t.ana, t.channel, str(number)) for number in range(7)]
+        messages = [await t.fake.say(t.ana, t.channel, str(number)) for number in range(7)]
         path = f"/channels/{t.channel.id}/messages"
 
         async def page(query: str) -> list[str]:
-            return [one["content"] for one in await t.bot.raw("GET", f"{path}?{query}")]
+            return [message["content"] for message in await t.bot.raw("GET", f"{path}?{query}")]
 
         assert await page("limit=3") == ["6", "5", "4"]
-        assert await page(f"limit=3&before={said[3].id}") == ["2", "1", "0"]
-        assert await page(f"limit=2&after={said[3].id}") == ["5", "4"]
-        assert await page(f"limit=3&around={said[3].id}") == ["4", "3", "2"]
+        assert await page(f"limit=3&before={messages[3].id}") == ["2", "1", "0"]
+        assert await page(f"limit=2&after={messages[3].id}") == ["5", "4"]
+        assert await page(f"limit=3&around={messages[3].id}") == ["4", "3", "2"]
         await t.refused(50035, "GET", f"{path}?limit=101")
 
 
@@ -230,31 +230,31 @@ async def test_files_are_limited_in_number_and_size() -> None:
 
 async def test_what_people_write_change_and_delete_the_client_hears() -> None:
     async with table() as t:
-        said = await t.fake.say(t.ana, t.channel, "hi", mention=True, files=[("a.md", b"# A")])
+        message = await t.fake.say(t.ana, t.channel, "hi", mention=True, files=[("a.md", b"# A")])
         await t.fake.until(lambda: t.bot.heard)
-        [heard] = t.bot.heard
-        assert heard.content == f"<@{t.fake.world.bot.id}> hi"
-        assert await heard.attachments[0].read() == b"# A"
-        await t.fake.edit(said, f"<@{t.fake.world.bot.id}> bye")
-        await t.fake.delete(said)
+        [received] = t.bot.heard
+        assert received.content == f"<@{t.fake.world.bot.id}> hi"
+        assert await received.attachments[0].read() == b"# A"
+        await t.fake.edit(message, f"<@{t.fake.world.bot.id}> bye")
+        await t.fake.delete(message)
         await t.fake.until(lambda: t.bot.events[-2:] == ["MESSAGE_UPDATE", "MESSAGE_DELETE"])
 
 
 async def test_a_file_whose_address_has_run_out_is_gone() -> None:
     async with table() as t:
-        said = await t.fake.say(t.ana, t.fake.dm(t.ana), "", files=[("a.md", b"# A")])
+        message = await t.fake.say(t.ana, t.fake.dm(t.ana), "", files=[("a.md", b"# A")])
         await t.fake.until(lambda: t.bot.heard)
-        t.fake.files.gone.add(said.files[0].id)
+        t.fake.files.gone.add(message.files[0].id)
         with pytest.raises(discord.NotFound):
             await t.bot.heard[0].attachments[0].read()
 
 
 async def test_typing_and_reactions() -> None:
     async with table() as t:
-        said: Message = await t.fake.say(t.ana, t.channel, "x")
+        message: Message = await t.fake.say(t.ana, t.channel, "x")
         await t.bot.raw("POST", f"/channels/{t.channel.id}/typing")
-        await t.bot.raw("PUT", f"/channels/{t.channel.id}/messages/{said.id}/reactions/👀/@me")
-        assert (len(t.channel.typing), said.reactions) == (1, ["👀"])
+        await t.bot.raw("PUT", f"/channels/{t.channel.id}/messages/{message.id}/reactions/👀/@me")
+        assert (len(t.channel.typing), message.reactions) == (1, ["👀"])
 
 
 async def test_a_route_that_is_not_there_is_not_found() -> None:

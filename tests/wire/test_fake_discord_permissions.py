@@ -12,7 +12,7 @@ from tests.wire.small_bot import table
 
 
 @pytest.mark.parametrize(
-    ("taken", "body", "code"),
+    ("permission", "body", "code"),
     [
         ("VIEW_CHANNEL", {"content": "x"}, 50001),
         ("SEND_MESSAGES", {"content": "x"}, 50013),
@@ -22,20 +22,20 @@ from tests.wire.small_bot import table
 )
 @pytest.mark.parametrize("where", ["the channel", "the guild"])
 async def test_what_the_bot_may_not_is_refused(
-    taken: str, body: dict[str, Any], code: int, where: str
+    permission: str, body: dict[str, Any], code: int, where: str
 ) -> None:
     async with table() as t:
-        said = await t.fake.say(t.ana, t.channel, "x")
+        message = await t.fake.say(t.ana, t.channel, "x")
         if "message_reference" in body:
-            body = body | {"message_reference": {"message_id": str(said.id)}}
+            body = body | {"message_reference": {"message_id": str(message.id)}}
         await t.post(t.channel, **body)
         if where == "the channel":
-            t.channel.deny(taken)
+            t.channel.deny(permission)
         else:
-            t.guild.forbid(taken)
+            t.guild.forbid(permission)
         await t.refused(code, "POST", f"/channels/{t.channel.id}/messages", body, status=403)
         if where == "the channel":
-            t.channel.allow(taken)
+            t.channel.allow(permission)
             await t.post(t.channel, **body)
 
 

@@ -99,9 +99,9 @@ async def test_a_forum_takes_posts_and_no_messages() -> None:
         made = await seen.create_thread(name="Q", content="first")
         [thread] = forum.threads
         assert thread.id == made.thread.id == made.message.id
-        assert [one.text for one in thread.messages] == ["first"]
+        assert [message.text for message in thread.messages] == ["first"]
         post = t.fake.thread(t.ana, forum, "Mine", "What?")
-        await t.fake.until(lambda: any(one.channel.id == post.id for one in t.bot.heard))
+        await t.fake.until(lambda: any(message.channel.id == post.id for message in t.bot.heard))
         forum.deny("SEND_MESSAGES")
         await t.refused(
             50013, "POST", f"/channels/{forum.id}/threads", {"name": "x", "message": {"content": "x"}}
@@ -170,7 +170,7 @@ async def test_a_thread_is_renamed_twice_in_ten_minutes() -> None:
             await t.bot.raw("PATCH", f"/channels/{thread.id}", {"name": "three"})
         assert caught.value.retry_after == pytest.approx(600, abs=1)
         assert thread.name == "two"
-        assert [one.bucket for one in t.fake.limited] == ["rename"]
+        assert [wait.bucket for wait in t.fake.limited] == ["rename"]
 
 
 async def test_people_come_and_go_and_threads_are_listed() -> None:
@@ -178,17 +178,17 @@ async def test_people_come_and_go_and_threads_are_listed() -> None:
         thread = await opened(t)
         path = f"/channels/{thread.id}/thread-members"
         await t.bot.raw("PUT", f"{path}/{t.ana.id}")
-        assert [int(one["user_id"]) for one in await t.bot.raw("GET", path)] == [
+        assert [int(member["user_id"]) for member in await t.bot.raw("GET", path)] == [
             t.fake.world.bot.id,
             t.ana.id,
         ]
         assert (await t.bot.raw("GET", f"{path}/@me"))["user_id"] == str(t.fake.world.bot.id)
         await t.refused(50013, "DELETE", f"{path}/{t.ana.id}")
         active = await t.bot.raw("GET", f"/guilds/{t.guild.id}/threads/active")
-        assert [one["id"] for one in active["threads"]] == [str(thread.id)]
+        assert [thread["id"] for thread in active["threads"]] == [str(thread.id)]
         await t.fake.archive(thread)
         archived = await t.bot.raw("GET", f"/channels/{t.channel.id}/threads/archived/public")
-        assert [one["id"] for one in archived["threads"]] == [str(thread.id)]
+        assert [thread["id"] for thread in archived["threads"]] == [str(thread.id)]
         await t.refused(50083, "PUT", f"{path}/{t.ana.id}")
         t.fake.remove_channel(thread)
         await t.refused(10003, "GET", f"/channels/{thread.id}")

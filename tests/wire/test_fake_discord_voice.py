@@ -55,9 +55,9 @@ class Call:
 
     async def play(self, tone: Tone) -> None:
         """Returns when it has been played; the last packets may be on their way."""
-        loop, done = asyncio.get_running_loop(), asyncio.Event()
-        self.client.play(tone, after=lambda fault: loop.call_soon_threadsafe(done.set))
-        await done.wait()
+        loop, finished = asyncio.get_running_loop(), asyncio.Event()
+        self.client.play(tone, after=lambda fault: loop.call_soon_threadsafe(finished.set))
+        await finished.wait()
 
 
 def load_opus() -> None:
@@ -75,21 +75,21 @@ async def seated(fake: FakeDiscord | None = None) -> AsyncGenerator[Table]:
         yield t
 
 
-async def joined(t: Table, there: Channel) -> discord.VoiceClient:
-    found = await t.fake.until(lambda: t.bot.get_channel(there.id))
-    assert isinstance(found, discord.VoiceChannel | discord.StageChannel)
-    return await found.connect(timeout=20.0)
+async def joined(t: Table, channel: Channel) -> discord.VoiceClient:
+    bot_channel = await t.fake.until(lambda: t.bot.get_channel(channel.id))
+    assert isinstance(bot_channel, discord.VoiceChannel | discord.StageChannel)
+    return await bot_channel.connect(timeout=20.0)
 
 
 @asynccontextmanager
 async def called() -> AsyncGenerator[Call]:
     load_opus()
     async with seated() as t:
-        there = t.guild.voice("Table talk")
-        ana = t.fake.voice.enter(t.ana, there)
-        client = await joined(t, there)
+        channel = t.guild.voice("Table talk")
+        ana = t.fake.voice.enter(t.ana, channel)
+        client = await joined(t, channel)
         await t.fake.until(lambda: t.fake.voice.ready(t.guild))
-        yield Call(t, t.fake.voice, there, ana, client)
+        yield Call(t, t.fake.voice, channel, ana, client)
 
 
 async def test_what_is_played_is_heard_frame_for_frame() -> None:
@@ -99,11 +99,11 @@ async def test_what_is_played_is_heard_frame_for_frame() -> None:
         await call.until(lambda: len(call.ana.frames) == len(tone.sent) + TRAILING_SILENCE)
         frames = call.ana.frames
         first = frames[0]
-        assert [one.sequence - first.sequence for one in frames] == list(range(len(frames)))
-        assert [one.timestamp - first.timestamp for one in frames] == [
+        assert [frame.sequence - first.sequence for frame in frames] == list(range(len(frames)))
+        assert [frame.timestamp - first.timestamp for frame in frames] == [
             n * SAMPLES for n in range(len(frames))
         ]
-        assert [one.silent for one in frames] == [False] * len(tone.sent) + [True] * TRAILING_SILENCE
+        assert [frame.silent for frame in frames] == [False] * len(tone.sent) + [True] * TRAILING_SILENCE
         assert placed(tone.sent, pcm(frames)) == list(range(len(tone.sent)))
         assert placed(tone.sent[:-1], pcm(frames)) == [*range(len(tone.sent) - 1), -1]
         assert (call.voice.violations, call.ana.undecryptable) == ([], [])
@@ -112,7 +112,7 @@ async def test_what_is_played_is_heard_frame_for_frame() -> None:
 async def test_people_and_the_bot_see_the_same_privacy_code_and_the_bot_leaves() -> None:
     async with called() as call:
         assert call.client.voice_privacy_code == call.ana.code
-        assert [one.name for one in call.voice.members(call.channel)] == ["Ana", "Sutradhar"]
+        assert [member.name for member in call.voice.members(call.channel)] == ["Ana", "Sutradhar"]
         await call.client.disconnect()
         assert call.voice.place(call.table.guild) is None
         assert call.voice.violations == []
@@ -144,11 +144,11 @@ async def test_who_comes_later_hears_too_and_alone_the_bot_is_in_no_group() -> N
 async def test_until_the_group_is_ready_nobody_hears_anything() -> None:
     load_opus()
     async with seated() as t:
-        there = t.guild.voice("Table talk")
-        ana = t.fake.voice.enter(t.ana, there)
+        channel = t.guild.voice("Table talk")
+        ana = t.fake.voice.enter(t.ana, channel)
         t.fake.voice.stall()
-        client = await joined(t, there)
-        call = Call(t, t.fake.voice, there, ana, client)
+        client = await joined(t, channel)
+        call = Call(t, t.fake.voice, channel, ana, client)
         await call.play(Tone(2))
         await call.until(lambda: len(call.voice.violations) == 2)
         assert "frame 1 is not encrypted from end to end" in call.voice.violations[0]
@@ -161,16 +161,16 @@ async def test_until_the_group_is_ready_nobody_hears_anything() -> None:
 async def test_a_client_that_cannot_use_its_welcome_comes_in_anew() -> None:
     load_opus()
     async with seated() as t:
-        there, bia = t.guild.voice("Table talk"), t.fake.user("Bia")
+        channel, bia = t.guild.voice("Table talk"), t.fake.user("Bia")
         t.guild.join(bia)
-        ears = [t.fake.voice.enter(one, there) for one in (t.ana, bia)]
-        t.fake.voice.damage(there)
-        client = await joined(t, there)
+        ears = [t.fake.voice.enter(user, channel) for user in (t.ana, bia)]
+        t.fake.voice.damage(channel)
+        client = await joined(t, channel)
         await t.fake.until(lambda: t.fake.voice.ready(t.guild) and client.voice_privacy_code is not None)
         session = t.fake.voice.session(t.guild)
         assert session is not None
         assert session.group.epoch > 2, "out of the group, and in again"
-        assert {client.voice_privacy_code} == {one.code for one in ears}
+        assert {client.voice_privacy_code} == {ear.code for ear in ears}
 
 
 async def test_a_packet_that_is_lost_leaves_a_gap() -> None:
@@ -178,7 +178,7 @@ async def test_a_packet_that_is_lost_leaves_a_gap() -> None:
         call.voice.lose(3, 4)
         await call.play(Tone(5))
         await call.until(lambda: len(call.ana.spoken) == 3)
-        assert [one.sequence for one in call.ana.spoken] == [1, 2, 5]
+        assert [frame.sequence for frame in call.ana.spoken] == [1, 2, 5]
 
 
 async def test_the_call_goes_on_at_another_voice_server() -> None:
@@ -196,14 +196,14 @@ async def test_the_call_goes_on_at_another_voice_server() -> None:
 async def test_a_bot_that_is_dragged_along_is_heard_where_it_is_and_one_that_is_thrown_out_is_not() -> None:
     async with called() as call:
         guild, fake = call.table.guild, call.table.fake
-        other, bia = guild.voice("Kitchen"), fake.user("Bia")
+        other_channel, bia = guild.voice("Kitchen"), fake.user("Bia")
         guild.join(bia)
-        ear = call.voice.enter(bia, other)
-        await call.until(lambda: call.table.bot.get_channel(other.id))
-        call.voice.move(guild, other)
+        ear = call.voice.enter(bia, other_channel)
+        await call.until(lambda: call.table.bot.get_channel(other_channel.id))
+        call.voice.move(guild, other_channel)
         await call.until(lambda: call.voice.ready(guild))
         await call.until(call.client.is_connected)
-        assert call.client.channel.id == other.id
+        assert call.client.channel.id == other_channel.id
         await call.play(Tone(2))
         await call.until(lambda: len(ear.spoken) == 2)
         assert (call.ana.frames, call.voice.violations) == ([], [])
@@ -249,11 +249,11 @@ async def test_on_a_stage_the_bot_is_heard_once_it_may_speak() -> None:
 
 async def test_a_voice_gateway_that_refuses_is_told_of() -> None:
     async with seated() as t:
-        there = t.guild.voice("Table talk")
+        channel = t.guild.voice("Table talk")
         t.fake.voice.refuses = 4017
-        found = await t.fake.until(lambda: t.bot.get_channel(there.id))
-        assert isinstance(found, discord.VoiceChannel)
+        bot_channel = await t.fake.until(lambda: t.bot.get_channel(channel.id))
+        assert isinstance(bot_channel, discord.VoiceChannel)
         with pytest.raises(discord.ConnectionClosed) as refused:
-            await found.connect(timeout=20.0, reconnect=False)
+            await bot_channel.connect(timeout=20.0, reconnect=False)
         assert refused.value.code == 4017
         assert t.fake.voice.closed == [(4017, "Refused")]

@@ -77,10 +77,10 @@ class Line:
 async def line() -> AsyncGenerator[tuple[Line, Channel]]:
     async with FakeDiscord() as fake, aiohttp.ClientSession() as http:
         guild = fake.guild("Table")
-        there = guild.voice("Table talk")
+        channel = guild.voice("Table talk")
         client = Line(fake, http, guild)
         await client.identify()
-        yield client, there
+        yield client, channel
 
 
 async def closed(ws: aiohttp.ClientWebSocketResponse) -> int | None:
@@ -109,7 +109,7 @@ async def test_who_may_not_connect_or_finds_the_channel_full_is_told_nothing() -
         await client.event("CHANNEL_CREATE")
         await client.event("GUILD_ROLE_UPDATE")
         await client.join(full)
-        assert [one.name for one in fake.voice.members(full)] == ["Ana", "Sutradhar"]
+        assert [member.name for member in fake.voice.members(full)] == ["Ana", "Sutradhar"]
         await client.ask(full, self_mute=True)
         assert (await client.event("VOICE_STATE_UPDATE"))["self_mute"] is True
 
@@ -120,8 +120,8 @@ async def test_without_the_intent_no_voice_states_are_told_of() -> None:
         guild.join(ana)
         fake.voice.enter(ana, guild.voice("Table talk"))
         for intents, states in ((1, 0), (INTENTS, 1)):
-            [told] = await Line(fake, http, guild).identify(intents)
-            assert len(told["voice_states"]) == states
+            [guild_event] = await Line(fake, http, guild).identify(intents)
+            assert len(guild_event["voice_states"]) == states
 
 
 @pytest.mark.parametrize(
@@ -142,16 +142,16 @@ async def test_without_the_intent_no_voice_states_are_told_of() -> None:
     ],
 )
 async def test_a_connection_that_says_the_wrong_thing_is_closed(frame: Any, code: int) -> None:
-    async with line() as (client, there):
-        credentials = await client.join(there)
+    async with line() as (client, line_there):
+        credentials = await client.join(line_there)
         if isinstance(frame, dict) and frame["op"] in (0, 7):
             frame = frame | {"d": credentials | frame["d"]}
         assert await closed(await client.voice(frame)) == code
 
 
 async def test_an_older_version_and_a_second_identify_are_refused() -> None:
-    async with line() as (client, there):
-        identify = {"op": 0, "d": await client.join(there)}
+    async with line() as (client, line_there):
+        identify = {"op": 0, "d": await client.join(line_there)}
         assert await closed(await client.voice(version="4")) == 4020
         ws = await client.voice(identify, identify)
         assert await closed(ws) == 4005
@@ -167,16 +167,16 @@ async def test_an_older_version_and_a_second_identify_are_refused() -> None:
     ],
 )
 async def test_a_protocol_that_is_none_is_refused(chosen: dict[str, Any], code: int) -> None:
-    async with line() as (client, there):
+    async with line() as (client, line_there):
         select = {"protocol": "udp", "data": {}} | chosen
-        ws = await client.voice({"op": 0, "d": await client.join(there)}, {"op": 1, "d": select})
+        ws = await client.voice({"op": 0, "d": await client.join(line_there)}, {"op": 1, "d": select})
         assert (await ws.receive_json())["d"]["modes"][-1] == "aead_xchacha20_poly1305_rtpsize"
         assert await closed(ws) == code
 
 
 async def test_a_heart_that_stops_and_a_gateway_that_refuses() -> None:
-    async with line() as (client, there):
-        credentials = await client.join(there)
+    async with line() as (client, line_there):
+        credentials = await client.join(line_there)
         client.fake.voice.heartbeat = 0.05
         assert await closed(await client.voice()) == 4009
         client.fake.voice.heartbeat = 10.0
@@ -187,17 +187,17 @@ async def test_a_heart_that_stops_and_a_gateway_that_refuses() -> None:
 
 
 async def test_a_session_is_resumed_with_what_it_missed_until_it_is_forgotten() -> None:
-    async with line() as (client, there):
+    async with line() as (client, line_there):
         fake, guild = client.fake, client.guild
         ana = fake.user("Ana")
         guild.join(ana)
-        credentials = await client.join(there)
+        credentials = await client.join(line_there)
         ws = await client.voice({"op": 0, "d": credentials})
         assert (await ws.receive_json())["seq"] == 0
         fake.voice.drop(guild)
         await closed(ws)
         await fake.until(lambda: not fake.voice.sockets)
-        fake.voice.enter(ana, there)
+        fake.voice.enter(ana, line_there)
         await client.event("VOICE_STATE_UPDATE")
         ws = await client.voice({"op": 7, "d": credentials | {"seq_ack": 0}})
         assert await ws.receive_json() == {"op": 9, "d": None}
@@ -210,15 +210,15 @@ async def test_a_session_is_resumed_with_what_it_missed_until_it_is_forgotten() 
         assert await closed(ws) == 4015
         assert await closed(await client.voice({"op": 7, "d": credentials | {"seq_ack": 1}})) == 4006
         assert fake.voice.resumed == 2
-        again = await client.join(there)
+        again = await client.join(line_there)
         assert again["token"] != credentials["token"]
         assert (await (await client.voice({"op": 0, "d": again})).receive_json())["op"] == 2
 
 
 async def test_with_the_gateway_session_the_voice_session_ends_too() -> None:
-    async with line() as (client, there):
+    async with line() as (client, line_there):
         fake = client.fake
-        ws = await client.voice({"op": 0, "d": await client.join(there)})
+        ws = await client.voice({"op": 0, "d": await client.join(line_there)})
         await ws.receive_json()
         await client.gateway.close(code=1000)
         assert await closed(ws) == 4014
@@ -226,19 +226,19 @@ async def test_with_the_gateway_session_the_voice_session_ends_too() -> None:
 
 
 async def test_what_is_said_without_speaking_or_under_no_key_is_a_violation() -> None:
-    async with line() as (client, there):
+    async with line() as (client, line_there):
         fake = client.fake
-        ws = await client.voice({"op": 0, "d": await client.join(there)})
+        ws = await client.voice({"op": 0, "d": await client.join(line_there)})
         ready = (await ws.receive_json())["d"]
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
             udp.setblocking(False)
             udp.connect((ready["ip"], ready["port"]))
             loop = asyncio.get_running_loop()
             await loop.sock_sendall(udp, struct.pack(">HHI", 1, 70, ready["ssrc"]).ljust(74, b"\0"))
-            found = await loop.sock_recv(udp, 100)
-            assert len(found) == 74
-            assert found[8 : found.index(0, 8)] == b"127.0.0.1"
-            port = struct.unpack(">H", found[-2:])[0]
+            reply = await loop.sock_recv(udp, 100)
+            assert len(reply) == 74
+            assert reply[8 : reply.index(0, 8)] == b"127.0.0.1"
+            port = struct.unpack(">H", reply[-2:])[0]
             assert port == udp.getsockname()[1]
             packet = struct.pack(">BBHII", 0x80, 0x78, 1, 960, ready["ssrc"]) + bytes(40)
             await loop.sock_sendall(udp, packet)
@@ -253,7 +253,7 @@ async def test_what_is_said_without_speaking_or_under_no_key_is_a_violation() ->
             await loop.sock_sendall(udp, packet)
             await loop.sock_sendall(udp, packet)
             await fake.until(lambda: len(fake.voice.violations) == 3)
-        said = [one.partition(": ")[2] for one in fake.voice.violations]
-        assert said[0] == "a packet before a protocol was selected"
-        assert said[1] == "a packet that the session's key does not open"
-        assert said[2] == "the nonce 00000000 has been used before"
+        reasons = [violation.partition(": ")[2] for violation in fake.voice.violations]
+        assert reasons[0] == "a packet before a protocol was selected"
+        assert reasons[1] == "a packet that the session's key does not open"
+        assert reasons[2] == "the nonce 00000000 has been used before"

@@ -52,7 +52,7 @@ async def test_in_a_thread_it_wakes_it_up_to_post_and_not_to_edit() -> None:
         hook, thread = await hooked(t), t.fake.thread(t.ana, t.channel, "Tale")
         await t.fake.archive(thread)
         sent = await hook.send("Hello", thread=discord.Object(thread.id), wait=True)
-        assert [one.text for one in thread.messages] == ["Hello"]
+        assert [message.text for message in thread.messages] == ["Hello"]
         assert not thread.archived
         await t.fake.archive(thread)
         with pytest.raises(discord.HTTPException) as refused:
@@ -85,7 +85,7 @@ async def test_a_channel_has_fifteen_and_shows_the_tokens_of_no_other_applicatio
         theirs = t.fake.webhook(t.channel, "Another bot", t.ana, application=4)
         listed = await t.bot.raw("GET", HOOKS.format(t.channel.id))
         assert len(listed) == 15
-        assert [one["name"] for one in listed if "token" not in one] == ["Another bot"]
+        assert [hook["name"] for hook in listed if "token" not in hook] == ["Another bot"]
         await t.refused(30007, "POST", HOOKS.format(t.channel.id), {"name": "One more"})
         t.fake.delete_webhook(theirs)
         await t.bot.raw("POST", HOOKS.format(t.channel.id), {"name": "One more"})
@@ -125,7 +125,7 @@ async def test_once_deleted_it_is_unknown_and_what_it_posted_stays() -> None:
         with pytest.raises(discord.NotFound) as refused:
             await hook.edit_message(sent.id, content="More")
         assert refused.value.code == 10015
-        assert [one.text for one in t.channel.messages] == ["Hello"]
+        assert [message.text for message in t.channel.messages] == ["Hello"]
         path = f"/channels/{t.channel.id}/messages/{sent.id}"
         await t.refused(50005, "PATCH", path, {"content": "More"}, status=403)
         await t.refused(50013, "DELETE", path, status=403)

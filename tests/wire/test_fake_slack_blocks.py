@@ -34,7 +34,7 @@ def actions(*elements: Block) -> Block:
 
 
 def menu(count: int) -> Block:
-    options = [{"text": plain(str(one)), "value": str(one)} for one in range(count)]
+    options = [{"text": plain(str(number)), "value": str(number)} for number in range(count)]
     return {"type": "static_select", "action_id": "menu", "options": options}
 
 
@@ -143,7 +143,7 @@ BAD: list[tuple[Block, str]] = [
     ),
     (actions(), "no less than 1 items allowed [json-pointer:/blocks/0/elements]"),
     (
-        actions(*(button(action_id=str(one)) for one in range(26))),
+        actions(*(button(action_id=str(number)) for number in range(26))),
         "no more than 25 items allowed [json-pointer:/blocks/0/elements]",
     ),
     (actions(button(), button()), "action_id already exists: go [json-pointer:/blocks/0/elements]"),
@@ -245,6 +245,6 @@ async def test_what_has_no_id_gets_one_and_the_text_is_shown_only_where_there_ar
     async with table(socket=False) as t:
         element = {"type": "button", "text": plain("Go")}
         message = await t.post("fallback", blocks=[section(), actions(element)])
-        assert all(one["block_id"] for one in message.blocks)
+        assert all(block["block_id"] for block in message.blocks)
         assert message.blocks[1]["elements"][0]["action_id"]
         assert (message.text, message.shown) == ("fallback", "x\nGo")

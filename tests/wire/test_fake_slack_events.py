@@ -15,22 +15,22 @@ from tests.fakes.slack.small_app import Body, table
 
 async def test_a_mention_in_a_channel_arrives_as_two_events_of_one_message() -> None:
     async with table() as t:
-        said = await t.slack.say(t.ana, t.channel, "what is a <bonus> & why?", mention=True)
-        assert sorted(one["type"] for one in t.small.events) == ["app_mention", "message"]
-        assert {one["ts"] for one in t.small.events} == {said.ts}
-        assert len({one["event_id"] for one in t.small.heard}) == 2
+        message = await t.slack.say(t.ana, t.channel, "what is a <bonus> & why?", mention=True)
+        assert sorted(event["type"] for event in t.small.events) == ["app_mention", "message"]
+        assert {event["ts"] for event in t.small.events} == {message.ts}
+        assert len({body["event_id"] for body in t.small.heard}) == 2
         me = t.team.bot.mention
-        assert {one["text"] for one in t.small.events} == {f"{me} what is a &lt;bonus&gt; &amp; why?"}
-        assert said.shown == f"{me} what is a <bonus> & why?"
-        assert all(one.acked is not None for one in said.sent)
+        assert {event["text"] for event in t.small.events} == {f"{me} what is a &lt;bonus&gt; &amp; why?"}
+        assert message.shown == f"{me} what is a <bonus> & why?"
+        assert all(sent.acked is not None for sent in message.sent)
 
 
 async def test_without_a_mention_it_is_a_message_alone_and_in_a_thread_it_says_so() -> None:
     async with table() as t:
         root = await t.slack.say(t.ana, t.channel, "aside")
         reply = await t.slack.say(t.ana, t.channel, "and", thread=root)
-        assert [one["type"] for one in t.small.events] == ["message", "message"]
-        assert [one.get("thread_ts") for one in t.small.events] == [None, root.ts]
+        assert [event["type"] for event in t.small.events] == ["message", "message"]
+        assert [event.get("thread_ts") for event in t.small.events] == [None, root.ts]
         assert t.small.events[0]["channel_type"] == "channel"
         assert (t.channel.messages, root.thread) == ([root], [reply])
 
@@ -38,17 +38,17 @@ async def test_without_a_mention_it_is_a_message_alone_and_in_a_thread_it_says_s
 async def test_a_direct_message_is_never_a_mention() -> None:
     async with table() as t:
         await t.slack.say(t.ana, t.team.dm(t.ana), "hello", mention=True)
-        assert [(one["type"], one["channel_type"]) for one in t.small.events] == [("message", "im")]
+        assert [(event["type"], event["channel_type"]) for event in t.small.events] == [("message", "im")]
 
 
 async def test_where_the_bot_is_not_it_hears_nothing() -> None:
     async with table() as t:
         elsewhere = t.team.channel("elsewhere", bot=False)
-        said = await t.slack.say(t.ana, elsewhere, "psst", mention=True)
-        assert (said.sent, t.small.heard) == ([], [])
+        message = await t.slack.say(t.ana, elsewhere, "psst", mention=True)
+        assert (message.sent, t.small.heard) == ([], [])
         await t.slack.invite(t.ana, elsewhere)
         await t.slack.say(t.ana, elsewhere, "now")
-        assert [one["type"] for one in t.small.events] == ["member_joined_channel", "message"]
+        assert [event["type"] for event in t.small.events] == ["member_joined_channel", "message"]
 
 
 async def test_what_the_app_did_not_subscribe_to_does_not_come() -> None:
@@ -56,7 +56,7 @@ async def test_what_the_app_did_not_subscribe_to_does_not_come() -> None:
         t.slack.events.discard("message.channels")
         await t.slack.say(t.ana, t.channel, "aside")
         await t.slack.say(t.ana, t.channel, "named", mention=True)
-        assert [one["type"] for one in t.small.events] == ["app_mention"]
+        assert [event["type"] for event in t.small.events] == ["app_mention"]
 
 
 async def test_the_bot_is_told_of_its_own_posts_and_bolt_keeps_them_from_it() -> None:
@@ -68,19 +68,19 @@ async def test_the_bot_is_told_of_its_own_posts_and_bolt_keeps_them_from_it() ->
 
 async def test_edits_and_deletions_are_told() -> None:
     async with table() as t:
-        said = await t.slack.say(t.ana, t.channel, "frist")
-        await t.slack.edit(said, "first")
-        await t.slack.delete(said)
+        message = await t.slack.say(t.ana, t.channel, "frist")
+        await t.slack.edit(message, "first")
+        await t.slack.delete(message)
         await t.slack.until(lambda: len(t.small.heard) == 3)
         changed, deleted = t.small.events[1:]
         assert (changed["subtype"], changed["message"]["text"]) == ("message_changed", "first")
         assert changed["previous_message"]["text"] == "frist"
-        assert (deleted["subtype"], deleted["deleted_ts"]) == ("message_deleted", said.ts)
+        assert (deleted["subtype"], deleted["deleted_ts"]) == ("message_deleted", message.ts)
         assert (deleted["previous_message"]["user"], deleted["previous_message"]["text"]) == (
             t.ana.id,
             "first",
         )
-        assert (t.channel.messages, said.deleted, said.edits[0].shown) == ([], True, "frist")
+        assert (t.channel.messages, message.deleted, message.edits[0].shown) == ([], True, "frist")
 
 
 async def test_a_command_is_answered_with_its_acknowledgement() -> None:
@@ -106,11 +106,11 @@ async def test_a_command_can_be_answered_later_five_times() -> None:
         hook = t.small.done[0]["response_url"]
         later = AsyncWebhookClient(hook)
         for number in range(5):
-            done = await later.send(text=str(number), response_type="in_channel")
-            assert (done.status_code, done.body) == (200, "ok")
+            response = await later.send(text=str(number), response_type="in_channel")
+            assert (response.status_code, response.body) == (200, "ok")
         assert (await later.send(text="six")).status_code == 404
         assert [one["text"] for one in sent.responses] == ["0", "1", "2", "3", "4"]
-        assert [one.shown for one in t.channel.messages] == ["0", "1", "2", "3", "4"]
+        assert [message.shown for message in t.channel.messages] == ["0", "1", "2", "3", "4"]
         assert t.slack.refused[-1].error == "used_url"
         stranger = AsyncWebhookClient(f"{t.slack.root}/actions/{t.team.id}/nobody")
         assert (await stranger.send(text="x")).status_code == 404
@@ -128,12 +128,12 @@ async def test_what_may_not_be_posted_may_not_be_answered_either() -> None:
         later = AsyncWebhookClient(hook)
         async with aiohttp.ClientSession() as http, http.post(hook, json=[]) as response:
             assert (response.status, t.slack.refused[-1].error) == (404, "invalid_payload")
-        given: list[tuple[str, dict[str, Any]]] = [
+        expected: list[tuple[str, dict[str, Any]]] = [
             ("no_text", {"text": ""}),
             ("invalid_blocks", {"blocks": [{"type": "carousel"}]}),
             ("thread_not_found", {"text": "x", "thread_ts": "1.1"}),
         ]
-        for error, body in given:
+        for error, body in expected:
             assert (await later.send_dict(body)).status_code == 404
             assert t.slack.refused[-1].error == error
         t.small.doing = wrong
@@ -143,10 +143,10 @@ async def test_what_may_not_be_posted_may_not_be_answered_either() -> None:
 
 async def test_a_reaction_is_told_and_a_stranger_cannot_speak() -> None:
     async with table() as t:
-        said = await t.slack.say(t.ana, t.channel, "look")
-        await t.slack.react(t.ana, said, "eyes")
+        message = await t.slack.say(t.ana, t.channel, "look")
+        await t.slack.react(t.ana, message, "eyes")
         await t.slack.until(lambda: len(t.small.events) == 2)
-        assert (t.small.events[1]["reaction"], t.small.events[1]["item"]["ts"]) == ("eyes", said.ts)
+        assert (t.small.events[1]["reaction"], t.small.events[1]["item"]["ts"]) == ("eyes", message.ts)
         stranger = t.slack.workspace("Other").user("Bia")
         with pytest.raises(PermissionError, match="Bia"):
             await t.slack.say(stranger, t.channel, "hello")
@@ -215,11 +215,11 @@ async def test_buttons_are_pressed_by_name_or_label_and_menus_chosen_from() -> N
         await t.slack.press(t.ana, message, "stop")
         await t.slack.press(t.ana, message, "Bad")
         await t.slack.choose(t.ana, message, "shelf", "srd")
-        actions = [one["actions"][0] for one in t.small.done]
-        assert [one["action_id"] for one in actions] == ["stop", "feedback", "shelf"]
-        assert [one.get("value") for one in actions] == ["7", "down", None]
+        actions = [payload["actions"][0] for payload in t.small.done]
+        assert [action["action_id"] for action in actions] == ["stop", "feedback", "shelf"]
+        assert [action.get("value") for action in actions] == ["7", "down", None]
         assert actions[2]["selected_option"]["value"] == "srd"
-        assert all(one["block_id"] for one in actions)
+        assert all(action["block_id"] for action in actions)
         container = t.small.done[0]["container"]
         assert (container["message_ts"], container["channel_id"]) == (message.ts, t.channel.id)
 

@@ -16,13 +16,15 @@ PLAIN = {"type": "plain_text", "text": "x"}
 
 
 GO = {"type": "button", "action_id": "go", "text": PLAIN}
-OPTIONS = [{"text": {"type": "plain_text", "text": one}, "value": one} for one in ("one", "two")]
+OPTIONS = [{"text": {"type": "plain_text", "text": name}, "value": name} for name in ("one", "two")]
 MENU = {"type": "static_select", "action_id": "menu", "options": OPTIONS}
 
 
 def form(**more: Any) -> dict[str, Any]:
     question = {"type": "plain_text_input", "action_id": "text", "max_length": 20}
-    shelves = [{"text": {"type": "plain_text", "text": one.upper()}, "value": one} for one in ("srd", "fate")]
+    shelves = [
+        {"text": {"type": "plain_text", "text": code.upper()}, "value": code} for code in ("srd", "fate")
+    ]
     menu = {"type": "static_select", "action_id": "shelf", "options": shelves, "initial_option": shelves[0]}
     return {
         "type": "modal",
@@ -86,16 +88,16 @@ async def test_every_kind_of_field_holds_what_it_holds() -> None:
     ]
     async with table() as t:
         view = await opened(t, form(blocks=fields[:4]))
-        said = {"who": {"f": t.ana.id}, "note": {"f": "x"}}
-        await t.slack.submit(t.ana, view, said)
+        problems = {"who": {"f": t.ana.id}, "note": {"f": "x"}}
+        await t.slack.submit(t.ana, view, problems)
         values = t.small.done[-1]["view"]["state"]["values"]
-        assert [one["value"] for one in values["boxes"]["f"]["selected_options"]] == ["one"]
+        assert [option["value"] for option in values["boxes"]["f"]["selected_options"]] == ["one"]
         assert (values["day"]["f"]["selected_date"], values["who"]["f"]["selected_user"]) == (
             "2026-11-21",
             t.ana.id,
         )
         with pytest.raises(LookupError, match="does not see"):
-            await t.slack.submit(t.ana, view, said)
+            await t.slack.submit(t.ana, view, problems)
         with pytest.raises(LookupError, match="does not see"):
             await t.slack.press(t.ana, view, "go")
         view = await opened(t, form(blocks=fields[3:]))
@@ -122,31 +124,31 @@ async def test_what_a_person_cannot_fill_in_is_not_sent() -> None:
 async def test_the_answer_to_a_form_can_hold_errors_or_another_view() -> None:
     async with table() as t:
         view = await opened(t)
-        given = {"question": {"text": "what?"}}
+        values = {"question": {"text": "what?"}}
         answering(t, response_action="errors", errors={"question": "too short"})
-        await t.slack.submit(t.ana, view, given)
+        await t.slack.submit(t.ana, view, values)
         assert (view.errors, view.open) == ({"question": "too short"}, True)
         answering(t, response_action="errors", errors={"nowhere": "x"})
-        assert (await t.slack.submit(t.ana, view, given)).failed == "invalid_arguments"
+        assert (await t.slack.submit(t.ana, view, values)).failed == "invalid_arguments"
         answering(t, response_action="dance")
-        assert (await t.slack.submit(t.ana, view, given)).failed == "invalid_arguments"
+        assert (await t.slack.submit(t.ana, view, values)).failed == "invalid_arguments"
         answering(t, response_action="update", view=form(title={"type": "plain_text", "text": "Again"}))
-        await t.slack.submit(t.ana, view, given)
+        await t.slack.submit(t.ana, view, values)
         assert view.title == "Again"
         answering(t, response_action="push", view=form(callback_id="more"))
-        await t.slack.submit(t.ana, view, given)
+        await t.slack.submit(t.ana, view, values)
         above = t.slack.views[-1]
         assert (above.below, above.callback_id) == (view, "more")
         answering(t, response_action="clear")
-        await t.slack.submit(t.ana, above, given)
-        assert [one.open for one in t.slack.views] == [False, False]
+        await t.slack.submit(t.ana, above, values)
+        assert [view.open for view in t.slack.views] == [False, False]
 
 
 async def test_closing_a_form_is_told_only_where_it_is_asked_for() -> None:
     async with table() as t:
         await t.slack.close(t.ana, await opened(t))
         await t.slack.close(t.ana, await opened(t, form(notify_on_close=True)))
-        assert [one["type"] for one in t.small.done] == ["shortcut", "shortcut", "view_closed"]
+        assert [payload["type"] for payload in t.small.done] == ["shortcut", "shortcut", "view_closed"]
 
 
 async def test_a_trigger_is_good_once_and_not_for_long() -> None:
@@ -193,7 +195,7 @@ async def test_a_form_is_laid_on_another() -> None:
 
         await t.slack.choose(t.ana, view, "menu", "two")
         assert [
-            one["selected_option"]["value"] for one in view.values[view.blocks[0]["block_id"]].values()
+            value["selected_option"]["value"] for value in view.values[view.blocks[0]["block_id"]].values()
         ] == ["two"]
         t.small.doing = push
         await t.slack.press(t.ana, view, "go")
@@ -256,14 +258,14 @@ async def test_the_home_tab_is_published_opened_and_pressed() -> None:
 
 async def test_a_shortcut_of_a_message_carries_it() -> None:
     async with table() as t:
-        said = await t.slack.say(t.ana, t.channel, "look at this")
-        sent = await t.slack.shortcut(t.ana, "ask_about", message=said)
+        message = await t.slack.say(t.ana, t.channel, "look at this")
+        sent = await t.slack.shortcut(t.ana, "ask_about", message=message)
         body = t.small.done[0]
         assert (body["type"], body["message"]["text"]) == ("message_action", "look at this")
-        assert (sent.acked is not None, body["message_ts"]) == (True, said.ts)
+        assert (sent.acked is not None, body["message_ts"]) == (True, message.ts)
         t.slack.shortcuts = {"ask"}
         with pytest.raises(LookupError, match="ask_about"):
-            await t.slack.shortcut(t.ana, "ask_about", message=said)
+            await t.slack.shortcut(t.ana, "ask_about", message=message)
 
 
 async def test_a_press_carries_its_message_unless_one_person_alone_sees_that() -> None:
@@ -281,7 +283,7 @@ async def test_a_press_carries_its_message_unless_one_person_alone_sees_that() -
 async def test_a_shared_file_can_be_fetched_with_the_token_alone() -> None:
     async with table() as t:
         await t.slack.say(t.ana, t.channel, "read", mention=True, files=[("a.md", b"# A")])
-        event = next(one for one in t.small.events if one["type"] == "message")
+        event = next(event for event in t.small.events if event["type"] == "message")
         [file] = event["files"]
         assert (event["subtype"], file["mimetype"], file["size"]) == ("file_share", "text/markdown", 3)
         token = {"Authorization": f"Bearer {t.slack.bot_token}"}
@@ -298,7 +300,7 @@ async def test_a_shared_file_can_be_fetched_with_the_token_alone() -> None:
 async def test_a_file_is_uploaded_in_three_steps_into_a_thread() -> None:
     async with table(socket=False) as t:
         root = await t.slack.say(t.ana, t.channel, "draw")
-        done = await t.client.files_upload_v2(
+        upload = await t.client.files_upload_v2(
             channel=t.channel.id,
             thread_ts=root.ts,
             filename="chart.png",
@@ -307,19 +309,19 @@ async def test_a_file_is_uploaded_in_three_steps_into_a_thread() -> None:
         )
         [answer] = root.thread
         assert (answer.shown, answer.files[0].data) == ("here\nchart.png", b"\x89PNG")
-        told = await t.client.files_info(file=done["file"]["id"])
-        assert told["file"]["channels"] == [t.channel.id]
+        info = await t.client.files_info(file=upload["file"]["id"])
+        assert info["file"]["channels"] == [t.channel.id]
 
 
 async def test_a_file_is_deleted_with_the_message_that_shared_it() -> None:
     async with table(socket=False) as t:
         root = await t.slack.say(t.ana, t.channel, "draw")
-        done = await t.client.files_upload_v2(
+        upload = await t.client.files_upload_v2(
             channel=t.channel.id, thread_ts=root.ts, filename="chart.png", content=b"\x89PNG"
         )
-        await t.client.files_delete(file=done["file"]["id"])
+        await t.client.files_delete(file=upload["file"]["id"])
         assert root.thread == []
-        await t.refused("file_deleted", "files.delete", file=done["file"]["id"])
+        await t.refused("file_deleted", "files.delete", file=upload["file"]["id"])
         await t.refused("file_not_found", "files.delete", file="F0NOWHERE")
 
 

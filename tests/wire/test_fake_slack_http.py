@@ -40,7 +40,7 @@ async def test_events_commands_and_presses_come_as_signed_posts() -> None:
         t.small.doing = answer
         assert await t.slack.http.verify()
         said = await t.slack.say(t.ana, t.channel, "hello & co.", mention=True)
-        assert all(one.acked is not None for one in said.sent)
+        assert all(sent.acked is not None for sent in said.sent)
         sent = await t.slack.command(t.ana, t.channel, "/sutradhar", "ping & more")
         assert (sent.response, t.small.done[0]["text"]) == ({"text": "pong"}, "ping & more")
         button = {"type": "button", "action_id": "go", "text": {"type": "plain_text", "text": "Go"}}
@@ -52,14 +52,14 @@ async def test_events_commands_and_presses_come_as_signed_posts() -> None:
 
 async def test_forged_unsigned_and_late_requests_are_sent_away_and_a_replayed_one_is_not() -> None:
     async with over_http() as t:
-        said = await t.slack.say(t.ana, t.channel, "once")
-        [sent] = said.sent
+        message = await t.slack.say(t.ana, t.channel, "once")
+        [sent] = message.sent
         assert (await t.slack.http.forge(sent)).status == 401
         assert (await t.slack.http.unsigned(sent)).status == 401
         assert (await t.slack.http.stale(sent)).status == 401
         assert len(t.small.heard) == 1
         assert (await t.slack.http.replay(sent)).status == 200
-        assert [one["event_id"] for one in t.small.heard] == [sent.event_id] * 2
+        assert [body["event_id"] for body in t.small.heard] == [sent.event_id] * 2
 
 
 async def test_an_event_that_fails_comes_again_and_says_why() -> None:
@@ -90,12 +90,12 @@ async def test_a_server_that_is_slow_gone_or_wants_no_more_is_told_apart() -> No
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         root = f"http://127.0.0.1:{runner.addresses[0][1]}"
-        found = []
+        answers = []
         for url, seconds in ((f"{root}/slow", 0.02), (f"{root}/no", 60.0), ("http://127.0.0.1:9/", 60.0)):
             t.slack.http(url)
             t.slack.ack_seconds = seconds
-            found.append((await t.slack.say(t.ana, t.channel, "hello?")).sent[0].tries[0].failed)
-        assert found == ["http_timeout", "no_retry", "connection_failed"]
+            answers.append((await t.slack.say(t.ana, t.channel, "hello?")).sent[0].tries[0].failed)
+        assert answers == ["http_timeout", "no_retry", "connection_failed"]
         wishes["slow"].set()
         await runner.cleanup()
 
@@ -125,22 +125,22 @@ async def installable(slack: FakeSlack, folder: Path) -> AsyncGenerator[tuple[Sm
 async def test_each_workspace_has_its_own_install_and_an_organisation_one_for_all(tmp_path: Path) -> None:
     async with FakeSlack() as slack, installable(slack, tmp_path) as (small, root):
         grid = slack.enterprise("Grid")
-        one = slack.workspace("One", installed=False)
+        workspace = slack.workspace("One", installed=False)
         two = slack.workspace("Two", enterprise=grid, installed=False)
         said: list[tuple[str, str | None]] = []
-        for team in (one, two):
+        for team in (workspace, two):
             ana = team.user("Ana")
             channel = team.channel("general")
             assert (await slack.say(ana, channel, "too early")).sent == []
-            done = await slack.install(ana, f"{root}/slack/install", org=team is two)
-            assert done.status == 200
+            response = await slack.install(ana, f"{root}/slack/install", org=team is two)
+            assert response.status == 200
             await slack.say(ana, channel, "hello", mention=True)
             said.append((team.id, team.enterprise.id if team.enterprise else None))
         mentions = [body for body in small.heard if body["event"]["type"] == "app_mention"]
         assert [(body["team_id"], body.get("enterprise_id")) for body in mentions] == said
         assert "access_denied" in (await slack.oauth.refuse(f"{root}/slack/oauth_redirect")).text
         with pytest.raises(LookupError, match="in no organisation"):
-            await slack.install(next(iter(one.users.values())), f"{root}/slack/install", org=True)
+            await slack.install(next(iter(workspace.users.values())), f"{root}/slack/install", org=True)
         installs = [body["authorizations"][0]["is_enterprise_install"] for body in mentions]
         assert installs == [False, True]
 
@@ -157,9 +157,9 @@ async def test_an_organisations_token_is_good_in_all_its_workspaces_and_in_no_ot
             await client.chat_postMessage(channel=channel.id, text=team.name)
             assert channel.messages[0].shown == team.name
             listed = await client.users_list(team_id=team.id)
-            assert [one["id"] for one in listed["members"]] == [team.bot.id]
-        told = await client.auth_test()
-        assert (told["is_enterprise_install"], told["enterprise_id"]) == (True, grid.id)
+            assert [member["id"] for member in listed["members"]] == [team.bot.id]
+        auth = await client.auth_test()
+        assert (auth["is_enterprise_install"], auth["enterprise_id"]) == (True, grid.id)
         with pytest.raises(SlackApiError, match="channel_not_found"):
             await client.chat_postMessage(channel=stranger.id, text="x")
         with pytest.raises(SlackApiError, match="missing_argument"):
@@ -210,9 +210,9 @@ async def test_a_code_is_good_once_for_who_knows_the_secret(tmp_path: Path) -> N
 
 async def test_an_app_that_is_removed_is_told_and_its_token_is_dead() -> None:
     async with table() as t:
-        told = t.slack.uninstall(t.team)
-        await t.slack.until(lambda: all(one.acked is not None for one in told))
-        assert sorted(one["type"] for one in t.small.events) == ["app_uninstalled", "tokens_revoked"]
+        events_sent = t.slack.uninstall(t.team)
+        await t.slack.until(lambda: all(event.acked is not None for event in events_sent))
+        assert sorted(event["type"] for event in t.small.events) == ["app_uninstalled", "tokens_revoked"]
         await t.refused("account_inactive", "auth.test")
         t.team.bot_token, t.team.installed = "xoxb-anew", True
         await t.refused("account_inactive", "auth.test")

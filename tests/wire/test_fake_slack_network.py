@@ -25,7 +25,7 @@ async def test_a_method_fails_as_often_as_it_was_told() -> None:
         t.slack.fail("chat.*", status=503)
         with pytest.raises(SlackApiError):
             await t.post()
-        assert [one.status for one in t.slack.calls] == [200, 200, 200, 503]
+        assert [call.status for call in t.slack.calls] == [200, 200, 200, 503]
 
 
 async def test_a_client_that_waits_as_it_is_told_comes_through() -> None:
@@ -34,7 +34,7 @@ async def test_a_client_that_waits_as_it_is_told_comes_through() -> None:
         t.slack.fail("chat.postMessage", status=429, retry_after=1)
         message = await t.post("through")
         assert message.shown == "through"
-        assert [one.error for one in t.slack.calls] == ["ratelimited", None]
+        assert [call.error for call in t.slack.calls] == ["ratelimited", None]
         assert t.slack.calls[1].at - t.slack.calls[0].at >= 1
 
 
@@ -50,20 +50,20 @@ async def test_an_answer_can_be_slow_or_lost_and_the_work_is_done() -> None:
         t.slack.fail("chat.postMessage", status=0)
         with pytest.raises(aiohttp.ClientError):
             await t.post("cut")
-        assert [one.shown for one in t.channel.messages] == ["slow", "lost"]
+        assert [message.shown for message in t.channel.messages] == ["slow", "lost"]
 
 
 async def test_an_event_that_nobody_acknowledges_comes_again() -> None:
     async with table() as t:
         t.slack.ack_seconds, t.slack.redelivery = 0.02, (0.0, 0.4)
         t.small.deaf = True
-        said = await t.slack.say(t.ana, t.channel, "hello?")
-        [sent] = said.sent
+        message = await t.slack.say(t.ana, t.channel, "hello?")
+        [sent] = message.sent
         assert (sent.acked, len(sent.tries)) == (None, 1)
         await t.slack.until(lambda: len(sent.tries) == 2 and t.small.missed == 2)
         t.small.deaf, t.slack.ack_seconds = False, 60.0
         await t.slack.until(lambda: sent.acked is not None)
-        assert [one.attempt for one in sent.tries] == [0, 1, 2]
+        assert [attempt.attempt for attempt in sent.tries] == [0, 1, 2]
         assert t.small.retries == [("2", "timeout")]
         assert t.small.heard[0]["event_id"] == sent.event_id
 
@@ -74,16 +74,16 @@ async def test_after_three_more_tries_it_comes_no_more() -> None:
         t.small.deaf = True
         [sent] = (await t.slack.say(t.ana, t.channel, "hello?")).sent
         await t.slack.until(lambda: len(sent.tries) == 4 and sent.tries[-1].failed)
-        assert [one.failed for one in sent.tries] == ["timeout"] * 4
+        assert [attempt.failed for attempt in sent.tries] == ["timeout"] * 4
 
 
 async def test_an_acknowledged_event_can_be_made_to_come_again() -> None:
     async with table() as t:
-        said = await t.slack.say(t.ana, t.channel, "once", mention=True)
-        t.slack.redeliver(said, reason="http_timeout")
+        message = await t.slack.say(t.ana, t.channel, "once", mention=True)
+        t.slack.redeliver(message, reason="http_timeout")
         await t.slack.until(lambda: len(t.small.heard) == 4)
         assert t.small.retries == [("1", "http_timeout")] * 2
-        assert len({one["event_id"] for one in t.small.heard}) == 2
+        assert len({body["event_id"] for body in t.small.heard}) == 2
 
 
 async def test_an_event_comes_to_any_socket_and_can_come_to_two() -> None:
@@ -91,21 +91,21 @@ async def test_an_event_comes_to_any_socket_and_can_come_to_two() -> None:
         team = slack.workspace("Table")
         ana, channel = team.user("Ana"), team.channel("general")
         async with connected(slack, n=2) as small:
-            said = [await slack.say(ana, channel, str(number)) for number in range(4)]
-            assert [len(one.handed) for one in slack.sockets.live] == [2, 2]
-            slack.duplicate(said[0])
+            messages = [await slack.say(ana, channel, str(number)) for number in range(4)]
+            assert [len(socket.handed) for socket in slack.sockets.live] == [2, 2]
+            slack.duplicate(messages[0])
             await slack.until(lambda: len(small.heard) == 5)
-            first, second = said[0].sent[0].tries
+            first, second = messages[0].sent[0].tries
             assert first.socket is not second.socket
-            assert small.heard[4]["event_id"] == said[0].sent[0].event_id
+            assert small.heard[4]["event_id"] == messages[0].sent[0].event_id
             assert small.retries == []
 
 
 async def test_there_is_no_second_delivery_without_a_second_socket() -> None:
     async with table() as t:
-        said = await t.slack.say(t.ana, t.channel, "alone")
+        message = await t.slack.say(t.ana, t.channel, "alone")
         with pytest.raises(LookupError, match="no second socket"):
-            t.slack.duplicate(said)
+            t.slack.duplicate(message)
 
 
 async def test_there_are_no_more_than_ten_sockets() -> None:
@@ -116,8 +116,8 @@ async def test_there_are_no_more_than_ten_sockets() -> None:
             ws = await http.ws_connect(await _address(slack, http))
             sockets.append(ws)
             seen.append(await ws.receive_json())
-        assert [one["type"] for one in seen] == ["hello"] * 10 + ["disconnect"]
-        assert [one["num_connections"] for one in seen[:10]] == list(range(1, 11))
+        assert [frame["type"] for frame in seen] == ["hello"] * 10 + ["disconnect"]
+        assert [frame["num_connections"] for frame in seen[:10]] == list(range(1, 11))
         assert seen[10]["reason"] == "too_many_websockets"
         assert (await sockets[10].receive()).type is aiohttp.WSMsgType.CLOSE
 
@@ -156,7 +156,7 @@ async def test_what_is_acknowledged_wrongly_is_written_down() -> None:
             assert sent.response is None
             await ws.send_json(answer)
             await slack.until(lambda: sent.late == 1)
-            wrong = [one.error for one in slack.refused]
+            wrong = [refusal.error for refusal in slack.refused]
             assert wrong == ["no_envelope", "unknown_envelope", "payload_not_accepted"]
 
 
@@ -182,8 +182,8 @@ async def test_a_client_that_is_cut_off_comes_again(rude: bool) -> None:
 async def test_what_happened_while_nobody_was_there_comes_later() -> None:
     async with table(socket=False) as t:
         t.slack.redelivery = (0.0, *[0.1] * 600)
-        said = await t.slack.say(t.ana, t.channel, "anyone?")
-        assert said.sent[0].tries[0].failed == "no_socket"
+        message = await t.slack.say(t.ana, t.channel, "anyone?")
+        assert message.sent[0].tries[0].failed == "no_socket"
         async with connected(t.slack, t.small):
             await t.slack.until(lambda: t.small.heard)
             assert [reason for _, reason in t.small.retries] == ["timeout"]
@@ -191,10 +191,10 @@ async def test_what_happened_while_nobody_was_there_comes_later() -> None:
 
 async def test_a_hundred_at_once_are_all_acknowledged_in_time() -> None:
     async with table() as t:
-        asked = [t.slack.command(t.ana, t.channel, "/sutradhar", str(one)) for one in range(100)]
+        asked = [t.slack.command(t.ana, t.channel, "/sutradhar", str(number)) for number in range(100)]
         sent = await asyncio.gather(*asked)
-        assert all(one.acked is not None and one.failed is None for one in sent)
-        assert {one["text"] for one in t.small.done} == {str(one) for one in range(100)}
+        assert all(sent.acked is not None and sent.failed is None for sent in sent)
+        assert {number["text"] for number in t.small.done} == {str(number) for number in range(100)}
 
 
 async def test_any_event_with_any_content_can_be_sent() -> None:

@@ -67,7 +67,7 @@ async def test_what_is_typed_is_done_and_what_the_bot_says_is_printed() -> None:
             ]
             process.stdin.write(b"hello\ndm psst\nhome\n/sutradhar\n")
             assert await line() == "general: Go [Go]"
-            kinds = [one["type"] for one in small.events]
+            kinds = [event["type"] for event in small.events]
             assert sorted(kinds) == ["app_home_opened", "app_mention", "message", "message"]
         finally:
             await handler.close_async()

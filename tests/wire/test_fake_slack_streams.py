@@ -40,7 +40,7 @@ async def test_an_answer_is_streamed_and_closed_with_blocks() -> None:
         await stream.stop(blocks=CLOSING)
         assert (answer.shown, answer.streaming) == ("**four hours**\nSRD, p. 7", False)
         assert answer.text == "**four hours**"
-        methods = [one.method for one in t.slack.calls]
+        methods = [call.method for call in t.slack.calls]
         assert methods == ["chat.startStream", "chat.appendStream", "chat.stopStream"]
 
 
@@ -54,11 +54,11 @@ async def test_tasks_stand_where_they_began_and_a_plan_holds_them_together() -> 
         ]
         where: dict[str, Any] = {"channel": t.channel.id, "ts": answer.ts}
         await t.client.chat_appendStream(**where, chunks=chunks)
-        done = TaskUpdateChunk(id="a", title="Asked Ana", status="complete", output="yes")
-        await t.client.chat_appendStream(**where, chunks=[done])
+        task = TaskUpdateChunk(id="a", title="Asked Ana", status="complete", output="yes")
+        await t.client.chat_appendStream(**where, chunks=[task])
         await t.client.chat_appendStream(**where, markdown_text="So be it.")
         assert answer.shown == "Council\nAsked Ana\nyes\nAsk Bia\nSo be it."
-        assert [one["type"] for one in answer.blocks] == ["plan", "markdown"]
+        assert [block["type"] for block in answer.blocks] == ["plan", "markdown"]
 
 
 async def test_blocks_can_be_streamed_too() -> None:
@@ -75,28 +75,28 @@ async def test_in_a_direct_message_no_recipient_is_needed() -> None:
         dm = t.team.dm(t.ana)
         root = await t.slack.say(t.ana, dm, "what?")
         await t.client.chat_startStream(channel=dm.id, thread_ts=root.ts, markdown_text="well")
-        assert [(one.shown, one.streaming) for one in root.thread] == [("well", True)]
+        assert [(message.shown, message.streaming) for message in root.thread] == [("well", True)]
 
 
 async def test_what_cannot_be_streamed() -> None:
     async with table(socket=False) as t:
         t.slack.limits.on = False
         root, answer = await begun(t)
-        here = {"channel": t.channel.id, "thread_ts": root.ts}
+        address = {"channel": t.channel.id, "thread_ts": root.ts}
         to: dict[str, Any] = {"recipient_team_id": t.team.id, "recipient_user_id": t.ana.id}
         on: dict[str, Any] = {"channel": t.channel.id, "ts": answer.ts}
-        other = {"channel": t.channel.id, "ts": root.ts}
+        other_address = {"channel": t.channel.id, "ts": root.ts}
         finished = (await t.post("posted")).ts
         cards = [{"type": "divider"}] * 51
         start, append, stop = "chat.startStream", "chat.appendStream", "chat.stopStream"
         table_of: list[tuple[str, str, dict[str, Any]]] = [
-            ("missing_recipient_team_id", start, here),
-            ("missing_recipient_user_id", start, here | {"recipient_team_id": t.team.id}),
-            ("team_not_found", start, here | to | {"recipient_team_id": "T0NOWHERE"}),
-            ("user_not_found", start, here | to | {"recipient_user_id": "U0NOBODY"}),
+            ("missing_recipient_team_id", start, address),
+            ("missing_recipient_user_id", start, address | {"recipient_team_id": t.team.id}),
+            ("team_not_found", start, address | to | {"recipient_team_id": "T0NOWHERE"}),
+            ("user_not_found", start, address | to | {"recipient_user_id": "U0NOBODY"}),
             ("invalid_arguments", start, {"channel": t.channel.id} | to),
-            ("thread_not_found", start, here | to | {"thread_ts": "1.1"}),
-            ("invalid_arguments", start, here | to | {"task_display_mode": "list"}),
+            ("thread_not_found", start, address | to | {"thread_ts": "1.1"}),
+            ("invalid_arguments", start, address | to | {"task_display_mode": "list"}),
             ("msg_too_long", append, on | {"markdown_text": "x" * 12_001}),
             ("no_text", append, on),
             ("no_text", append, on | {"markdown_text": ""}),
@@ -110,7 +110,7 @@ async def test_what_cannot_be_streamed() -> None:
             ),
             ("invalid_blocks", append, on | {"chunks": [{"type": "blocks", "blocks": [{"type": "x"}]}]}),
             ("msg_blocks_too_many", append, on | {"chunks": [{"type": "blocks", "blocks": cards[:26]}] * 2}),
-            ("message_not_owned_by_app", append, other | {"markdown_text": "x"}),
+            ("message_not_owned_by_app", append, other_address | {"markdown_text": "x"}),
             ("message_not_found", append, on | {"ts": "1.1", "markdown_text": "x"}),
             ("message_not_in_streaming_state", append, on | {"ts": finished, "markdown_text": "x"}),
             ("message_not_in_streaming_state", stop, on | {"ts": finished}),
@@ -160,7 +160,7 @@ async def test_the_stop_button_ends_the_streams_and_tells_the_bot() -> None:
         told = await t.client.agents_sessions_setStatus(**where, status="processing", title="What?")
         assert (told["status"], told.get("warning")) == ("processing", None)
         await t.slack.stop_session(t.ana, root)
-        [event] = [one for one in t.small.events if one["type"] == "agent_session_stopped"]
+        [event] = [event for event in t.small.events if event["type"] == "agent_session_stopped"]
         assert (event["thread_ts"], event["streaming_message_ts"]) == (root.ts, [answer.ts])
         on: dict[str, Any] = {"channel": t.channel.id, "ts": answer.ts}
         await t.refused("stopped_by_user", "chat.appendStream", **on, markdown_text="more")
@@ -182,11 +182,11 @@ async def test_sessions_have_their_own_refusals_and_a_warning() -> None:
         await t.refused("not_authorized", set_status, channel_id=away.id, thread_ts=root.ts, status="active")
         await t.refused("session_not_found", "agents.sessions.rename", **where, title="x")
         t.slack.events.discard("agent_session_stopped")
-        told = await t.client.agents_sessions_setStatus(**where, status="processing")
+        answer = await t.client.agents_sessions_setStatus(**where, status="processing")
         await t.refused("invalid_arguments", set_status, **where, status="active", title="x" * 201)
         nobody = {"initiator_user_id": "U0NOBODY"}
         await t.refused("user_not_found", set_status, **where, status="active", **nobody)
-        assert told["warning"] == "missing_agent_session_stopped_event_subscription"
+        assert answer["warning"] == "missing_agent_session_stopped_event_subscription"
         await t.client.agents_sessions_rename(**where, title="Named")
         session = t.slack.session(root)
         assert session is not None

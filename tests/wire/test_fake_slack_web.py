@@ -15,8 +15,8 @@ from tests.fakes.slack.small_app import Table, table
 
 async def raw(slack: FakeSlack, verb: str, path: str, **more: Any) -> dict[str, Any]:
     async with aiohttp.ClientSession() as http, http.request(verb, slack.api + path, **more) as response:
-        found: dict[str, Any] = await response.json()
-        return found
+        answer: dict[str, Any] = await response.json()
+        return answer
 
 
 async def test_the_token_is_taken_from_the_header_a_form_or_the_query_and_not_from_json() -> None:
@@ -113,16 +113,16 @@ async def test_with_the_scope_for_it_the_bot_posts_where_it_is_not() -> None:
 
 async def test_auth_test_tells_who_the_bot_is() -> None:
     async with table(socket=False) as t:
-        told = await t.client.auth_test()
-        assert (told["team_id"], told["user_id"], told["bot_id"]) == (t.team.id, t.team.bot.id, t.team.bot_id)
-        assert "chat:write" in told.headers["x-oauth-scopes"]
+        auth = await t.client.auth_test()
+        assert (auth["team_id"], auth["user_id"], auth["bot_id"]) == (t.team.id, t.team.bot.id, t.team.bot_id)
+        assert "chat:write" in auth.headers["x-oauth-scopes"]
 
 
 async def test_a_message_is_posted_changed_and_deleted() -> None:
     async with table(socket=False) as t:
         message = await t.post("one")
         await t.client.chat_update(channel=t.channel.id, ts=message.ts, text="two")
-        assert (message.shown, [one.shown for one in message.edits]) == ("two", ["one"])
+        assert (message.shown, [edit.shown for edit in message.edits]) == ("two", ["one"])
         link = await t.client.chat_getPermalink(channel=t.channel.id, message_ts=message.ts)
         assert message.ts.replace(".", "") in link["permalink"]
         await t.client.chat_delete(channel=t.channel.id, ts=message.ts)
@@ -132,14 +132,14 @@ async def test_a_message_is_posted_changed_and_deleted() -> None:
 async def test_a_post_to_a_person_is_a_direct_message_and_an_ephemeral_one_is_theirs_alone() -> None:
     async with table(socket=False) as t:
         await t.client.chat_postMessage(channel=t.ana.id, text="psst")
-        assert [one.shown for one in t.team.dm(t.ana).messages] == ["psst"]
+        assert [message.shown for message in t.team.dm(t.ana).messages] == ["psst"]
         await t.client.chat_postEphemeral(channel=t.channel.id, user=t.ana.id, text="only you")
-        assert [one.ephemeral_to for one in t.channel.messages] == [t.ana]
+        assert [message.ephemeral_to for message in t.channel.messages] == [t.ana]
         assert (await t.client.conversations_history(channel=t.channel.id))["messages"] == []
 
 
 async def _refusals(t: Table) -> list[tuple[str, str, dict[str, Any]]]:
-    here, dm = t.channel.id, t.team.dm(t.ana).id
+    channel, dm = t.channel.id, t.team.dm(t.ana).id
     hers = (await t.slack.say(t.ana, t.channel, "hers")).ts
     root = await t.post("root")
     reply = await t.post("reply", thread_ts=root.ts)
@@ -147,7 +147,7 @@ async def _refusals(t: Table) -> list[tuple[str, str, dict[str, Any]]]:
     secret = t.team.channel("secret", private=True, bot=False)
     old = t.team.channel("old")
     old.archived = True
-    other = t.slack.workspace("Other").user("Bia")
+    stranger = t.slack.workspace("Other").user("Bia")
     post, update, nowhere = "chat.postMessage", "chat.update", "1700000000.000001"
     good = {"event_type": "t", "event_payload": {}}
     return [
@@ -156,56 +156,56 @@ async def _refusals(t: Table) -> list[tuple[str, str, dict[str, Any]]]:
         ("channel_not_found", post, {"channel": secret.id, "text": "x"}),
         ("not_in_channel", post, {"channel": away.id, "text": "x"}),
         ("is_archived", post, {"channel": old.id, "text": "x"}),
-        ("no_text", post, {"channel": here}),
-        ("no_text", post, {"channel": here, "text": ""}),
-        ("msg_too_long", post, {"channel": here, "text": "x" * 40_001}),
-        ("msg_too_long", post, {"channel": here, "markdown_text": "x" * 12_001}),
-        ("markdown_text_conflict", post, {"channel": here, "markdown_text": "x", "text": "y"}),
-        ("invalid_arguments", post, {"channel": here, "text": 7}),
-        ("as_user_not_supported", post, {"channel": here, "text": "x", "as_user": True}),
-        ("thread_not_found", post, {"channel": here, "text": "x", "thread_ts": nowhere}),
-        ("cannot_reply_to_message", post, {"channel": here, "text": "x", "thread_ts": reply.ts}),
-        ("invalid_metadata_format", post, {"channel": here, "text": "x", "metadata": {"a": 1}}),
-        ("invalid_metadata_schema", post, {"channel": here, "text": "x", "metadata": good | {"a": 1}}),
-        ("too_many_attachments", post, {"channel": here, "attachments": [{}] * 101}),
-        ("invalid_blocks_format", post, {"channel": here, "blocks": "[{"}),
-        ("invalid_blocks_format", post, {"channel": here, "blocks": [7]}),
-        ("invalid_attachments", post, {"channel": here, "attachments": "[{"}),
-        ("invalid_attachments", post, {"channel": here, "attachments": {}}),
-        ("invalid_metadata_format", post, {"channel": here, "text": "x", "metadata": "{"}),
+        ("no_text", post, {"channel": channel}),
+        ("no_text", post, {"channel": channel, "text": ""}),
+        ("msg_too_long", post, {"channel": channel, "text": "x" * 40_001}),
+        ("msg_too_long", post, {"channel": channel, "markdown_text": "x" * 12_001}),
+        ("markdown_text_conflict", post, {"channel": channel, "markdown_text": "x", "text": "y"}),
+        ("invalid_arguments", post, {"channel": channel, "text": 7}),
+        ("as_user_not_supported", post, {"channel": channel, "text": "x", "as_user": True}),
+        ("thread_not_found", post, {"channel": channel, "text": "x", "thread_ts": nowhere}),
+        ("cannot_reply_to_message", post, {"channel": channel, "text": "x", "thread_ts": reply.ts}),
+        ("invalid_metadata_format", post, {"channel": channel, "text": "x", "metadata": {"a": 1}}),
+        ("invalid_metadata_schema", post, {"channel": channel, "text": "x", "metadata": good | {"a": 1}}),
+        ("too_many_attachments", post, {"channel": channel, "attachments": [{}] * 101}),
+        ("invalid_blocks_format", post, {"channel": channel, "blocks": "[{"}),
+        ("invalid_blocks_format", post, {"channel": channel, "blocks": [7]}),
+        ("invalid_attachments", post, {"channel": channel, "attachments": "[{"}),
+        ("invalid_attachments", post, {"channel": channel, "attachments": {}}),
+        ("invalid_metadata_format", post, {"channel": channel, "text": "x", "metadata": "{"}),
         ("invalid_arguments", post, {"channel": 7, "text": "x"}),
-        ("message_not_found", update, {"channel": here, "ts": nowhere, "text": "x"}),
-        ("cant_update_message", update, {"channel": here, "ts": hers, "text": "x"}),
-        ("no_text", update, {"channel": here, "ts": root.ts}),
-        ("msg_too_long", update, {"channel": here, "ts": root.ts, "text": "x" * 4_001}),
-        ("cant_delete_message", "chat.delete", {"channel": here, "ts": hers}),
-        ("message_not_found", "chat.delete", {"channel": here, "ts": nowhere}),
-        ("message_not_found", "chat.getPermalink", {"channel": here, "message_ts": nowhere}),
+        ("message_not_found", update, {"channel": channel, "ts": nowhere, "text": "x"}),
+        ("cant_update_message", update, {"channel": channel, "ts": hers, "text": "x"}),
+        ("no_text", update, {"channel": channel, "ts": root.ts}),
+        ("msg_too_long", update, {"channel": channel, "ts": root.ts, "text": "x" * 4_001}),
+        ("cant_delete_message", "chat.delete", {"channel": channel, "ts": hers}),
+        ("message_not_found", "chat.delete", {"channel": channel, "ts": nowhere}),
+        ("message_not_found", "chat.getPermalink", {"channel": channel, "message_ts": nowhere}),
         (
             "user_not_in_channel",
             "chat.postEphemeral",
             {"channel": dm, "user": t.team.user("Bia").id, "text": "x"},
         ),
-        ("user_not_found", "chat.postEphemeral", {"channel": here, "user": other.id, "text": "x"}),
-        ("thread_not_found", "conversations.replies", {"channel": here, "ts": nowhere}),
+        ("user_not_found", "chat.postEphemeral", {"channel": channel, "user": stranger.id, "text": "x"}),
+        ("thread_not_found", "conversations.replies", {"channel": channel, "ts": nowhere}),
         ("not_in_channel", "conversations.history", {"channel": away.id}),
-        ("invalid_cursor", "conversations.history", {"channel": here, "cursor": "x"}),
-        ("invalid_arguments", "conversations.history", {"channel": here, "limit": 1001}),
-        ("invalid_arguments", "conversations.history", {"channel": here, "limit": "x"}),
+        ("invalid_cursor", "conversations.history", {"channel": channel, "cursor": "x"}),
+        ("invalid_arguments", "conversations.history", {"channel": channel, "limit": 1001}),
+        ("invalid_arguments", "conversations.history", {"channel": channel, "limit": "x"}),
         ("invalid_arguments", "conversations.open", {"users": f"{t.ana.id},U0NOBODY"}),
-        ("invalid_ts_oldest", "conversations.history", {"channel": here, "oldest": "x"}),
+        ("invalid_ts_oldest", "conversations.history", {"channel": channel, "oldest": "x"}),
         ("channel_not_found", "conversations.info", {"channel": "C0NOWHERE"}),
         ("users_list_not_supplied", "conversations.open", {}),
         ("user_not_found", "conversations.open", {"users": "U0NOBODY"}),
         ("method_not_supported_for_channel_type", "conversations.join", {"channel": dm}),
         ("is_archived", "conversations.join", {"channel": old.id}),
         ("user_not_found", "users.info", {"user": "U0NOBODY"}),
-        ("user_not_found", "users.info", {"user": other.id}),
+        ("user_not_found", "users.info", {"user": stranger.id}),
         ("team_not_found", "team.info", {"team": "T0NOWHERE"}),
         ("no_item_specified", "reactions.add", {"name": "eyes"}),
-        ("invalid_name", "reactions.add", {"name": "Eyes!", "channel": here, "timestamp": hers}),
-        ("message_not_found", "reactions.add", {"name": "eyes", "channel": here, "timestamp": nowhere}),
-        ("no_reaction", "reactions.remove", {"name": "eyes", "channel": here, "timestamp": hers}),
+        ("invalid_name", "reactions.add", {"name": "Eyes!", "channel": channel, "timestamp": hers}),
+        ("message_not_found", "reactions.add", {"name": "eyes", "channel": channel, "timestamp": nowhere}),
+        ("no_reaction", "reactions.remove", {"name": "eyes", "channel": channel, "timestamp": hers}),
     ]
 
 
@@ -220,38 +220,38 @@ async def test_what_the_service_refuses_is_refused() -> None:
 
 async def test_a_thread_is_read_back_with_its_metadata_where_that_is_asked_for() -> None:
     async with table(socket=False) as t:
-        kept = {"event_type": "turn", "event_payload": {"run": "r1"}}
-        root = await t.post("root", metadata=kept)
+        metadata = {"event_type": "turn", "event_payload": {"run": "r1"}}
+        root = await t.post("root", metadata=metadata)
         for number in range(3):
             await t.post(str(number), thread_ts=root.ts)
         plain = await t.client.conversations_replies(channel=t.channel.id, ts=root.ts)
-        assert [one["text"] for one in plain["messages"]] == ["root", "0", "1", "2"]
+        assert [message["text"] for message in plain["messages"]] == ["root", "0", "1", "2"]
         assert (plain["messages"][0]["reply_count"], "metadata" in plain["messages"][0]) == (3, False)
         full = await t.client.conversations_replies(
             channel=t.channel.id, ts=root.ts, include_all_metadata=True
         )
-        assert full["messages"][0]["metadata"] == kept
+        assert full["messages"][0]["metadata"] == metadata
         pages = [
-            [one["text"] for one in page["messages"]]
+            [message["text"] for message in page["messages"]]
             async for page in await t.client.conversations_replies(channel=t.channel.id, ts=root.ts, limit=3)
         ]
         assert pages == [["root", "0", "1"], ["2"]]
         roots = await t.client.conversations_history(channel=t.channel.id)
-        assert [one["text"] for one in roots["messages"]] == ["root"]
+        assert [message["text"] for message in roots["messages"]] == ["root"]
 
 
 async def test_a_thread_outlives_its_first_message() -> None:
     async with table(socket=False) as t:
         lonely, root = await t.post("lonely"), await t.post("root")
         reply = await t.post("reply", thread_ts=root.ts)
-        for one in (lonely, root):
-            await t.client.chat_delete(channel=t.channel.id, ts=one.ts)
+        for message in (lonely, root):
+            await t.client.chat_delete(channel=t.channel.id, ts=message.ts)
         post = {"channel": t.channel.id, "text": "x", "thread_ts": lonely.ts}
         await t.refused("thread_not_found", "chat.postMessage", **post)
         await t.client.chat_postMessage(channel=t.channel.id, text="more", thread_ts=root.ts)
-        told = await t.client.conversations_replies(channel=t.channel.id, ts=root.ts)
-        assert [one.get("subtype") for one in told["messages"]] == ["tombstone", None, None]
-        assert told["messages"][1]["ts"] == reply.ts
+        replies = await t.client.conversations_replies(channel=t.channel.id, ts=root.ts)
+        assert [reply.get("subtype") for reply in replies["messages"]] == ["tombstone", None, None]
+        assert replies["messages"][1]["ts"] == reply.ts
 
 
 async def test_who_and_what_there_is() -> None:
@@ -260,9 +260,11 @@ async def test_who_and_what_there_is() -> None:
         user = await t.client.users_info(user=t.ana.id, include_locale=True)
         assert (user["user"]["locale"], user["user"]["is_admin"]) == ("pt-BR", False)
         listed = await t.client.users_list()
-        assert [one["id"] for one in listed["members"]] == list(t.team.users)
+        assert [member["id"] for member in listed["members"]] == list(t.team.users)
         groups = await t.client.usergroups_list(include_users=True)
-        assert [(one["id"], one["users"]) for one in groups["usergroups"]] == [(group.id, [t.ana.id])]
+        assert [(usergroup["id"], usergroup["users"]) for usergroup in groups["usergroups"]] == [
+            (group.id, [t.ana.id])
+        ]
         members = await t.client.conversations_members(channel=t.channel.id)
         assert members["members"] == [t.team.bot.id, t.ana.id]
         info = await t.client.conversations_info(channel=t.channel.id)
@@ -276,26 +278,28 @@ async def test_the_bot_joins_a_public_channel_and_reacts_once() -> None:
     async with table(socket=False) as t:
         away = t.team.channel("away", bot=False)
         await t.client.conversations_join(channel=away.id)
-        said = await t.slack.say(t.ana, away, "look")
-        await t.client.reactions_add(channel=away.id, timestamp=said.ts, name="eyes")
-        assert said.reactions == [("eyes", t.team.bot)]
-        told = await t.client.conversations_history(channel=away.id)
-        assert told["messages"][0]["reactions"] == [{"name": "eyes", "users": [t.team.bot.id]}]
-        await t.refused("already_reacted", "reactions.add", channel=away.id, timestamp=said.ts, name="eyes")
-        await t.client.reactions_remove(channel=away.id, timestamp=said.ts, name="eyes")
-        assert said.reactions == []
+        message = await t.slack.say(t.ana, away, "look")
+        await t.client.reactions_add(channel=away.id, timestamp=message.ts, name="eyes")
+        assert message.reactions == [("eyes", t.team.bot)]
+        history = await t.client.conversations_history(channel=away.id)
+        assert history["messages"][0]["reactions"] == [{"name": "eyes", "users": [t.team.bot.id]}]
+        await t.refused(
+            "already_reacted", "reactions.add", channel=away.id, timestamp=message.ts, name="eyes"
+        )
+        await t.client.reactions_remove(channel=away.id, timestamp=message.ts, name="eyes")
+        assert message.reactions == []
 
 
 async def test_whom_a_message_would_really_ping() -> None:
     async with table(socket=False) as t:
         ana, group = t.ana.id, t.team.group("players").id
         loud = f"<!channel> <!here|all> <@{ana}|ana> <!subteam^{group}|@players>"
-        wanted = ["<!channel>", "<!here>", f"<@{ana}>", f"<!subteam^{group}>"]
-        assert (await t.post(loud)).mentions == wanted
+        pings = ["<!channel>", "<!here>", f"<@{ana}>", f"<!subteam^{group}>"]
+        assert (await t.post(loud)).mentions == pings
         section = {"type": "section", "text": {"type": "mrkdwn", "text": loud}}
         plain = {"type": "section", "text": {"type": "plain_text", "text": loud}}
         marked = {"type": "markdown", "text": loud}
-        assert (await t.post("x", blocks=[section, plain, marked])).mentions == wanted * 2
+        assert (await t.post("x", blocks=[section, plain, marked])).mentions == pings * 2
         quiet = "&lt;!channel&gt; @channel <https://a.b|@here> ‹@U1› <!date^1^{date}|x>"
         assert (await t.post(quiet)).mentions == []
         assert (await t.post("@here", parse="full")).mentions == ["<!here>"]
@@ -305,9 +309,9 @@ async def test_whom_a_message_would_really_ping() -> None:
             {"type": "broadcast", "range": "here"},
             {"type": "text", "text": loud},
         ]
-        said = [{"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": kinds}]}]
+        blocks = [{"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": kinds}]}]
         t.slack.limits.on = False
-        assert (await t.post("x", blocks=said)).mentions == [f"<@{ana}>", f"<!subteam^{group}>", "<!here>"]
+        assert (await t.post("x", blocks=blocks)).mentions == [f"<@{ana}>", f"<!subteam^{group}>", "<!here>"]
 
 
 async def test_more_than_a_post_a_second_in_a_channel_has_to_wait() -> None:
@@ -320,7 +324,7 @@ async def test_more_than_a_post_a_second_in_a_channel_has_to_wait() -> None:
             await t.post()
         assert (caught.value.response.status_code, caught.value.response["error"]) == (429, "ratelimited")
         assert caught.value.response.headers["Retry-After"] == "10"
-        assert [one.method for one in t.slack.limited] == ["chat.postMessage"]
+        assert [wait.method for wait in t.slack.limited] == ["chat.postMessage"]
         await t.client.chat_postMessage(channel=t.ana.id, text="elsewhere it may")
 
 
@@ -334,17 +338,17 @@ async def test_each_method_has_its_tier_per_workspace() -> None:
         with pytest.raises(SlackApiError) as caught:
             await t.client.chat_update(channel=t.channel.id, ts=message.ts, text="2")
         assert caught.value.response.headers["Retry-After"] == "30"
-        other = t.slack.workspace("Other")
-        theirs = other.channel("general")
-        client = AsyncWebClient(other.bot_token, base_url=t.slack.api)
+        other_workspace = t.slack.workspace("Other")
+        theirs = other_workspace.channel("general")
+        client = AsyncWebClient(other_workspace.bot_token, base_url=t.slack.api)
         sent = await client.chat_postMessage(channel=theirs.id, text="x")
         await client.chat_update(channel=theirs.id, ts=sent["ts"], text="y")
 
 
 async def test_nothing_crosses_workspaces() -> None:
     async with table(socket=False) as t:
-        other = t.slack.workspace("Other")
-        stranger = AsyncWebClient(other.bot_token, base_url=t.slack.api)
+        other_workspace = t.slack.workspace("Other")
+        stranger = AsyncWebClient(other_workspace.bot_token, base_url=t.slack.api)
         with pytest.raises(SlackApiError, match="channel_not_found"):
             await stranger.chat_postMessage(channel=t.channel.id, text="x")
-        assert t.slack.calls[-1].team == other.id
+        assert t.slack.calls[-1].team == other_workspace.id

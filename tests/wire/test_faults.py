@@ -95,11 +95,11 @@ async def test_a_fault_in_the_middle_of_an_answer(
     fault: Callable[[OnDiscord], Awaitable[None]], driver: OnDiscord
 ) -> None:
     d = driver
-    held = d.model.hold()
+    gate = d.model.hold()
     talk = await d.ask(ANA, QUESTION)
     await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
     await fault(d)
-    held.set()
+    gate.set()
     await d.rest(1)
     await whole(d, talk)
 
@@ -109,19 +109,19 @@ async def test_a_fault_before_the_answer_has_begun(
     fault: Callable[[OnDiscord], Awaitable[None]], driver: OnDiscord
 ) -> None:
     d = driver
-    held = d.model.hold(at=0)
+    gate = d.model.hold(at=0)
     talk = await d.ask(ANA, QUESTION)
     await fault(d)
-    held.set()
+    gate.set()
     await d.rest(1)
     await whole(d, talk)
 
 
 async def whole(d: OnDiscord, talk: DiscordTalk) -> None:
     """One answer, whole; and the bot hears what is said afterwards."""
-    said = talk.said()
-    assert count(said, "four hours of walking") == 1, said
-    assert count(said, "the Night takes the next turn") == 1, said
+    texts = talk.said()
+    assert count(texts, "four hours of walking") == 1, texts
+    assert count(texts, "the Night takes the next turn") == 1, texts
     assert not [post for post in talk.posts() if "stop" in post.actions]
     await d.connected()
     await d.mention(ANA, talk, "and while running?")

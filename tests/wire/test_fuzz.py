@@ -23,20 +23,23 @@ async def test_two_hundred_hostile_payloads(seed: int, driver: OnDiscord) -> Non
     resumed = discord.gateway.resumed
     before = await d.ask(ANA, QUESTION)  # buttons to press, and a thread to write into
     await d.rest(1)
-    for number, who in enumerate(d.crowd(PEOPLE)):
+    for number, person in enumerate(d.crowd(PEOPLE)):
         place = before.home() if number % 2 else d.channels[0]
-        for event, data in fuzz.payloads(seed * PEOPLE + number, EACH, (discord, who, place)):
+        for event, data in fuzz.payloads(seed * PEOPLE + number, EACH, (discord, person, place)):
             await discord.send_raw(event, data)
         await asyncio.sleep(0)
     after = await d.ask(ANA, QUESTION, table=1)
     assert after.asked.acked is not None, "a sane question is heard among them"
     await d.until(lambda: count(after.said(), "the Night takes the next turn") == 1)
     await d.rest(2)
-    everything = [*d.everything(), *(one for asked in discord.asked.values() for one in asked.followups)]
+    everything = [
+        *d.everything(),
+        *(followup for asked in discord.asked.values() for followup in asked.followups),
+    ]
     everything += [asked.response for asked in discord.asked.values() if asked.response]
-    told = [one for one in everything if one.author.bot]
-    assert not [one.text for one in told if "Traceback" in one.text or 'File "' in one.text]
-    assert not [one.text for one in told if one.mentions]
+    posts = [message for message in everything if message.author.bot]
+    assert not [post.text for post in posts if "Traceback" in post.text or 'File "' in post.text]
+    assert not [post.text for post in posts if post.mentions]
     assert d.process.alive
     log = d.process.log()
     assert "Traceback" not in log, log

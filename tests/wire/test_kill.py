@@ -39,7 +39,7 @@ async def test_a_killed_answer_is_finished_in_its_messages(
     await d.rest(1)
     course_s = time.monotonic() - began
     paid = len(d.model.prompts)
-    stood = len(d.channels[0].messages)
+    count_before = len(d.channels[0].messages)
 
     talk, asked = await asked_and_struck(d, shares[0] * course_s)
     stored = len(received(d)) == 2
@@ -57,21 +57,25 @@ async def test_a_killed_answer_is_finished_in_its_messages(
 
     if asked.acked is not None or not stored:
         assert plain(talk.said()) == plain(reference.said())
-        assert len(d.channels[0].messages) == stood + 1, "the line that says who asked what, once"
+        assert len(d.channels[0].messages) == count_before + 1, "the line that says who asked what, once"
     else:
-        said = [one.text for one in d.everything()[stood:] if one not in reference.messages()]
-        assert count(said, "the Night takes the next turn") == 1, said
+        texts = [
+            message.text for message in d.everything()[count_before:] if message not in reference.messages()
+        ]
+        assert count(texts, "the Night takes the next turn") == 1, texts
     assert not [post for post in talk.posts() if "stop" in post.actions]
     calls = len(d.model.prompts) - paid
     assert 1 <= calls <= (kept or 1 + len(shares)), "a call that had finished is not paid again"
     settled(d, calls)
-    d.discord.refused[:] = [one for one in d.discord.refused if one.code not in UNAVOIDABLE]
+    d.discord.refused[:] = [refusal for refusal in d.discord.refused if refusal.code not in UNAVOIDABLE]
     d.check()
 
 
 PLACES: dict[str, Callable[[OnDiscord, int], bool]] = {
     "kept": lambda d, before: len(d.states()) > before,
-    "acknowledged": lambda d, before: sum(one.acked is not None for one in d.discord.asked.values()) > before,
+    "acknowledged": lambda d, before: (
+        sum(interaction.acked is not None for interaction in d.discord.asked.values()) > before
+    ),
     "asked": lambda d, before: len(d.channels[0].messages) > before,
     "opened": lambda d, before: len(d.channels[0].threads) > before,
     "posted": lambda d, before: bool(said_in_new(d, before)),
@@ -84,7 +88,7 @@ PLACES: dict[str, Callable[[OnDiscord, int], bool]] = {
 def said_in_new(d: OnDiscord, before: int) -> list[str]:
     """What the bot has said in the threads that were not there before."""
     threads = d.channels[0].threads[before:]
-    return [one.text for thread in threads for one in thread.messages if one.author.bot]
+    return [message.text for thread in threads for message in thread.messages if message.author.bot]
 
 
 @pytest.mark.parametrize("place", PLACES if ALL else ("answered",))
@@ -105,13 +109,13 @@ async def test_a_kill_right_after(place: str, driver: OnDiscord) -> None:
     await d.begin(d.process)
     await d.rest(2)
     if asked.acked is None:  # Ana has been told that nothing came; the answer stands there all the same
-        everything = "\n".join(one.text for one in d.everything())
+        everything = "\n".join(message.text for message in d.everything())
         assert everything.count("the Night takes the next turn") == 2
     else:
         assert plain(d.talk(asked, d.channels[0]).said()) == plain(reference.said())
     settled(d, 1)
-    assert not [one.text for one in d.everything() if "stop" in actions(one)]
-    d.discord.refused[:] = [one for one in d.discord.refused if one.code not in UNAVOIDABLE]
+    assert not [message.text for message in d.everything() if "stop" in actions(message)]
+    d.discord.refused[:] = [refusal for refusal in d.discord.refused if refusal.code not in UNAVOIDABLE]
     d.check()
 
 
@@ -126,9 +130,9 @@ async def asked_and_struck(d: OnDiscord, after_s: float) -> tuple[DiscordTalk, A
     return d.talk(asked, d.channels[0]), asked
 
 
-def plain(said: list[str]) -> list[str]:
+def plain(texts: list[str]) -> list[str]:
     """Texts without the ids of threads, which differ, and without the word that a message was begun anew."""
-    return [re.sub(r"\d{15,}", "ID", re.sub(r"\n?-# ↻ .*", "", text)) for text in said]
+    return [re.sub(r"\d{15,}", "ID", re.sub(r"\n?-# ↻ .*", "", text)) for text in texts]
 
 
 @pytest.mark.parametrize("seed", range(3 if ALL else 1))
@@ -141,9 +145,9 @@ async def test_a_private_answer_killed_mid_stream_goes_on_while_its_token_lives(
     await d.until(lambda: count(talk.said(), "A candle") == 1)
     await d.restart()
     await d.rest(1)
-    said = talk.said()
-    assert count(said, "A candle burns for") == 1, said
-    assert count(said, "the Night takes the next turn") == 1, said
+    texts = talk.said()
+    assert count(texts, "A candle burns for") == 1, texts
+    assert count(texts, "the Night takes the next turn") == 1, texts
     assert len(d.model.prompts) == 2
     d.check()
 
@@ -154,7 +158,7 @@ async def test_answers_in_several_channels_all_go_on(driver: OnDiscord) -> None:
     for _ in d.channels[2:]:
         d.model.hold()
     talks = [await d.ask(ANA, QUESTION, table=n) for n in range(2, 6)]
-    await d.until(lambda: all(count(one.said(), "A candle burns for") == 1 for one in talks))
+    await d.until(lambda: all(count(talk.said(), "A candle burns for") == 1 for talk in talks))
     await d.restart()
     await d.rest(4)
     for talk in talks:
@@ -172,8 +176,8 @@ async def test_a_stopped_answer_is_not_brought_back(driver: OnDiscord) -> None:
     await d.until(lambda: d.states() == ["stopped"])
     await d.restart()
     await d.until(lambda: not [post for post in talk.posts() if "stop" in post.actions])
-    assert [one for one in talk.said() if "What was shown so far is kept" in one]
-    assert not [one for one in talk.said() if CURSOR in one]
+    assert [line for line in talk.said() if "What was shown so far is kept" in line]
+    assert not [line for line in talk.said() if CURSOR in line]
     await d.mention(ANA, talk, "and while running?")
     await d.rest(2)
     assert count(talk.said(), "A candle burns for") == 2
@@ -190,7 +194,7 @@ async def test_nobody_is_welcomed_twice(driver: OnDiscord) -> None:
     await d.restart()
     asked = await d.discord.slash(d.people[BIA], channel, "rules roll", expression="1d1")
     await d.until(lambda: bool(asked.text))
-    assert len([one for one in talk.said() if one == welcome]) == 1
+    assert len([line for line in talk.said() if line == welcome]) == 1
     d.check()
 
 

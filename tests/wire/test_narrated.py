@@ -50,8 +50,8 @@ async def test_a_story_is_told_and_heard(name: str, shared: SharedBot[Any]) -> N
         await d.until(lambda: len(clips()) == TOLD[name])
         assert all(len(soundfile.read(io.BytesIO(file.data))[0]) > 20_000 for file in clips())
     else:
-        said = [one for run in d.runs() for one in d._events(run) if one["event"] == "speak"]
-        assert len(said) == TOLD[name]
+        spoken_events = [event for run in d.runs() for event in d._events(run) if event["event"] == "speak"]
+        assert len(spoken_events) == TOLD[name]
     d.check()
 
 
@@ -67,13 +67,13 @@ async def test_the_first_sentence_is_heard_while_the_rest_is_not_written_yet(sha
     await d.rest(1)
     await d.until(lambda: listener.spoken and not unheard())
     before = len(listener.spoken)
-    held = d.model.hold(
+    gate = d.model.hold(
         "The hinges give at once, and it is dark. Behind them there is nothing but the sea.", at=12
     )
     await d.mention(ANA, talk, "I open the door.")
     await d.until(lambda: len(listener.spoken) > before + 50)
     assert count(talk.said(), "nothing but the sea") == 0
     d.model.queue.append(CHOICES)
-    held.set()
+    gate.set()
     await d.rest(2)
     d.check()

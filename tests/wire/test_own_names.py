@@ -35,8 +35,8 @@ async def told(d: OnDiscord, *, own: bool = True, permit: bool = True) -> Discor
 
 
 async def switch(d: OnDiscord, value: str) -> None:
-    given: dict[str, Any] = {"setting": "story.own_names", "value": value, "for": "everyone"}
-    await d.command(BIA, "settings set", **given)
+    options: dict[str, Any] = {"setting": "story.own_names", "value": value, "for": "everyone"}
+    await d.command(BIA, "settings set", **options)
 
 
 async def speak(d: OnDiscord, talk: DiscordTalk, line: str, *replies: Reply) -> None:
@@ -47,7 +47,7 @@ async def speak(d: OnDiscord, talk: DiscordTalk, line: str, *replies: Reply) -> 
 
 
 def spoken(talk: DiscordTalk, name: str) -> list[Any]:
-    return [one for one in talk.messages() if one.author.name == name]
+    return [message for message in talk.messages() if message.author.name == name]
 
 
 async def test_a_character_has_a_name_and_a_picture_of_its_own(driver: OnDiscord) -> None:
@@ -61,13 +61,15 @@ async def test_a_character_has_a_name_and_a_picture_of_its_own(driver: OnDiscord
     assert count(talk.said(), REPLY) == 1
     d.model.queue += [Reply("The door swings open."), CHOICES]
     runs = len(d.states())
-    choice = next(one.custom_id for one in message.buttons if str(one.custom_id).startswith("choice:"))
+    choice = next(
+        button.custom_id for button in message.buttons if str(button.custom_id).startswith("choice:")
+    )
     await d.discord.press(d.people[ANA], message, choice)  # under a webhook's message, too
     await d.rest(runs + 1)
     await d.until(lambda: count(talk.said(), "The door swings open.") == 1)
     assert spoken(talk, "Mira") == [message], "its buttons grey out where it stands"
-    assert all(one.disabled for one in message.buttons if one.label == "Open the door.")
-    assert len([one for one in d.discord.hooks.values() if one.channel is d.channels[0]]) == 1
+    assert all(button.disabled for button in message.buttons if button.label == "Open the door.")
+    assert len([hook for hook in d.discord.hooks.values() if hook.channel is d.channels[0]]) == 1
     d.check()
 
 
@@ -75,11 +77,11 @@ async def test_everybody_replies_and_names_that_discord_refuses_are_bent(driver:
     d = driver
     talk = await told(d)
     await speak(d, talk, "all", Reply("“One.”"), Reply("“Two.”"), Reply("“Three.”"))
-    names = [one.author.name for one in talk.messages() if "Scene" in one.text]
+    names = [message.author.name for message in talk.messages() if "Scene" in message.text]
     assert names == ["Sutradhar", "Mira", "Disc-ord Dan", "everyone."]
     await d.redeliver()
     await d.command(BIA, "story show", talk=talk)
-    assert [one.author.name for one in talk.messages() if "Scene" in one.text] == names
+    assert [message.author.name for message in talk.messages() if "Scene" in message.text] == names
     forked = await d.menu(BIA, talk, "“One.”", "Fork the story here")
     await d.until(lambda: count([*forked.said(), *talk.said()], "it goes on behind scene 2") == 1)
     d.check()
@@ -91,7 +93,7 @@ async def test_without_the_permission_the_name_is_bold_and_that_is_said_once(dri
     await speak(d, talk, "speak Mira", Reply(pieces=[REPLY]))
     assert count(talk.said(), "I lack the permission “Manage Webhooks”") == 1
     await speak(d, talk, "speak Mira", Reply("“And now?”"))
-    first, second = [one for one in talk.messages() if "**Mira**" in one.text]
+    first, second = [message for message in talk.messages() if "**Mira**" in message.text]
     assert first.author.name == second.author.name == "Sutradhar"
     assert REPLY in first.text
     assert "Manage Webhooks" not in second.text
@@ -104,10 +106,10 @@ async def test_where_it_is_not_switched_on_names_are_bold_and_nothing_is_said(dr
     await switch(d, "off")
     talk = await told(d, own=False)
     await speak(d, talk, "speak Mira", Reply(pieces=[REPLY]))
-    (message,) = [one for one in talk.messages() if "**Mira**" in one.text]
+    (message,) = [message for message in talk.messages() if "**Mira**" in message.text]
     assert message.author.name == "Sutradhar"
     assert count(talk.said(), "Manage Webhooks") == 0
-    assert not d.discord.hooks or d.channels[0] not in [one.channel for one in d.discord.hooks.values()]
+    assert not d.discord.hooks or d.channels[0] not in [hook.channel for hook in d.discord.hooks.values()]
     d.check()
 
 
@@ -121,7 +123,7 @@ async def test_a_channel_full_of_webhooks_takes_no_other(driver: OnDiscord) -> N
     await speak(d, talk, "speak Mira", Reply("“And now?”"))
     assert count(talk.said(), "**Mira**") == 2
     assert "15 webhooks" not in talk.said()[-1]
-    assert [one.code for one in d.discord.refused] == [30007], "it is not asked for with each message"
+    assert [refusal.code for refusal in d.discord.refused] == [30007], "it is not asked for with each message"
     d.discord.refused.clear()
     d.check()
 
@@ -135,18 +137,18 @@ async def test_a_webhook_deleted_in_the_middle_of_a_scene(driver: OnDiscord) -> 
     d.model.queue += [Reply(pieces=halves, gates={1: gate}), CHOICES]
     runs = len(d.states())
     await d.command(ANA, "story cast", talk=talk, character="speak Mira")
-    await d.until(lambda: any(REPLY in one.text for one in spoken(talk, "Mira")))
-    (hook,) = [one for one in d.discord.hooks.values() if one.channel is d.channels[0]]
+    await d.until(lambda: any(REPLY in message.text for message in spoken(talk, "Mira")))
+    (hook,) = [hook for hook in d.discord.hooks.values() if hook.channel is d.channels[0]]
     d.discord.delete_webhook(hook)
     gate.set()
     await d.rest(runs + 1)
     assert spoken(talk, "Mira") == [], "what is half there is taken away"
-    (message,) = [one for one in talk.messages() if REPLY in one.text]
+    (message,) = [message for message in talk.messages() if REPLY in message.text]
     assert message.author.name == "Sutradhar"
     assert "**Mira**" in message.text
     assert "“Or do not.”" in message.text
     assert count(talk.said(), "somebody has deleted my webhook") == 1
-    assert [one.code for one in d.discord.refused] == [10015]
+    assert [refusal.code for refusal in d.discord.refused] == [10015]
     d.discord.refused.clear()
     await speak(d, talk, "speak Mira", Reply("“And now?”"))
     assert "deleted my webhook" not in talk.said()[-1]
@@ -160,7 +162,7 @@ async def test_a_limit_of_the_webhook_is_waited_for(driver: OnDiscord) -> None:
     await speak(d, talk, "speak Mira", Reply("“First.”"))
     d.discord.fail("POST", "/webhooks/*", status=429, times=1, retry_after=0.3)
     await speak(d, talk, "speak Mira", Reply(pieces=[REPLY]))
-    assert count([one.text for one in spoken(talk, "Mira")], REPLY) == 1
+    assert count([message.text for message in spoken(talk, "Mira")], REPLY) == 1
     assert count(talk.said(), REPLY) == 1
 
 
@@ -177,12 +179,12 @@ async def test_a_kill_after_the_first_words_doubles_nothing(lost: bool, driver: 
         d.discord.fail("POST", "/webhooks/*", lost=True)
     runs = len(d.states())
     await d.command(ANA, "story cast", talk=talk, character="speak Mira")
-    await d.until(lambda: any(REPLY in one.text for one in spoken(talk, "Mira")))
+    await d.until(lambda: any(REPLY in message.text for message in spoken(talk, "Mira")))
     await d.kill()
     gate.set()
     await d.begin(d.process)
     await d.rest(runs + 1)
-    assert [REPLY in one.text for one in spoken(talk, "Mira")] == [False, True]
+    assert [REPLY in message.text for message in spoken(talk, "Mira")] == [False, True]
     assert count(talk.said(), REPLY) == 1
     assert count(talk.said(), "“Or do not.”") == 1
     d.check()
@@ -191,14 +193,14 @@ async def test_a_kill_after_the_first_words_doubles_nothing(lost: bool, driver: 
 async def test_another_server_knows_nothing_of_it(driver: OnDiscord) -> None:
     d = driver
     await told(d)
-    other = d.channels[1]
+    other_channel = d.channels[1]
     d.guilds[1].permit("MANAGE_WEBHOOKS")
     d.model.queue += [Reply("Elsewhere."), CHOICES]
     runs = len(d.states())
     talk = await d.ask(ANA, PREMISE, verb="story start", table=1, cast="Mira: a smith")
     await d.rest(runs + 1)
     await speak(d, talk, "speak Mira", Reply(pieces=[REPLY]))
-    (message,) = [one for one in talk.messages() if REPLY in one.text]
+    (message,) = [message for message in talk.messages() if REPLY in message.text]
     assert message.author.name == "Sutradhar"
-    assert other not in [one.channel for one in d.discord.hooks.values()]
+    assert other_channel not in [hook.channel for hook in d.discord.hooks.values()]
     d.check()

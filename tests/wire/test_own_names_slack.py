@@ -39,7 +39,7 @@ async def speak(d: OnSlack, talk: SlackTalk, line: str, *replies: Reply) -> None
 
 
 def spoken(talk: SlackTalk, name: str) -> list[Any]:
-    return [one for one in talk.messages() if one.username == name]
+    return [message for message in talk.messages() if message.username == name]
 
 
 async def slack(take: Any) -> OnSlack:
@@ -71,11 +71,11 @@ async def test_everybody_replies_in_a_message_of_its_own(take: Any) -> None:
     d.teams[0].scopes.add(SCOPE)
     talk = await told(d)
     await speak(d, talk, "all", Reply("“One.”"), Reply("“Two.”"))
-    names = [one.username for one in talk.messages() if "Scene" in one.shown]
+    names = [message.username for message in talk.messages() if "Scene" in message.shown]
     assert names == ["", "Mira", "Bo"]
     await d.redeliver()
     await d.command(BIA, "story show", talk=talk)
-    assert [one.username for one in talk.messages() if "Scene" in one.shown] == names
+    assert [message.username for message in talk.messages() if "Scene" in message.shown] == names
     await d.menu(BIA, talk, "“One.”", "Fork the story here")
     await d.until(lambda: count(talk.said(), "it goes on behind scene 2") == 1)
 
@@ -86,11 +86,11 @@ async def test_without_the_scope_the_name_is_bold_and_that_is_said_once(take: An
     await speak(d, talk, "speak Mira", Reply(pieces=[REPLY]))
     assert count(talk.said(), SCOPE) == 1
     await speak(d, talk, "speak Mira", Reply("“And now?”"))
-    first, second = [one for one in talk.messages() if "**Mira**" in one.shown]
+    first, second = [message for message in talk.messages() if "**Mira**" in message.shown]
     assert not first.username
     assert REPLY in first.shown
     assert SCOPE not in second.shown
-    assert [one.error for one in d.slack.refused] == ["missing_scope"]
+    assert [refusal.error for refusal in d.slack.refused] == ["missing_scope"]
     d.slack.refused.clear()
     d.check()
 
@@ -104,7 +104,7 @@ async def test_a_kill_in_the_middle_of_a_reply_doubles_nothing(take: Any) -> Non
     d.model.queue += [Reply(pieces=halves, gates={1: gate}), Reply(pieces=halves), CHOICES]
     runs = len(d.states())
     await d.mention(ANA, talk, "/story cast speak Mira")
-    await d.until(lambda: any(REPLY[:20] in one.shown for one in spoken(talk, "Mira")))
+    await d.until(lambda: any(REPLY[:20] in message.shown for message in spoken(talk, "Mira")))
     await d.kill()
     gate.set()
     await d.begin(d.process)
@@ -123,7 +123,7 @@ async def test_another_workspace_knows_nothing_of_it(take: Any) -> None:
     await told(d)
     talk = await told(d, table=1, own=False)
     await speak(d, talk, "speak Mira", Reply(pieces=[REPLY]))
-    (message,) = [one for one in talk.messages() if REPLY in one.shown]
+    (message,) = [message for message in talk.messages() if REPLY in message.shown]
     assert not message.username
     assert "**Mira**" in message.shown
     d.check()

@@ -68,9 +68,9 @@ async def test_a_whisper_is_read_by_two_people_alone(driver: Any) -> None:
     await d.until(lambda: count(talk.said(), "flat again") == 1 and not d.model.queue)
     await d.command(BIA, "story join", talk=talk)
     await d.until(lambda: count(talk.said(), "is at the table") == 1)
-    told = await d.command(ANA, "story whisper", talk=talk, text=f"{BIA}: {SECRET}")
+    answer = await d.command(ANA, "story whisper", talk=talk, text=f"{BIA}: {SECRET}")
     await d.until(lambda: count(talk.said(), f"A whisper for {BIA}.") == 1)
-    assert count(told.said(), "Only") == 1
+    assert count(answer.said(), "Only") == 1
     read = await d.choose(BIA, talk, "Read my whispers")
     await d.until(lambda: count(read.said(), SECRET) == 1)
     d.model.queue += [Reply("The lamp burns on."), CHOICES]
@@ -88,11 +88,11 @@ async def test_a_whisper_is_read_by_two_people_alone(driver: Any) -> None:
 async def struck(d: Any, chance: random.Random, asked: Coroutine[Any, Any, Any]) -> None:
     """Kill the bot at some instant after it has taken the request in."""
     before = len(d.states())
-    told = asyncio.create_task(asked)
+    answering = asyncio.create_task(asked)
     await seen(lambda: len(d.states()) > before)
     await asyncio.sleep(chance.random() * 0.3)
     await d.restart()
-    await asyncio.gather(told, return_exceptions=True)
+    await asyncio.gather(answering, return_exceptions=True)
     await d.until(lambda: d.states().count("") == 0)
 
 
@@ -108,15 +108,15 @@ async def test_what_a_party_does_is_done_once_whenever_the_bot_is_killed(driver:
     await d.until(lambda: count(talk.said(), "flat at noon") == 1 and not d.model.queue)
     for n in range(ROUNDS):
         party, whispers = kept(d, "party"), kept(d, "whisper")
-        for who, verb, options, said in (
+        for person, verb, options, sentence in (
             (BIA, "join", {}, "is at the table"),
             (BIA, "play", {"character": "Mira"}, "plays Mira"),
             (ANA, "whisper", {"text": f"{BIA}: {SECRET}, {n}"}, "A whisper for"),
             (BIA, "leave", {}, "has left the table"),
         ):
-            before = count(talk.said(), said)
-            await struck(d, chance, d.command(who, f"story {verb}", talk=talk, **options))
-            await d.until(lambda said=said, before=before: count(talk.said(), said) == before + 1)
+            before = count(talk.said(), sentence)
+            await struck(d, chance, d.command(person, f"story {verb}", talk=talk, **options))
+            await d.until(lambda said=sentence, before=before: count(talk.said(), said) == before + 1)
         assert (kept(d, "party"), kept(d, "whisper")) == (party + 3, whispers + 1)
     assert not [
         post
@@ -132,8 +132,8 @@ async def test_a_turn_whose_time_is_up_is_passed_once_whenever_the_bot_is_killed
     d.model.queue += [Reply("The sea is flat at dusk."), CHOICES]
     talk = await d.ask(ANA, PREMISE, verb="story start", mode="round-robin")
     await d.until(lambda: count(talk.said(), "flat at dusk") == 1 and not d.model.queue)
-    for who in (ANA, BIA):
-        await d.command(who, "story join", talk=talk)
+    for person in (ANA, BIA):
+        await d.command(person, "story join", talk=talk)
     await d.until(lambda: count(talk.said(), "is at the table") == 2)
     d.model.queue += [Reply("The lamp burns."), CHOICES]
     await d.mention(ANA, talk, "I light the lamp.")

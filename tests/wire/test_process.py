@@ -11,7 +11,7 @@ def test_no_key_or_token_of_the_users_reaches_it(monkeypatch: pytest.MonkeyPatch
     for name in (*SECRETS, "GROQ_API_KEY"):
         monkeypatch.setenv(name, "a-real-one")
     monkeypatch.setenv("SUTRADHAR_CONFIG", "/theirs.toml")
-    given = environment()
-    assert "a-real-one" not in given.values()
-    assert {given[name] for name in SECRETS} == {""}, "not gone, or those in .env would count"
-    assert "SUTRADHAR_CONFIG" not in given
+    variables = environment()
+    assert "a-real-one" not in variables.values()
+    assert {variables[name] for name in SECRETS} == {""}, "not gone, or those in .env would count"
+    assert "SUTRADHAR_CONFIG" not in variables

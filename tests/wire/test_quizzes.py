@@ -59,11 +59,11 @@ async def test_a_quiz_is_answered_ended_and_scored(platform: str, take: Take, tm
         await d.rest(runs + 3)
         again = await d.choose(ANA, quiz, wrong)
         await d.rest(runs + 4)
-        told = d.told(d.people[BIA], quiz.channel, quiz.root) if platform == "slack" else quiz
+        private_talk = d.told(d.people[BIA], quiz.channel, quiz.root) if platform == "slack" else quiz
         await d.mention(BIA, quiz, "It is three sails.")
         await d.rest(runs + 5)
         # Slack tells Bia alone; on Discord, where nobody can be told alone by a message, nobody is told.
-        assert ("Not right" if platform == "slack" else "Your answer to question 1") in shown(told)
+        assert ("Not right" if platform == "slack" else "Your answer to question 1") in shown(private_talk)
         # Nobody else reads how somebody has answered.
         assert "1 of 1 right" not in shown(quiz)
         assert "Not right" not in shown(quiz)

@@ -53,11 +53,13 @@ async def test_a_scene_is_taken_out_and_nobody_is_named(driver: Any) -> None:
     await d.mention(ANA, talk, "I open the door.")
     await d.rest(2)
     before = cards(d)
-    told = await asyncio.gather(*(d.choose(who, talk, CARD) for who in (BIA, ANA, BIA, ANA, BIA)))
+    answers = await asyncio.gather(*(d.choose(person, talk, CARD) for person in (BIA, ANA, BIA, ANA, BIA)))
     await d.until(lambda: count(talk.said(), GONE) == 1)
     assert count(talk.said(), "Spiders") == 0, talk.said()
     assert cards(d) == before + 1
-    assert any("out of the story" in text for one in told for text in one.said()), "the presser alone is told"
+    assert any("out of the story" in text for event in answers for text in event.said()), (
+        "the presser alone is told"
+    )
     for post in talk.posts():
         assert not (GONE in post.text and (ANA in post.text or BIA in post.text)), post
         assert "Nobody is told who played the card" not in post.text, "that stands where only they see it"
@@ -74,14 +76,14 @@ async def test_what_is_being_written_is_stopped_and_withdrawn(driver: Any) -> No
     d.model.queue += [Reply("The sea is flat again."), CHOICES]
     talk = await d.ask(ANA, PREMISE, verb="story start")
     await d.until(lambda: count(talk.said(), "flat again") == 1 and CARD in d.open_buttons(talk))
-    held = d.model.hold("Spiders come out of the wall, and of the floor, and of everything at all.", at=6)
+    gate = d.model.hold("Spiders come out of the wall, and of the floor, and of everything at all.", at=6)
     await d.mention(ANA, talk, "I open the door.")
     await d.until(lambda: count(talk.said(), "Spiders") == 1)
     before = cards(d)
     # The last message with the button is the one that is being written.
-    await asyncio.gather(*(d.choose(who, talk, CARD) for who in (BIA, ANA) * 5))
+    await asyncio.gather(*(d.choose(person, talk, CARD) for person in (BIA, ANA) * 5))
     await d.until(lambda: count(talk.said(), GONE) == 1)
-    held.set()
+    gate.set()
     assert count(talk.said(), "Spiders") == 0
     assert count(talk.said(), "flat again") == 1
     assert cards(d) == before + 1
@@ -119,10 +121,10 @@ def writer(asked: dict[str, Any], *, hold: bool = False) -> Reply:
     last = str(asked["messages"][-1]["content"])
     if "offer the players" in last:
         return CHOICES
-    found = re.search(r"cellar (\d+)", last)
-    if found is None:
+    match = re.search(r"cellar (\d+)", last)
+    if match is None:
         return Reply("The sea is flat once more.")
-    scene = f"Spiders of cellar {found[1]} come out. And they stay there for a very long time indeed."
+    scene = f"Spiders of cellar {match[1]} come out. And they stay there for a very long time indeed."
     return Reply(scene, gates={8: asyncio.Event()} if hold else {})
 
 

@@ -46,11 +46,11 @@ async def test_a_reminder_calls_only_who_has_asked_to_be_called(platform: str, t
     text = f"Bring dice, <@{getattr(cai, 'id', cai)}> and @everyone"
     asked = await d.command(ANA, "schedule reminder", text=text, when="in 300 days", every="week")
     followed = await d.choose(BIA, asked, "🔔 Call me, too")
-    await d.until(lambda: any("called by name" in said for said in followed.said()))
+    await d.until(lambda: any("called by name" in line for line in followed.said()))
     due_now(d)
     await d.until(lambda: len(reminders(d)) == before + 1)
     await d.until(lambda: all(d.states()))
-    [posted] = [one for one in d.everything() if one.mentions]
+    [posted] = [message for message in d.everything() if message.mentions]
     if platform == "discord":
         assert posted.mentions == [bia]
         posted.mentions.clear()

@@ -33,7 +33,7 @@ def under(d: OnSlack, root: Message) -> SlackTalk:
 def filled(view: View, text: str) -> dict[str, dict[str, Any]]:
     """The first thing that can be typed into, with a text in it."""
     block, element = next(
-        (block, one) for block, one in held(view.blocks) if one["type"] == "plain_text_input"
+        (block, element) for block, element in held(view.blocks) if element["type"] == "plain_text_input"
     )
     return {block: {element["action_id"]: text}}
 
@@ -51,7 +51,7 @@ async def test_slacks_own_stop_button_stops_in_the_middle_of_an_answer(d: OnSlac
     await d.until(lambda: d.states() == ["stopped"])
     await d.rest(1)
     assert "What was shown so far is kept" in talk.said()[-1]
-    assert not [one for one in talk.messages() if one.streaming]
+    assert not [message for message in talk.messages() if message.streaming]
     assert not d.processing()
     d.check()
 
@@ -87,7 +87,7 @@ async def test_a_mention_in_a_thread_of_others_knows_what_was_said_there(d: OnSl
     await d.rest(1)
     assert count(under(d, root).said(), "four hours of walking or") == 1
     assert "Two, I believe." in d.model.prompts[-1]
-    assert [one.method for one in d.slack.calls].count("conversations.replies") == 1
+    assert [call.method for call in d.slack.calls].count("conversations.replies") == 1
     d.check()
 
 
@@ -108,12 +108,12 @@ async def test_a_command_where_the_bot_is_not(d: OnSlack) -> None:
     """The answer is between the two of them, and where it was asked stands where it is."""
     ana, private = d.people[ANA], d.teams[0].channel("elsewhere", private=True, bot=False)
     dm = d.teams[0].dm(ana)
-    talk, told = d.next(dm, QUESTION), d.told(ana, private)
+    talk, private_talk = d.next(dm, QUESTION), d.told(ana, private)
     await d.typed(ana, private, "rules ask", QUESTION)
     await d.rest(1)
     assert count(talk.said(), "the Night takes the next turn") == 1
-    await d.until(lambda: bool(told.said()))
-    assert all(one.ephemeral_to is ana for one in told.messages())
+    await d.until(lambda: bool(private_talk.said()))
+    assert all(message.ephemeral_to is ana for message in private_talk.messages())
     d.unavoidable |= {("chat.postMessage", "not_in_channel"), ("chat.postMessage", "channel_not_found")}
     d.check()
 
@@ -154,8 +154,8 @@ async def test_a_command_without_its_question_asks_for_it(d: OnSlack) -> None:
 async def test_the_home_tab_shows_ones_own_sessions(d: OnSlack) -> None:
     await d.ask(ANA, QUESTION)
     await d.rest(1)
-    for who in (ANA, BIA):
-        await d.slack.open_home(d.people[who])
+    for person in (ANA, BIA):
+        await d.slack.open_home(d.people[person])
     await d.until(lambda: all(d.slack.home(d.people[who]) for who in (ANA, BIA)))
     ana, bia = (str(d.slack.home(d.people[who]).blocks) for who in (ANA, BIA))  # type: ignore[union-attr]
     assert "How many hours of walking" in ana
@@ -170,10 +170,10 @@ async def test_a_person_whose_slack_is_portuguese(d: OnSlack) -> None:
     await d.rest(1)
     assert talk.root is not None
     assert "perguntou" in talk.root.shown
-    told = d.told(bia, d.channels[0])
+    private_talk = d.told(bia, d.channels[0])
     await d.slack.command(bia, d.channels[0], "/rules", "perguntar")
-    await d.until(lambda: bool(told.said()))
-    assert "Não conheço" in told.said()[-1]
+    await d.until(lambda: bool(private_talk.said()))
+    assert "Não conheço" in private_talk.said()[-1]
     d.check()
 
 
@@ -208,7 +208,7 @@ async def test_a_workspace_that_takes_the_app_out_and_in_again(take: Take) -> No
     calls = len(d.slack.calls)
     assert (await d.typed(d.tables[1][ANA], d.channels[1], "rules ask", QUESTION)).acked is not None
     assert len(d.states()) == 1
-    assert not [one for one in d.slack.calls[calls:] if one.team == d.teams[1].id]
+    assert not [call for call in d.slack.calls[calls:] if call.team == d.teams[1].id]
     await d.sit_down(d.teams[1], d.tables[1])
     talk = await d.ask(ANA, QUESTION, table=1)
     await d.rest(2)
@@ -238,21 +238,21 @@ async def test_what_comes_on_both_sockets_and_again_is_answered_once(place: str,
         thread = await slack.say(ana, channel, "Who has the lantern?")
     where = d.teams[0].dm(ana) if place == "direct" else channel
     gate = d.model.hold()
-    said = await slack.say(ana, where, QUESTION, mention=place != "direct", thread=thread)
-    assert len(said.sent) == (1 if place == "direct" else 2), "a mention arrives as two events"
+    message = await slack.say(ana, where, QUESTION, mention=place != "direct", thread=thread)
+    assert len(message.sent) == (1 if place == "direct" else 2), "a mention arrives as two events"
     for _ in range(2):
-        slack.redeliver(said)
-        slack.duplicate(said)
-    await d.until(lambda: all(len(one.tries) == 5 for one in said.sent))
+        slack.redeliver(message)
+        slack.duplicate(message)
+    await d.until(lambda: all(len(sent.tries) == 5 for sent in message.sent))
     gate.set()
-    await d.until(lambda: all(tried.acked is not None for one in said.sent for tried in one.tries))
-    assert len({tried.socket for one in said.sent for tried in one.tries}) == CONNECTIONS
+    await d.until(lambda: all(attempt.acked is not None for sent in message.sent for attempt in sent.tries))
+    assert len({attempt.socket for sent in message.sent for attempt in sent.tries}) == CONNECTIONS
     await d.rest(1)
-    slack.redeliver(said)
-    await d.until(lambda: all(tried.acked is not None for one in said.sent for tried in one.tries))
+    slack.redeliver(message)
+    await d.until(lambda: all(attempt.acked is not None for sent in message.sent for attempt in sent.tries))
     sent = await d.typed(ana, channel, "rules roll", "1d1", private=True)
     await d.until(lambda: bool(sent.responses))
     assert len(d.states()) == 2
     assert len(d.model.prompts) == 1
-    assert count(under(d, said.root).said(), "the Night takes the next turn") == 1
+    assert count(under(d, message.root).said(), "the Night takes the next turn") == 1
     d.check()

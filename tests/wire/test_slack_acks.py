@@ -33,10 +33,10 @@ async def roll(d: OnSlack, people: list[User]) -> None:
     Each alone: in a channel all would wait for their second.
     """
     asked = await asyncio.gather(
-        *(d.typed(one, d.channels[0], "rules roll", "1d1", private=True) for one in people)
+        *(d.typed(person, d.channels[0], "rules roll", "1d1", private=True) for person in people)
     )
-    await d.until(lambda: all(one.responses for one in asked))
-    assert not [one for one in asked if one.acked is None]
+    await d.until(lambda: all(command.responses for command in asked))
+    assert not [command for command in asked if command.acked is None]
 
 
 async def test_a_hundred_at_once(d: OnSlack) -> None:
@@ -51,19 +51,19 @@ async def test_mentions_are_acknowledged_while_others_are_being_answered(d: OnSl
     d.model.usual.delay_s = 0.05
     people = d.crowd(12)
     channels = [d.teams[0].channel(f"table-{n}") for n in range(len(people))]
-    said = await asyncio.gather(
+    messages = await asyncio.gather(
         *(
-            d.slack.say(who, place, QUESTION, mention=True)
-            for who, place in zip(people, channels, strict=True)
+            d.slack.say(person, place, QUESTION, mention=True)
+            for person, place in zip(people, channels, strict=True)
         )
     )
-    told = [sent for one in said for sent in one.sent]
-    assert len(told) == 2 * len(people), "each mention is told of twice"
-    assert not [sent for sent in told if sent.acked is None]
+    deliveries = [sent for message in messages for sent in message.sent]
+    assert len(deliveries) == 2 * len(people), "each mention is told of twice"
+    assert not [sent for sent in deliveries if sent.acked is None]
     await roll(d, people)
     await d.rest(2 * len(people))
-    for one in said:
-        assert count(shown(d, one), "the Night takes the next turn") == 1
+    for message in messages:
+        assert count(shown(d, message), "the Night takes the next turn") == 1
     d.check()
 
 

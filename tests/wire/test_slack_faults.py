@@ -82,7 +82,7 @@ async def nothing(d: OnSlack) -> None:
     d.slack.fail("chat.startStream", error="unknown_method", times=9)
 
 
-NETWORK = [pytest.param(one, id=one.__name__) for one in (drop, refresh, warn, expire)]
+NETWORK = [pytest.param(fault, id=fault.__name__) for fault in (drop, refresh, warn, expire)]
 EVERY = [*calls(), *NETWORK]
 MIDDLE = (
     "chat.appendStream message_not_in_streaming_state",
@@ -104,7 +104,7 @@ UPDATED = ("chat.update ratelimited", "chat.update cut")
 
 
 def some(ids: tuple[str, ...], *more: Any) -> list[Any]:
-    return [one for one in (*EVERY, *more) if ALL or one.id in ids]
+    return [fault for fault in (*EVERY, *more) if ALL or fault.id in ids]
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -115,11 +115,11 @@ async def d(take: Take) -> OnSlack:
 
 @pytest.mark.parametrize("fault", some(MIDDLE))
 async def test_a_fault_in_the_middle_of_an_answer(fault: Fault, d: OnSlack) -> None:
-    held = d.model.hold()
+    gate = d.model.hold()
     talk = await d.ask(ANA, QUESTION)
     await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
     await fault(d)
-    held.set()
+    gate.set()
     await whole(d, talk)
 
 
@@ -127,33 +127,33 @@ async def test_a_fault_in_the_middle_of_an_answer(fault: Fault, d: OnSlack) -> N
     "fault", some(BEFORE, pytest.param(failing(SESSIONS, error="unknown_method"), id=FIRST))
 )
 async def test_a_fault_before_the_answer_has_begun(fault: Fault, d: OnSlack) -> None:
-    held = d.model.hold(at=0)
+    gate = d.model.hold(at=0)
     await fault(d)
     await d.slack.connected(1)  # a command comes but once
     talk = await d.ask(ANA, QUESTION)
-    held.set()
+    gate.set()
     await whole(d, talk)
 
 
 @pytest.mark.parametrize("fault", some(UPDATED))
 async def test_a_fault_in_the_middle_of_an_answer_that_is_no_stream(fault: Fault, d: OnSlack) -> None:
     await nothing(d)
-    held = d.model.hold()
+    gate = d.model.hold()
     talk = await d.ask(ANA, QUESTION)
     await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
     await fault(d)
-    held.set()
+    gate.set()
     await whole(d, talk)
 
 
 async def whole(d: OnSlack, talk: SlackTalk) -> None:
     """One answer, whole; and the bot hears what is said afterwards."""
     await d.rest(1)
-    said = talk.said()
-    assert count(said, "four hours of walking or") == 1, said
-    assert count(said, "the Night takes the next turn") == 1, said
+    texts = talk.said()
+    assert count(texts, "four hours of walking or") == 1, texts
+    assert count(texts, "the Night takes the next turn") == 1, texts
     assert not [post for post in talk.posts() if "stop" in post.actions]
-    assert not [one for one in d.everything() if one.streaming]
+    assert not [message for message in d.everything() if message.streaming]
     assert len(d.channel().posts()) == 1, "one line says who asked what"
     await d.slack.connected(CONNECTIONS)
     d.slack.faults.waiting.clear()

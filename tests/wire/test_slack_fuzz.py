@@ -29,9 +29,9 @@ async def test_two_hundred_hostile_envelopes(seed: int, wild: bool, take: Take) 
     slack.redelivery, slack.ack_seconds = (), 0.05 if wild else slack.ack_seconds
     before = await d.ask(ANA, QUESTION)  # a thread to write into, and buttons
     await d.rest(1)
-    for number, who in enumerate(d.crowd(WILD if wild else PEOPLE)):
-        place = d.teams[0].dm(who) if number % 4 == 0 else d.channels[0]
-        around = (slack, who, place)
+    for number, person in enumerate(d.crowd(WILD if wild else PEOPLE)):
+        place = d.teams[0].dm(person) if number % 4 == 0 else d.channels[0]
+        around = (slack, person, place)
         await asyncio.gather(
             *(
                 slack.send_envelope(d.teams[0], kind, payload)
@@ -43,9 +43,9 @@ async def test_two_hundred_hostile_envelopes(seed: int, wild: bool, take: Take) 
     assert slack.sent[-1].acked is not None or wild, "a sane question is heard among them"
     await d.until(lambda: count(after.said(), "the Night takes the next turn") == 1)
     assert d.process.alive
-    told = [one for one in d.everything() if one.user.bot]
-    assert not [one.shown for one in told if "Traceback" in one.shown or 'File "' in one.shown]
-    assert not [one.shown for one in told if one.mentions]
+    posts = [message for message in d.everything() if message.user.bot]
+    assert not [post.shown for post in posts if "Traceback" in post.shown or 'File "' in post.shown]
+    assert not [post.shown for post in posts if post.mentions]
     log = d.process.log()
     assert wild or "Traceback" not in log, (
         log
@@ -61,7 +61,7 @@ async def test_what_slack_has_not_signed_is_no_work(take: Take) -> None:
     await d.rest(1)
     await slack.say(d.people[ANA], d.channels[0], QUESTION, mention=True)
     await d.rest(2)
-    stood, asked = Counter(one.shown for one in d.everything()), len(d.model.prompts)
+    texts_before, asked = Counter(message.shown for message in d.everything()), len(d.model.prompts)
     for sent in slack.sent:
         for reply in (
             await slack.http.forge(sent),
@@ -78,5 +78,7 @@ async def test_what_slack_has_not_signed_is_no_work(take: Take) -> None:
     await d.rest(3)
     assert len(d.states()) == 3, "nothing else was taken in"
     assert len(d.model.prompts) == asked + 1
-    assert not stood - Counter(one.shown for one in d.everything()), "what stood there stands there still"
+    assert not texts_before - Counter(message.shown for message in d.everything()), (
+        "what stood there stands there still"
+    )
     d.check()

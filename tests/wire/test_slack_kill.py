@@ -68,7 +68,7 @@ PLACES: dict[str, Callable[[OnSlack, SlackTalk], bool]] = {
     "asked": lambda d, talk: talk.root is not None,
     "opened": lambda d, talk: talk.stoppable,
     "posted": lambda d, talk: bool(talk.messages()),
-    "streaming": lambda d, talk: any(one.streaming for one in talk.messages()),
+    "streaming": lambda d, talk: any(message.streaming for message in talk.messages()),
     "answering": lambda d, talk: count(talk.said(), "A candle") > 0,
     "answered": lambda d, talk: count(talk.said(), "the Night takes the next turn") > 0,
     "closed": lambda d, talk: any("feedback" in post.actions for post in talk.posts()),
@@ -111,14 +111,14 @@ def same(d: OnSlack, talk: SlackTalk, reference: SlackTalk) -> None:
 
 
 def ended(d: OnSlack) -> None:
-    assert not [one for one in d.everything() if one.streaming]
+    assert not [message for message in d.everything() if message.streaming]
     assert not d.processing(), "no stop button is left"
     d.check()
 
 
-def plain(said: list[str]) -> list[str]:
+def plain(texts: list[str]) -> list[str]:
     """Texts without the word that a message was begun anew."""
-    return [re.sub(r"\n?↻ .*", "", text) for text in said]
+    return [re.sub(r"\n?↻ .*", "", text) for text in texts]
 
 
 @pytest.mark.parametrize("seed", range(4 if ALL else 1))
@@ -162,8 +162,8 @@ async def test_a_stopped_answer_is_not_brought_back(d: OnSlack) -> None:
     await d.until(lambda: d.states() == ["stopped"])
     await d.restart()
     # A kill between a run's end and Slack's being told of it leaves Slack's own stop button until the next run ends.
-    await d.until(lambda: not [one for one in talk.messages() if one.streaming])
-    await d.until(lambda: bool([one for one in talk.said() if "What was shown so far is kept" in one]))
+    await d.until(lambda: not [message for message in talk.messages() if message.streaming])
+    await d.until(lambda: bool([line for line in talk.said() if "What was shown so far is kept" in line]))
     await d.mention(ANA, talk, "and while running?")
     await d.rest(2)
     assert count(talk.said(), "A candle burns for") == 2
@@ -178,7 +178,7 @@ async def test_answers_in_several_channels_all_go_on(d: OnSlack) -> None:
     for _ in d.channels[2:]:
         d.model.hold()
     talks = [await d.ask(ANA, QUESTION, table=n) for n in range(2, 6)]
-    await d.until(lambda: all(count(one.said(), "A candle burns for") == 1 for one in talks))
+    await d.until(lambda: all(count(talk.said(), "A candle burns for") == 1 for talk in talks))
     await d.restart()
     await d.rest(4)
     for talk in talks:

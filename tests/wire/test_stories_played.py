@@ -35,7 +35,7 @@ async def test_many_turns_keep_their_order_and_none_is_lost(platform: str, take:
     await played(d, MANY, platform)
     if platform == "slack":
         # A process that has just begun does not know what the one before it has called: Slack tells it, and it waits.
-        d.slack.limited[:] = [one for one in d.slack.limited if one.method != "agents.sessions.setStatus"]
+        d.slack.limited[:] = [wait for wait in d.slack.limited if wait.method != "agents.sessions.setStatus"]
     d.check()
 
 

@@ -48,18 +48,20 @@ def shown(talk: Any) -> str:
 def pictures(d: Any, platform: str) -> dict[str, str]:
     """The pictures that everybody sees, with the words for who cannot."""
     if platform == "terminal":
-        events = [one for run in d.begun() for one in d._events(run) if one["event"] == "picture"]
-        return {one["name"]: one["alt"] for one in events}
+        events = [event for run in d.begun() for event in d._events(run) if event["event"] == "picture"]
+        return {event["name"]: event["alt"] for event in events}
     if platform == "slack":
         return {file.name: file.alt for message in d.everything() for file in message.files}
-    galleries = [part for one in d.everything() for part in parts(one.components) if part["type"] == GALLERY]
+    galleries = [
+        part for message in d.everything() for part in parts(message.components) if part["type"] == GALLERY
+    ]
     shown = [item for gallery in galleries for item in gallery["items"]]
     return {item["media"]["url"].partition("?")[0].rpartition("/")[2]: item["description"] for item in shown}
 
 
 def parts(components: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Components, and those within them."""
-    return [part for one in components for part in (one, *parts(one.get("components", [])))]
+    return [part for component in components for part in (component, *parts(component.get("components", [])))]
 
 
 @pytest.mark.parametrize("platform", ["discord", "slack", "terminal"])
@@ -69,19 +71,19 @@ async def test_a_screenplay_is_taken_in_and_asked(platform: str, take: Take, tmp
 
     async def says(talk: Any, *words: str) -> None:
         """Wait until it has been said in the conversation, and all has come to rest."""
-        await d.until(lambda: all(one in shown(talk) for one in words))
+        await d.until(lambda: all(word in shown(talk) for word in words))
         await d.until(lambda: "" not in d.states())
 
-    async def told(line: str, *words: str, who: str = ANA, **options: Any) -> None:
-        await says(await d.command(who, line, **options), *words)
+    async def told(line: str, *words: str, person: str = ANA, **options: Any) -> None:
+        await says(await d.command(person, line, **options), *words)
 
     await taken_in(d, platform, tmp_path, FERRY, "space")
     await d.until(lambda: bool(d.states()) and "" not in d.states())
     await told("script list", "**The Ferry**: 4 scenes" if platform != "slack" else "The Ferry")
 
     lookup = ("search_script", json.dumps({"query": "lamp oil"}))
-    said = 'In Scene 2 she says "Ours went down with the lamp oil." and then "all is lost".'
-    d.model.queue += [Reply(calls=[lookup]), Reply("I have it."), Reply(said)]
+    scene_text = 'In Scene 2 she says "Ours went down with the lamp oil." and then "all is lost".'
+    d.model.queue += [Reply(calls=[lookup]), Reply("I have it."), Reply(scene_text)]
     talk = await d.ask(ANA, "What is the theme of the lamp?", verb="script ask")
     await says(talk, "Ours went down with the lamp oil.", "all is lost (not in the script word for word)")
     assert "Ours went down with the lamp oil." in d.model.prompts[-1], "the answer is made from the evidence"
@@ -128,7 +130,7 @@ class Analyst:
     asked: list[str] = field(default_factory=list)
 
     def __call__(self, body: dict[str, Any]) -> Reply:
-        prompt = "\n".join(str(one["content"]) for one in body["messages"])
+        prompt = "\n".join(str(message["content"]) for message in body["messages"])
         if "write the card" not in prompt:
             return Reply(pieces=[json.dumps({"acts": [], "characters": [], "threads": []})])
         self.asked.append(prompt)

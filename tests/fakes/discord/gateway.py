@@ -30,7 +30,7 @@ KEPT_EVENTS = 5000
 COMMANDS, COMMAND_SECONDS = 120, 60.0
 FRAME_BYTES = 4096
 IDENTIFY_SECONDS = 5.0
-Told = Callable[[], None]
+OnSent = Callable[[], None]
 
 
 class Close(Exception):
@@ -54,12 +54,12 @@ class Session:
     sent: deque[tuple[int, str]] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
     socket: Socket | None = None
 
-    def dispatch(self, event: str, data: dict[str, Any], news: Told | None = None) -> None:
+    def dispatch(self, event: str, data: dict[str, Any], on_sent: OnSent | None = None) -> None:
         self.seq += 1
         text = json.dumps({"op": DISPATCH, "t": event, "s": self.seq, "d": data})
         self.sent.append((self.seq, text))
         if self.socket is not None:
-            self.socket.put(text, news)
+            self.socket.put(text, on_sent)
 
 
 class Socket:
@@ -70,12 +70,12 @@ class Socket:
         self.request = request
         self.ws = ws
         self.session: Session | None = None
-        self._queue: asyncio.Queue[tuple[str, Told | None] | Close] = asyncio.Queue()
+        self._queue: asyncio.Queue[tuple[str, OnSent | None] | Close] = asyncio.Queue()
         self._commands: deque[float] = deque()
 
-    def put(self, text: str, news: Told | None = None) -> None:
-        """Send it in its turn, and then call `told`."""
-        self._queue.put_nowait((text, news))
+    def put(self, text: str, on_sent: OnSent | None = None) -> None:
+        """Send it in its turn, and then call `on_sent`."""
+        self._queue.put_nowait((text, on_sent))
 
     def say(self, op: int, data: Any = None) -> None:
         self.put(json.dumps({"op": op, "t": None, "s": None, "d": data}))
@@ -113,10 +113,10 @@ class Socket:
                 if isinstance(item, Close):
                     await self.ws.close(code=item.code, message=item.reason.encode())
                     return
-                text, news = item
+                text, on_sent = item
                 await self.ws.send_str(text)
-                if news is not None:
-                    news()
+                if on_sent is not None:
+                    on_sent()
         except (ConnectionError, RuntimeError):
             return  # it is gone; the reader notices too
 
@@ -254,7 +254,7 @@ class Gateway:
         data: dict[str, Any],
         guild: Guild | None = None,
         channel: Channel | None = None,
-        news: Told | None = None,
+        on_sent: OnSent | None = None,
     ) -> None:
         """Tell every session that should hear it: by shard, membership, permission and intents."""
         guild = channel.guild if channel is not None else guild
@@ -275,7 +275,7 @@ class Gateway:
                 continue
             shown = intents.shown(event, data, session.intents, self.discord.world.bot.id, guild is None)
             if shown is not None:
-                session.dispatch(event, shown, news)
+                session.dispatch(event, shown, on_sent)
         self.discord.touch()
 
     def end(self, session: Session) -> None:

@@ -211,7 +211,7 @@ class People:
         self.discord.asked[str(asked.id)] = asked
         self.discord.tokens[asked.token] = asked
         self.discord.gateway.emit(
-            "INTERACTION_CREATE", self.payload(asked), guild=channel.guild, news=asked.begin
+            "INTERACTION_CREATE", self.payload(asked), guild=channel.guild, on_sent=asked.begin
         )
         await self._answered(asked, timeout if wait is None else wait)
         return asked

@@ -154,8 +154,8 @@ def pcm(frames: Sequence[Frame]) -> list[bytes]:
 def placed(sent: Sequence[bytes], received: Sequence[bytes]) -> list[int]:
     """Which of the frames that were sent were heard, by their numbers, in the order in which they were heard.
 
-    Both as `pcm` gives them, `heard` from the beginning of what a listener heard. Frames in which little is to be heard
-    are left out; of one that is none of those that were sent the number is -1. No two of `sent` may be alike.
+    Both as `pcm` gives them, `received` from the beginning of what a listener heard. Frames in which little is to be
+    heard are left out; of one that is none of those that were sent the number is -1. No two of `sent` may be alike.
     """
     sent_runs, received_runs = _left(sent, 0), _left(received, DELAY)
     likeness = (

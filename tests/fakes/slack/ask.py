@@ -130,7 +130,7 @@ class Ask:
         return channel
 
     def reads(self, channel: Channel, scope_group: str) -> None:
-        """`what` is history or read, in the scope of this kind of conversation."""
+        """`scope_group` is history or read, in the scope of this kind of conversation."""
         self.need(f"{SCOPE[channel.kind]}:{scope_group}")
 
     def message(self, channel: Channel, name: str = "ts") -> Message:

@@ -148,7 +148,7 @@ class Sockets:
         self.slack.refused.append(Refused(time.monotonic(), "socket", error, why))
 
     async def hand(self, sent: Sent, attempt: Try, socket: Socket | None) -> None:
-        """To `other`, or to whoever's turn it is; waits for the acknowledgement."""
+        """To `socket`, or to whoever's turn it is; waits for the acknowledgement."""
         live = self.live
         if not live:
             attempt.failed = "no_socket"
