@@ -474,7 +474,9 @@ async def test_what_a_crash_cut_off_elsewhere_goes_on_here_or_says_where_it_belo
         assert not isinstance(line, str)
         await conversation.request("own", line, FakeApp(nothing))
     request = Request("r", there, conversation.author, "story", "act")
-    view = TerminalView(paper, Stages(FakeOutbox(), "local", "r"), words("en"), tmp_path, hold=False)
+    outbox = FakeOutbox()
+    await outbox.claim("local", "r", "scene")
+    view = TerminalView(paper, Stages(outbox, "local", "r"), words("en"), tmp_path, hold=False)
     watched = conversation.watched(view, request)
     go_on = Choice("Open the door.", "/story act -- Open the door.")
     for event in (Status("It is next."), Stage("scene", "Scene 2"), Text("The sea."), Choices("", (go_on,))):
@@ -483,11 +485,10 @@ async def test_what_a_crash_cut_off_elsewhere_goes_on_here_or_says_where_it_belo
     await watched.flush("done")
     await watched.close("done")
     shown = "\n".join(paper.lines)
-    told = {"person": "(cut off before; the conversation goes on here)", "program": ""}
-    assert (
-        told.get(reader, "(of a conversation that was cut off: python -m bot chat --thread the-door)")
-        in shown
-    )
+    told = {"person": " · cut off before; the conversation goes on here", "program": ""}
+    elsewhere = " · of a conversation that was cut off: python -m bot chat --thread the-door"
+    again = "  (again from the start: this replaces what was shown before)"
+    assert f"▍ Scene 2{told.get(reader, elsewhere)}{again}" in shown
     assert ("cut off" in shown) == (reader != "program")
     assert conversation.place == (there if reader == "person" else own)
     line = conversation.read(go_on.command)

@@ -298,7 +298,9 @@ class _Resumed(_Watched):
         if not self._told:
             self._told = self._conversation.takes_up(self._place)
         if isinstance(event, Stage) and not self._begun:  # a status may stand before it
-            event, self._begun = replace(event, title=f"{event.title} ({self._told})".lstrip()), True
+            # No brackets: the view puts its own behind what it shows anew.
+            title = " · ".join(filter(None, (event.title, self._told)))
+            event, self._begun = replace(event, title=title), True
         if self._conversation.place == self._place:
             await super().show(event)
         else:
