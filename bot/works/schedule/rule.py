@@ -21,6 +21,11 @@ _WEEKDAYS: Final = "mon-fri"
 _HOURS = re.compile(r"\b(\d{1,2})\s?h\s?(\d{2})?\b", re.IGNORECASE)
 """Portuguese hours, which dateparser does not know: "19h", "19h30"."""
 _RELATIVE = re.compile(r"\s*(?:in|em|daqui a)\s", re.IGNORECASE)
+_IN_PORTUGUESE = re.compile(r"^n[ao]\s", re.IGNORECASE)
+"""Before a day ("na sexta"), where dateparser expects nothing."""
+_CLOCK = re.compile(r"\d{1,2}:\d\d|\d{1,2}(?:\.\d\d)?\s?[ap]\.?m\b", re.IGNORECASE)
+_NO_WEEKDAY = re.compile(r"\d|\b(?:next|week|semana)", re.IGNORECASE)
+"""What stands beside an hour where a day in a week is not a weekday's name alone."""
 _TIME_OF_DAY = re.compile(r"\d[:.]\d\d|\d\s?[ap]\.?m\b", re.IGNORECASE)
 
 
@@ -74,7 +79,9 @@ def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
     if relative:
         text = re.sub(r"^daqui a\b", "em", text, flags=re.IGNORECASE)
     else:
-        text = _HOURS.sub(lambda hours: f"{hours[1]}:{hours[2] or '00'}", text)
+        text = _HOURS.sub(
+            lambda hours: f"{hours[1]}:{hours[2] or '00'}", _IN_PORTUGUESE.sub("", text, count=1)
+        )
     local_now = now.astimezone(zone_of(zone)).replace(tzinfo=None)
     moment: datetime | None = None
     if len(text) <= TYPED_CHARS and (relative or _TIME_OF_DAY.search(text)):
@@ -86,6 +93,10 @@ def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
     if relative:  # never sooner than was said
         moment += timedelta(seconds=59)
     moment = moment.replace(second=0, microsecond=0)
+    week_before = moment - timedelta(days=7)
+    # A weekday's name is today's, too, while its hour is to come.
+    if week_before.date() == local_now.date() and local_now < week_before and not relative:
+        moment = moment if _NO_WEEKDAY.search(_CLOCK.sub("", text)) else week_before
     if not local_now < moment <= local_now + FARTHEST:
         key = "schedule.over" if moment <= local_now else "schedule.too_far"
         raise UserError(key, when=f"{moment:%Y-%m-%d %H:%M}")
