@@ -34,8 +34,8 @@ RECAP_OF: Final = {
     "month": "31 days",
 }
 """What a recap tells that comes again, as `/story recap` takes it: what has happened since the one before."""
-OPTIONS: Final = ("idle",)
-"""Options that a scheduled run keeps."""
+IDLE_DAYS: Final = 2
+"""Without a turn, after which a party is nudged if nobody says otherwise."""
 
 
 class Scheduling:
@@ -62,6 +62,7 @@ class Scheduling:
     async def _add(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say, space = run.request, words(run.request.locale), run.request.place.space
         options = request.options
+        idle = int(str(options.get("idle") or IDLE_DAYS))
         if len(request.text) > CHARS:
             raise UserError("schedule.too_long", most=CHARS)
 
@@ -88,7 +89,7 @@ class Scheduling:
                 request.locale,
                 kind,
                 request.text.strip() or RECAP_OF.get(kept_rule.every, "") * (kind == "recap"),
-                json.dumps({name: options[name] for name in OPTIONS if options.get(name) is not None}),
+                json.dumps({"idle": idle} if kind == "nudge" else {}),
                 json.dumps(asdict(kept_rule)),
                 str(options.get("missed") or SCHEDULED[kind].missed),
                 next_at,
@@ -102,9 +103,14 @@ class Scheduling:
             raise UserError("schedule.most", most=MOST)
         first = datetime.fromisoformat(kept_rule.first)
         yield Stage("schedule", say(f"schedule.is_{request.verb}"))
-        key = "schedule.comes_again" if kept_rule.every else "schedule.comes"
-        how_often = again(kept_rule, say) if kept_rule.every else ""
-        yield Text(say(key, when=shown(first, kept_rule.zone, say), again=how_often))
+        if request.verb == "nudge":
+            yield Text(say("schedule.comes_idle", hour=f"{first:%H:%M}", zone=kept_rule.zone, n=idle))
+        else:
+            key = "schedule.comes_again" if kept_rule.every else "schedule.comes"
+            how_often = again(kept_rule, say) if kept_rule.every else ""
+            yield Text(say(key, when=shown(first, kept_rule.zone, say), again=how_often))
+        if kept_rule.zone == "UTC":
+            yield Notice(say("schedule.utc"))
         way = Choice(say("schedule.button_remove"), f"/schedule remove {run.id[-CODE:]}")
         ways = (Choice(say("schedule.button_follow"), f"/schedule follow {run.id[-CODE:]}"), way)
         yield Choices("", ways if request.verb == "reminder" else (way,))

@@ -51,7 +51,7 @@ OWN_TURN = re.compile(
 BEFORE_A_NUMBER = frozenset(("since", "from", "scene", "desde", "cena", "a", "da"))
 RECAP_WORDS = 200
 IDLE_DAYS = 2
-"""Without a turn, after which a party is nudged."""
+"""Without a turn, after which a party is nudged; a schedule of an earlier release did not always say."""
 LONGEST_RECAP = 2_000
 BRIEF_CHARS = 320
 """Of a scene that a recap cannot be told whole."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -111,6 +112,49 @@ async def test_what_is_due_comes_once_however_often_it_is_looked_for(
         assert set(left) == {"a-cloak", "elsewhere"}
         assert left["a-cloak"].next_at > DUE
         assert left["a-cloak"].fired == 1
+
+
+@pytest.mark.parametrize(
+    ("locale", "weekly", "nudge", "zone"),
+    [
+        (
+            "en",
+            r"It comes here on (\w+) [\d-]{10} 19:00 \(UTC\), then every week on \1\.",
+            r"every day at 19:00 \(UTC\), and have a word with .* nobody has played for 2 days",
+            "By UTC, until `/settings set timezone Europe/Lisbon --for me`",
+        ),
+        (
+            "pt-BR",
+            r"Aqui, ([\w-]+) [\d-]{10} 19:00 \(UTC\); depois, toda semana \(\1\)\.",
+            r"todo dia às 19:00 \(UTC\) e chamo a mesa no dia em que ninguém joga há 2 dias",
+            "Pela hora UTC, até que `/settings set timezone America/Sao_Paulo --for me`",
+        ),
+    ],
+    ids=["en", "pt-BR"],
+)
+async def test_what_is_made_says_when_it_comes_and_by_which_clock(
+    tmp_path: Path, recorder: Recorder, locale: str, weekly: str, nudge: str, zone: str
+) -> None:
+    async with opened(tmp_path, recorder) as app:
+        for verb, when, every, expected in (
+            ("reminder", "19:00", "week", weekly),
+            ("nudge", "19:00", "day", nudge),
+        ):
+            await app.perform(
+                Request(
+                    verb,
+                    HERE,
+                    Author("ana", "ana"),
+                    "schedule",
+                    verb,
+                    {"when": when, "every": every},
+                    "x",
+                    locale=locale,
+                )
+            )
+            await app.ended(verb)
+            assert re.search(expected, str(recorder.events[verb]))
+            assert zone in str(recorder.events[verb])
 
 
 async def test_a_missed_time_is_made_up_for_once_or_left_out(tmp_path: Path, recorder: Recorder) -> None:
