@@ -142,7 +142,7 @@ class Exports:
 
 
 def _named(source: _Source, suffix: str) -> str:
-    return f"{safe(source.row.title or 'story')}.{suffix}"
+    return f"{safe(source.row.title or 'story').rstrip('. ')}.{suffix}"
 
 
 def _markdown(source: _Source, request: Request, say: Words) -> tuple[str, str, bytes]:

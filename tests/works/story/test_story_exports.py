@@ -116,7 +116,7 @@ async def test_a_card_keeps_its_picture_until_whoever_brought_it_is_forgotten(tm
 
 async def test_what_is_shared_is_what_is_told_and_the_whole_is_for_its_owner(tmp_path: Path) -> None:
     async with playing(tmp_path, Writer()) as talk:
-        await talk.say(START)
+        await talk.say(START.replace("The door", "The door."))
         await talk.say("/story direct A secret note.")
         await talk.say("/story safety --lines spiders")
         await talk.say("/story remember A secret pin.")
