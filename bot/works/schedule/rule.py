@@ -27,6 +27,8 @@ _CLOCK = re.compile(r"\d{1,2}:\d\d|\d{1,2}(?:\.\d\d)?\s?[ap]\.?m\b", re.IGNORECA
 _NO_WEEKDAY = re.compile(r"\d|\b(?:next|week|semana)", re.IGNORECASE)
 """What stands beside an hour where a day in a week is not a weekday's name alone."""
 _TIME_OF_DAY = re.compile(r"\d[:.]\d\d|\d\s?[ap]\.?m\b", re.IGNORECASE)
+_NEXT = re.compile(r"\s*\b(?:pr[óo]xim[ao]|que vem)\b\s*", re.IGNORECASE)
+"""Portuguese for "next", which dateparser does not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
         text = _HOURS.sub(
             lambda hours: f"{hours[1]}:{hours[2] or '00'}", _IN_PORTUGUESE.sub("", text, count=1)
         )
+    text, after_today = _NEXT.subn(" ", text)
     local_now = now.astimezone(zone_of(zone)).replace(tzinfo=None)
     moment: datetime | None = None
     if len(text) <= TYPED_CHARS and (relative or _TIME_OF_DAY.search(text)):
@@ -95,7 +98,7 @@ def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
     moment = moment.replace(second=0, microsecond=0)
     week_before = moment - timedelta(days=7)
     # A weekday's name is today's, too, while its hour is to come.
-    if week_before.date() == local_now.date() and local_now < week_before and not relative:
+    if week_before.date() == local_now.date() and local_now < week_before and not (relative or after_today):
         moment = moment if _NO_WEEKDAY.search(_CLOCK.sub("", text)) else week_before
     if not local_now < moment <= local_now + FARTHEST:
         key = "schedule.over" if moment <= local_now else "schedule.too_far"

@@ -39,6 +39,12 @@ NEW_YORK = "America/New_York"
         ("1 de dezembro às 19h", "2026-12-01 19:00"),
         ("daqui a 2 horas", "2026-11-24 17:00"),
         ("em 90 minutos", "2026-11-24 16:30"),
+        ("terça-feira às 19h", "2026-11-24 19:00"),
+        ("7pm on Tuesday", "2026-11-24 19:00"),
+        ("terça que vem 19h", "2026-12-01 19:00"),
+        ("próxima sexta 19:00", "2026-11-27 19:00"),
+        ("tue 2026-12-01 19:00", "2026-12-01 19:00"),
+        ("tuesday, december 1 19:00", "2026-12-01 19:00"),
     ],
 )
 def test_a_time_is_read_in_both_languages(typed: str, meant: str, locale: str) -> None:
