@@ -159,6 +159,16 @@ class App:
         words_of = (request.text, request.options, request.origin)
         return past is not None and (any((past.text, past.options, past.origin)) or not any(words_of))
 
+    async def locale(self, place: Place, person: str, otherwise: str) -> str:
+        """The locale that the person has set there, or others for them; `otherwise` also where it cannot be read."""
+        with suppress(StorageFault):
+            return await self.resources.settings.locale(place, person, otherwise)
+        return otherwise
+
+    def known_locale(self, place: Place, person: str, otherwise: str) -> str:
+        """The same, at once: see Settings."""
+        return self.resources.settings.known_locale(place, person, otherwise)
+
     async def free_chat(self, place: Place) -> bool:
         """Whether plain messages in the bot's threads in this place are for the bot. Raises StorageFault."""
         return await self.resources.settings.free_chat(place)
@@ -310,7 +320,8 @@ class App:
         """`follows` is performed behind it, if it is begun now."""
         with in_words():
             await self._live.keep_owed()
-            request = replace(request, locale=await self.resources.settings.locale(request))
+            settings, asker = self.resources.settings, request.author.id
+            request = replace(request, locale=await settings.locale(request.place, asker, request.locale))
             with self._gate.closed() if acknowledge is not None else nullcontext():
                 seq = await self._arrivals.receive(request)
                 if seq is not None and acknowledge is not None:

@@ -54,11 +54,7 @@ class Settings:
     async def nearest(self, place: Place, person: str, name: str) -> list[SettingRow]:
         """The rows of this setting for this person in this place; the first, which is the nearest, holds."""
         rows = await (self._of(place.space) if name in LATELY else self.store.named(place.space, [name]))
-        by_scope: dict[Scope, SettingRow] = {}
-        for row in rows:
-            if row.name == name and row.of == of(row.scope, place, person):
-                by_scope[row.scope] = row
-        return list(filter(None, map(by_scope.get, NEAREST)))
+        return _nearest(rows, place, person, name)
 
     async def nearest_under(self, place: Place, person: str, prefix: str) -> dict[str, SettingRow]:
         """Of all settings whose names begin so the row that holds there, by the rest of its name."""
@@ -70,23 +66,28 @@ class Settings:
     async def set(self, place: Place, person: str, name: str, value: str, scope: Scope) -> None:
         async with self._turn:
             await self.store.set(place.space, name, value, person, scope, of(scope, place, person))
-            self._remembered.pop(place.space, None)
+            await self._remember(place.space)
 
     async def reset(self, place: Place, person: str, name: str, scope: Scope) -> bool:
         """Remove the setting of this scope; whether there was one."""
         async with self._turn:
             was = await self.store.reset(place.space, name, scope, of(scope, place, person))
-            self._remembered.pop(place.space, None)
+            await self._remember(place.space)
             return was
 
     def changed(self, space: str) -> None:
         """Drop the space's cache: its settings were written without this class."""
         self._remembered.pop(space, None)
 
-    async def locale(self, request: Request) -> str:
-        """The locale of the request's answer: the nearest that is set, else its platform's."""
-        settings = await self.nearest(request.place, request.author.id, LANGUAGE)
-        return settings[0].value if settings else request.locale
+    async def locale(self, place: Place, person: str, otherwise: str) -> str:
+        """The locale that the person is answered in: the nearest that is set, else the platform's."""
+        await self._of(place.space)
+        return self.known_locale(place, person, otherwise)
+
+    def known_locale(self, place: Place, person: str, otherwise: str) -> str:
+        """The same without waiting for the database: `otherwise` while nothing has been asked for in the space."""
+        settings = _nearest(self._remembered.get(place.space, ()), place, person, LANGUAGE)
+        return settings[0].value if settings else otherwise
 
     async def zone(self, request: Request) -> tzinfo:
         """The time zone that times are shown in."""
@@ -124,10 +125,18 @@ class Settings:
             return remembered
         async with self._turn:
             if space not in self._remembered:
-                self._remembered[space] = await self.store.named(space, LATELY)
-                if len(self._remembered) > SPACES:
-                    self._remembered.popitem(last=False)
+                await self._remember(space)
             return self._remembered[space]
+
+    async def _remember(self, space: str) -> None:
+        self._remembered[space] = await self.store.named(space, LATELY)
+        if len(self._remembered) > SPACES:
+            self._remembered.popitem(last=False)
+
+
+def _nearest(rows: Sequence[SettingRow], place: Place, person: str, name: str) -> list[SettingRow]:
+    by_scope = {row.scope: row for row in rows if row.name == name and row.of == of(row.scope, place, person)}
+    return list(filter(None, map(by_scope.get, NEAREST)))
 
 
 def of(scope: Scope, place: Place, person: str) -> str:

@@ -209,7 +209,7 @@ async def test_on_slack_what_was_taken_is_a_line(at: Table) -> None:
 async def test_in_a_terminal_what_was_taken_is_shown_once_more(tmp_path: Path) -> None:
     conversation, out = Conversation("en", None), io.StringIO()
     app = await open_scripted(tmp_path, Play(), Recorder())
-    output = PlainOutput(PlainScreen(out, Ink(False, 10**6), None), conversation.say, tmp_path / "files")
+    output = PlainOutput(PlainScreen(out, Ink(False, 10**6), None), tmp_path / "files")
 
     async def opened() -> App:
         return app

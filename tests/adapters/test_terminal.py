@@ -270,7 +270,7 @@ async def piped(app: FakeApp, *lines: str, folder: Path = Path("unused")) -> tup
         return app
 
     conversation = Conversation("pt-BR", None)
-    output = PlainOutput(PlainScreen(out, Ink(False, 10**6), None), conversation.say, folder)
+    output = PlainOutput(PlainScreen(out, Ink(False, 10**6), None), folder)
     return await Feed(conversation, output, overtake=False).run(opened(), given_lines(*lines)), out.getvalue()
 
 
@@ -288,6 +288,18 @@ async def test_a_pipe_gets_plain_text_line_by_line() -> None:
     assert code == 0
     assert text.splitlines() == ["pt-BR um", "pt-BR 2d6", words("pt-BR")("desk.nothing_to_stop")]
     assert "\x1b" not in text
+
+
+async def test_a_person_is_told_in_the_language_that_is_set_what_no_run_says() -> None:
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
+        yield Text("done")
+
+    app = FakeApp(play)
+    _, text = await piped(app, "/nonsense")
+    assert "Não conheço" in text
+    _, text = await piped(FakeApp(play, language="en"), "/nonsense", "/stop")
+    assert "I don't know" in text
+    assert text.endswith(words("en")("desk.nothing_to_stop") + "\n")
 
 
 @pytest.mark.parametrize("narrates", [True, False])
@@ -335,7 +347,7 @@ async def completed(line: str, **names: list[str]) -> list[str]:
     async def find(kind: str, prefix: str, shelf: str | None) -> list[str]:
         return await app.complete("local", kind, prefix, shelf)
 
-    found = LineCompleter(find, words("en")).get_completions_async(Document(line), CompleteEvent())
+    found = LineCompleter(find, lambda: words("en")).get_completions_async(Document(line), CompleteEvent())
     return [line[: len(line) + one.start_position] + one.text async for one in found]
 
 

@@ -59,6 +59,8 @@ async def test_a_setting_is_set_by_three_options_and_answered_to_the_person_alon
     kept = await table.world.app.request_of(table.space, table.requests[-1].id)
     assert kept is not None
     assert (kept.verb, kept.locale) == ("lookup", "pt-BR")
+    refused = await table.ana.slash(table.general, "library reindex")
+    assert "administra" in said(refused), "also what no run says is in the language that is set"
 
 
 async def test_a_private_question_is_a_conversation_of_its_own(table: Table) -> None:

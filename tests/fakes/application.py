@@ -95,6 +95,9 @@ class Everywhere:
     async def nearest(self, place: Place, person: str, name: str) -> list[SettingRow]:
         return []
 
+    async def nearest_under(self, place: Place, person: str, prefix: str) -> dict[str, SettingRow]:
+        return {}
+
 
 @dataclass
 class FakeApp:
@@ -105,6 +108,8 @@ class FakeApp:
     requests: list[Request] = field(default_factory=list)
     closed: bool = False
     narrates: bool = False
+    language: str = ""
+    """What the person has set."""
 
     def __post_init__(self) -> None:
         self._views: Callable[[str, Request, Claims], View] | None = None
@@ -148,6 +153,9 @@ class FakeApp:
             self.requests.append(request)
             self._tickets[request.id] = FakeTicket(request.id, asyncio.create_task(self._run(request)))
         return self._tickets[request.id]
+
+    async def locale(self, place: Place, person: str, otherwise: str) -> str:
+        return self.language or otherwise
 
     async def plain(self, place: Place, author: str, text: str) -> tuple[str, str]:
         return plain_verb("rules")

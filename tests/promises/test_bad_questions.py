@@ -114,7 +114,7 @@ async def test_a_document_is_quoted_word_for_word_and_harmless_in_the_terminal(
     config = settings(stocked)
     screen, errors = io.StringIO(), io.StringIO()
     conversation = Conversation("en", "t")
-    output = PlainOutput(PlainScreen(screen, Ink(False, 1_000), errors), conversation.say, tmp_path / "files")
+    output = PlainOutput(PlainScreen(screen, Ink(False, 1_000), errors), tmp_path / "files")
 
     async def lines() -> AsyncIterator[str]:
         yield f"/library add {book} --shelf rules\n"

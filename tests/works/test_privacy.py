@@ -186,7 +186,7 @@ async def test_no_file_holds_a_word_of_somebody_who_was_deleted(tmp_path: Path) 
         ], "what was spent stays"
         again = await app.perform(request("one", "the quokka", me))
         assert (again.fresh, words_in(tmp_path, HERS)) == (False, set())
-        assert await app.resources.settings.locale(request("later", "", ANA)) == "en"
+        assert await app.resources.settings.locale(request("later", "", ANA).place, ANA.id, "en") == "en"
         left = await conversations.export("last", me)
         assert [row["payload"]["verb"] for row in left["inbox"]] == ["delete"]
         assert {*left} == {"about", "inbox"}

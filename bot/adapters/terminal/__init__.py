@@ -73,7 +73,7 @@ async def _pipe(config: Config, locale: str, thread: str | None, opened: Open) -
     from bot.adapters.terminal.outputs import plain_output
 
     conversation = Conversation(locale, thread, reader="pipe")
-    output = plain_output(conversation.say, config.data_dir / "files")
+    output = plain_output(config.data_dir / "files")
     feed = Feed(conversation, output, overtake=False)
     return await feed.run(opened(config), lines(sys.stdin.buffer))
 

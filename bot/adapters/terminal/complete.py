@@ -25,7 +25,8 @@ Names = Callable[[str, str, str | None], Awaitable[list[str]]]
 
 
 class LineCompleter(Completer):
-    def __init__(self, names: Names, say: Words) -> None:
+    def __init__(self, names: Names, say: Callable[[], Words]) -> None:
+        """`say` gives the words in the language that is set now."""
         self._names = names
         self._say = say
 
@@ -51,7 +52,7 @@ class LineCompleter(Completer):
         for verb in TABLE:
             if verb.path.startswith(typed) or (typed and verb.name.startswith(typed)):
                 yield Completion(
-                    verb.path, -len(typed), display=f"/{verb.path}", display_meta=self._say(verb.summary)
+                    verb.path, -len(typed), display=f"/{verb.path}", display_meta=self._say()(verb.summary)
                 )
 
     async def _after(self, verb: Verb, line: str) -> list[Completion]:
@@ -63,7 +64,7 @@ class LineCompleter(Completer):
         named = {token.value for token in words}
         if word.startswith("--"):
             return [
-                Completion(f"--{offered.name}", -len(word), display_meta=self._say(offered.summary))
+                Completion(f"--{offered.name}", -len(word), display_meta=self._say()(offered.summary))
                 for offered in verb.options
                 if f"--{offered.name}".startswith(word)
                 and (f"--{offered.name}" == word or f"--{offered.name}" not in named)
@@ -85,7 +86,7 @@ class LineCompleter(Completer):
         if verb.argument.completes == "command":
             text = line.split(None, 1)[1] if len(words) > 1 else ""
             return [
-                Completion(row.path, -len(text), display_meta=self._say(row.summary))
+                Completion(row.path, -len(text), display_meta=self._say()(row.summary))
                 for row in TABLE
                 if row.path.startswith(text.lower())
             ]

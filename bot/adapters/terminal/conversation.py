@@ -55,6 +55,8 @@ class Application(Protocol):
 
     async def stop(self, place: Place) -> int: ...
 
+    async def locale(self, place: Place, person: str, otherwise: str) -> str: ...
+
     async def complete(
         self, space: str, kind: str, prefix: str, shelf: str | None = None, author: str = ""
     ) -> list[str]: ...
@@ -137,10 +139,15 @@ class Conversation:
         self._settled = thread is not None or reader != "person"
         self.locale = locale
         self.say: Words = words(locale)
+        """In the language that the person has set: see `follow_language`."""
         self.place = Place("terminal", space, "terminal", thread or new_id())
         self.author = author()
         self._offered: OrderedDict[str, tuple[str, Choice]] = OrderedDict()
         self._asking: Line | None = None
+
+    async def follow_language(self, app: Application) -> None:
+        """Speak the language that is set now, in what no run says."""
+        self.say = words(await app.locale(self.place, self.author.id, self.locale))
 
     def watched(self, view: View, request: Request) -> View:
         """The run's view, wrapped so that this conversation learns its choices."""

@@ -133,6 +133,7 @@ class Feed:
                         )
                     )
                 resumed = await self._app.start()
+                await self._conversation.follow_language(self._app)
             except UserError as error:
                 closed = error
                 print(say.sentence(error), file=sys.stderr)
@@ -200,6 +201,7 @@ class Feed:
         if self._overtaken(line):  # by a /stop that came while the request was on its way
             await app.stop(self._conversation.place)
         status = await ticket.wait()
+        await self._conversation.follow_language(app)
         if self._clips is not None:  # a pipe's reader finds it behind its text
             await self._clips.settled()
         self._failed |= status == "failed"

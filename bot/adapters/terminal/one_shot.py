@@ -119,7 +119,7 @@ async def _perform(
     conversation = Conversation(locale, None, space)
     request = conversation.asks(new_id(), row.work, row.name, options, text)
     files = config.data_dir / "files"
-    output: Output = JsonLines(out) if out is not None else plain_output(conversation.say, files)
+    output: Output = JsonLines(out) if out is not None else plain_output(files)
     app = await App.open(config)
     try:
         status = await (

@@ -20,7 +20,7 @@ from bot.adapters.terminal.markdown import BOLD, RED, Ink, MarkdownStream, colou
 from bot.adapters.terminal.narration import kept
 from bot.adapters.terminal.view import Claims, Stages, TerminalView
 from bot.events import Changed, Ended, Event, Failed, Notice, Request, Shown, Speak, Text, View
-from bot.words import Words
+from bot.words import words
 
 if TYPE_CHECKING:
     from bot.speech.clips import Clip
@@ -57,11 +57,11 @@ class PlainScreen:
             self._passing.flush()
 
 
-def plain_output(say: Words, folder: Path) -> PlainOutput:
+def plain_output(folder: Path) -> PlainOutput:
     """Writes to standard output, without wrapping, because a program reads it."""
     tty = sys.stdout.isatty()
     ink = Ink(coloured(tty), shutil.get_terminal_size().columns if tty else 1_000_000)
-    return PlainOutput(PlainScreen(sys.stdout, ink, sys.stderr), say, folder)
+    return PlainOutput(PlainScreen(sys.stdout, ink, sys.stderr), folder)
 
 
 class PlainOutput:
@@ -70,14 +70,13 @@ class PlainOutput:
     speak = None
     """What is said is kept as a file: see `clip`."""
 
-    def __init__(self, screen: PlainScreen, say: Words, folder: Path) -> None:
+    def __init__(self, screen: PlainScreen, folder: Path) -> None:
         self._screen = screen
-        self._say = say
         self._folder = folder
 
     def view(self, run: str, request: Request, outbox: Claims) -> View:
         stages = Stages(outbox, request.place.space, run)
-        return TerminalView(self._screen, stages, self._say, self._folder, hold=False)
+        return TerminalView(self._screen, stages, words(request.locale), self._folder, hold=False)
 
     async def say(self, run: str, text: str) -> None:
         stream = MarkdownStream(self._screen.ink)

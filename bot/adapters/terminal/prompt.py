@@ -42,6 +42,7 @@ from bot.commands import verb
 from bot.events import Request, UserError, View
 from bot.platforms import Platform
 from bot.runs.requests import WATCH
+from bot.words import Words, words
 
 if TYPE_CHECKING:
     from bot.speech.clips import Clip
@@ -63,7 +64,6 @@ class Prompt:
         self, conversation: Conversation, data: Path, welcome: Sequence[str], *, colour: bool
     ) -> None:
         self.conversation = conversation
-        self.say = conversation.say
         self.ink = Ink(colour, min(shutil.get_terminal_size().columns, _WIDEST))
         self._data = data
         self._welcome = welcome
@@ -79,7 +79,7 @@ class Prompt:
         self._player = Player()
         self._session: PromptSession[str] = PromptSession(
             history=_history(data),
-            completer=LineCompleter(self._names, self.say),
+            completer=LineCompleter(self._names, lambda: self.say),
             complete_while_typing=True,
             complete_style=CompleteStyle.COLUMN,
             key_bindings=self._keys(),
@@ -90,6 +90,10 @@ class Prompt:
         )
         self._session.app.ttimeoutlen = 0.05
         self._session.app.min_redraw_interval = 0.03
+
+    @property
+    def say(self) -> Words:
+        return self.conversation.say
 
     # The Screen of the views.
 
@@ -237,6 +241,7 @@ class Prompt:
             self._forget(run)
             raise
         await ticket.wait()
+        await self.conversation.follow_language(app)
         self._forget(run)
 
     async def _end(self, run: str, app: Application, request: Request) -> None:
@@ -269,7 +274,7 @@ class Prompt:
         stages = Stages(outbox, request.place.space, run)
         row = verb(request.work, request.verb)
         # Only ordered runs stream: two texts that grew at once could not be told apart.
-        view = TerminalView(self, stages, self.say, self._data / "files", hold=not row.ordered)
+        view = TerminalView(self, stages, words(request.locale), self._data / "files", hold=not row.ordered)
         return self.conversation.watched(view, request)
 
     async def _names(self, kind: str, prefix: str, shelf: str | None) -> list[str]:

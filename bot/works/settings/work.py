@@ -116,7 +116,7 @@ class SettingsWork:
     async def _effective(self, request: Request, setting: Setting) -> EffectiveValue:
         rows = await self._rows(request, setting)
         row = next((row for row in rows if self._valid(setting, row)), None)
-        locale = await self._settings.locale(request)
+        locale = await self._settings.locale(request.place, request.author.id, request.locale)
         if row is None:
             return EffectiveValue(*self._unset(setting), locale)
         return EffectiveValue(setting.shown(row.value), row.scope, locale)

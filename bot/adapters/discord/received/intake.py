@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -244,18 +245,26 @@ class Intake(intake.Intake):
             await self.app.perform(request)
 
     def words(self, interaction: discord.Interaction) -> Words:
-        """In the language of the person's Discord, which is remembered, because messages do not tell it."""
-        say = words(f"{interaction.locale.value}")  # its own str fails for a value that is none
-        self._locales[getattr(interaction.user, "id", 0)] = say.locale
+        """In the language that is set here, else that of the person's Discord. The latter is remembered, because
+        messages do not tell it.
+        """
+        locale = locale_of(f"{interaction.locale.value}")  # its own str fails for a value that is none
+        self._locales[getattr(interaction.user, "id", 0)] = locale
         if len(self._locales) > PEOPLE:
             self._locales.popitem(last=False)
-        return say
+        with suppress(UserError):  # it names no location
+            locale = self._known_locale(placing.location_of(interaction), locale)
+        return words(locale)
 
     def words_of(self, message: discord.Message) -> Words:
-        """In the language of the author's last command, else in the guild's."""
-        if (locale := self._locales.get(message.author.id)) is not None:
-            return words(locale)
-        return words(locale_of(str(message.guild.preferred_locale)) if message.guild else "en")
+        """In the language that is set here, else that of the author's last command, else in the guild's."""
+        guild = locale_of(str(message.guild.preferred_locale)) if message.guild else "en"
+        locale = self._locales.get(message.author.id, guild)
+        return words(self._known_locale(placing.location_of_message(message), locale))
+
+    def _known_locale(self, location: placing.Location, otherwise: str) -> str:
+        place = placing.place(location, event=0, goes="here")
+        return self.app.known_locale(place, str(location.user), otherwise)
 
     async def failed(self, interaction: discord.Interaction, error: Exception) -> None:
         """Tell the person about a fault in one sentence; an unforeseen one also goes to the log."""

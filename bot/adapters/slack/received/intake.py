@@ -155,8 +155,12 @@ class Intake(intake.Intake):
             self._runs_of_events.popitem(last=False)
 
     async def words(self, location: Location) -> Words:
-        """In the language of the person's Slack."""
-        return words((await self.people.of(location)).locale)
+        """In the language that is set here, else that of the person's Slack."""
+        locale, place = (
+            (await self.people.of(location)).locale,
+            placing.place(location, event="", goes="here"),
+        )
+        return words(self.app.known_locale(place, location.user, locale))
 
     async def tell(self, location: Location, text: str, response_url: str = "") -> None:
         """Show a text to the person alone; never raises."""
