@@ -48,7 +48,7 @@ class Before:
         turn = story.turns.get(self.turn)
         scene = turn.scene if turn is not None else None
         flags = flagged(scene, self.n, say) if scene is not None and scene.id == self.scene else ()
-        contents: tuple[Text | Choices | Notice, ...] = (Text(self.text), *flags)
+        contents: tuple[Text | Choices | Notice, ...] = (below_dice(turn, self.text), *flags)
         if self.choices:
             options = (*acts(self.choices), something_else(say))
             chosen = len(options) - 1 if self.taken is None else self.taken
@@ -127,7 +127,7 @@ def scene_changed(story: Story, turn: Turn, say: Words, speaker: Speaker | None 
     assert scene is not None
     last = story.head is turn
     contents: list[Text | Choices | Notice] = [
-        Text(scene.text),
+        below_dice(turn, scene.text),
         *flagged(scene, at + 1, say, last=last),
     ]
     if last:
@@ -166,6 +166,12 @@ def flagged(scene: Scene, number: int, say: Words, *, last: bool = False) -> tup
         else Choice(say("story.fork_here"), f"/story fork --scene {number}"),
     )
     return (*notices, *of_flags, Choices(say("story.flag_what"), how))
+
+
+def below_dice(turn: Turn | None, text: str) -> Text:
+    """The text of a scene, below the dice of its turn."""
+    dice = turn.act.dice if turn is not None else ()
+    return Text("".join(f"🎲 {line}\n\n" for line in dice) + text)
 
 
 def acts(choices: Sequence[str]) -> tuple[Choice, ...]:

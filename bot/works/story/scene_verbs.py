@@ -219,8 +219,7 @@ class SceneVerbs:
 
     async def _append_act(self, request: Request, played: PlayedStory, body: dict[str, Any]) -> TurnPlan:
         act = node(request.id, "act", "act", body, author=request.author.id)
-        plan = await self.append_turn(request, played, act, body["text"])
-        return replace(plan, rolls=list(body.get("dice", ())))
+        return await self.append_turn(request, played, act, body["text"])
 
     async def append_turn(self, request: Request, played: PlayedStory, act: Node, text: str = "") -> TurnPlan:
         """Append the turn `act`, and plan its scene; `text` may be one of the choices under the scene before.
@@ -284,9 +283,8 @@ class SceneVerbs:
         winner = counted.index(max(counted))
         say = words(request.locale)
         voted = say("story.voted", n=counted[winner], of=sum(counted), choice=choices[winner])
-        body = {"mode": "act", "text": choices[winner], "name": say("story.table")}
-        plan = await self._append_act(replace(request, author=Author("", "")), played, body)
-        return replace(plan, rolls=[voted, *plan.rolls])
+        body = {"mode": "act", "text": choices[winner], "name": say("story.table"), "dice": [voted]}
+        return await self._append_act(replace(request, author=Author("", "")), played, body)
 
     async def _retry(self, request: Request) -> TurnPlan:
         """Plan another version, from the same prompt as the present one unless the turn or the state was changed since.
@@ -381,6 +379,7 @@ class SceneVerbs:
             opening=number == 1,
             writer=writer,
             demo=demo,
+            rolls=list(story.turns[turn].act.dice) if turn else [],
             prompts={wording.text.name: wording.text for wording in wordings if wording.text.name in PROMPTS},
             roles=roles,
             tokens=int(window * (limits.share - recalls - (limits.lore_share if story.lore else 0))) - answer,

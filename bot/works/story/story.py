@@ -212,6 +212,7 @@ class Story:
             str(body.get("character", "")),
             str(body.get("speaker", "")),
             tuple(body.get("rolls", ())),
+            tuple(body.get("dice", ())),
             withdrawn=not node.body,
             when=str(body.get("when", "")),
             group=str(body.get("group", "")),

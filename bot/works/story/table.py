@@ -34,7 +34,7 @@ from bot.events import (
 from bot.words import Words, words
 from bot.works.story import cast
 from bot.works.story.cast import CAST, NAME_CHARS
-from bot.works.story.choices import flagged, played_elsewhere, ways
+from bot.works.story.choices import below_dice, flagged, played_elsewhere, ways
 from bot.works.story.logs import WRITTEN, Logs, OtherThread, PlayedElsewhere, PlayedStory, node, spot
 from bot.works.story.lorebook import LORE, LORE_CHARS
 from bot.works.story.nodes import MODES
@@ -184,7 +184,7 @@ class Table:
             if played is not None and counts is not None and counts.text == scene.text:
                 flags = flagged(counts, scene.n, say, last=played.story.head is turn)
             contents: tuple[Text | Choices | Notice, ...] = (
-                Text(scene.text),
+                below_dice(turn, scene.text),
                 *flags,
                 *ways(scene.choices, turn, say),
             )
@@ -354,8 +354,8 @@ class Table:
         else:
             yield Link(scene.run, say("story.back_there"))
             yield Stage(SCENE, say("story.scene", n=scene.n), scene.speaker)
-            yield Text(scene.text)
             turn = (await self._logs.story(request.place.space, story, branch)).turns.get(scene.turn)
+            yield below_dice(turn, scene.text)
             for group in ways(scene.choices, turn, say):
                 yield group
         yield Answered()

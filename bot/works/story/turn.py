@@ -18,7 +18,8 @@ Mode: TypeAlias = Literal["open", "act", "say", "continue"]
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What a player did, in one wording. `rolls` are its dice, a line of data each; `character` is who was played.
+    """What a player did, in one wording. `rolls` are its dice as the writer reads them, a line of data each, and `dice`
+    as people do; `character` is who was played.
 
     `speaker` is the character who alone replies in the scene, "" where the writer tells one.
 
@@ -34,6 +35,7 @@ class Act:
     character: str = ""
     speaker: str = ""
     rolls: tuple[str, ...] = ()
+    dice: tuple[str, ...] = ()
     withdrawn: bool = False
     when: str = ""
     group: str = ""

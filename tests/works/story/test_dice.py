@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.events import UserError
+from bot.events import Text, UserError
 from bot.words import LOCALES, Words
+from bot.works.story.choices import Before, scene_changed
 from bot.works.story.dice import MOST_DICE, MOST_ROLLS, Roll, Wanted, as_text, find, for_writer, rolled
+from tests.works.story.tale import Tale
 
 SAY = {
     locale: Words(locale, Path(f"bot/works/story/{locale}.toml").read_text(encoding="utf-8"))
@@ -329,3 +331,15 @@ def test_no_turn_takes_long_to_look_for_dice_in() -> None:
             took[before + seed] = time.process_time() - began
     worst = max(took, key=took.__getitem__)
     assert took[worst] < 0.5, f"{worst!r} took {took[worst]:.2f} s of processor"
+
+
+def test_the_dice_of_a_turn_stay_above_its_scene_whatever_becomes_of_its_message() -> None:
+    tale = Tale()
+    turn = tale.add("act", {"mode": "act", "text": "I climb.", "name": "Ana", "dice": ["**Athletics**: 14"]})
+    tale.add("scene", {"text": "You are up."}, turn)
+    story, say = tale.story, SAY["en"]
+    for changed in (
+        Before("run", "Scene 1", "You are up.", turn=turn).greyed(story, say),
+        scene_changed(story, story.turns[turn], say),
+    ):
+        assert changed.contents[0] == Text("🎲 **Athletics**: 14\n\nYou are up.")

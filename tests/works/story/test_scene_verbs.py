@@ -253,6 +253,8 @@ async def test_dice_are_rolled_by_code_and_seen_by_the_writer(tmp_path: Path, wr
         assert re.search(
             r"<dice>check Athletics: 1d20 \+ 2, total \d+, DC 1, success by \d+", last(writer.scenes[-1])
         )
+        dice = texts(played).partition("🎲 ")[2].splitlines()[0]
+        assert f"🎲 {dice}" in texts(await talk.say("/story retry")), "another version is of the same dice"
         assert "more than 100 dice" in str(await talk.say("I throw [[999d6]]."))
 
 
