@@ -133,6 +133,10 @@ async def test_narration_is_set_for_a_thread_by_anybody_and_for_more_by_admins(v
     assert "neither on nor off" in await voice("narrate", "perhaps")
 
 
+async def test_what_nobody_could_say_gets_a_sentence(voice: Voices) -> None:
+    assert "Write what I should say" in await voice("say", "🎉🎉 …")
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [

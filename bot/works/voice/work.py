@@ -77,7 +77,7 @@ class VoiceWork:
         channels = reader if isinstance(reader, VoiceChannels) else None
         match request.verb:
             case "say":
-                if not request.text.strip():
+                if not any(map(str.isalnum, request.text)):
                     raise UserError("voice.nothing_to_say")
                 name = channels.where(request) if channels is not None else ""
                 return say("voice.says_in", channel=name) if name else say("voice.says_here")
