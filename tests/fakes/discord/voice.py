@@ -311,10 +311,10 @@ class Voice:
         state.mute = muted
         self.tell(guild, state)
 
-    def connect_elsewhere(self, guild: Guild, channel: Channel | None = None) -> None:
+    def connect_elsewhere(self, guild: Guild, channel: Channel | None = None, code: int = 4014) -> None:
         """A second process with the bot's token joins a channel, the same by default: the first is out."""
         old = guild.voice_states[self.discord.world.bot.id]
-        self._end_session(guild, 4014)
+        self._end_session(guild, code)
         state = VoiceState(old.user, old.channel, secrets.token_hex(16))
         state.go(channel or old.channel)
         guild.voice_states[state.user.id] = state

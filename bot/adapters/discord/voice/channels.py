@@ -49,6 +49,8 @@ class Room:
         self.queue: Queue
         self.entering = asyncio.Lock()
         self.leaving = False
+        self.lost = False
+        """The connection is gone, and no other one was tried yet."""
         self.empty: asyncio.TimerHandle | None = None
         """Runs while nobody listens."""
 
@@ -305,6 +307,7 @@ class VoiceChannels:
     async def _enter(self, room: Room, channel: VoiceChannel) -> bool:
         """Connect, or move. Whether the bot has asked to speak on a stage. Raises UserError."""
         async with room.entering:
+            room.lost = False
             if room.connection is not None:
                 await room.connection.move_to(channel)
             else:
@@ -328,19 +331,11 @@ class VoiceChannels:
             ):
                 self._do(self._enter_again(room))
 
-    async def _enter_again(self, room: Room, session: str = "") -> None:
-        """`session`: of the connection that was lost."""
+    async def _enter_again(self, room: Room) -> None:
         for pause in PAUSES_S:
             await asyncio.sleep(pause)
             channel = self._client.get_channel(room.channel)
             if room.leaving or room.connection is not None:
-                return
-            if (
-                session
-                and isinstance(channel, VoiceChannel)
-                and connection.taken_over(channel.guild, session)
-            ):
-                await self._give_up(room, connection.REPLACED)
                 return
             if not isinstance(channel, VoiceChannel) or connection.closed(channel, words("en")) is not None:
                 break
@@ -380,10 +375,9 @@ class VoiceChannels:
 
     def _gone(self, room: Room, why: str) -> None:
         """The connection is over, and not by `leave`."""
-        lost, room.connection = room.connection, None
+        room.connection, room.lost = None, True
         if not room.leaving:
-            session = lost.session if lost is not None else ""
-            self._do(self._give_up(room, why) if why else self._enter_again(room, session))
+            self._do(self._give_up(room, why) if why else self._enter_again(room))
 
     def _changed(self, room: Room) -> None:
         """The bot itself was moved, muted, or let speak."""
@@ -394,10 +388,13 @@ class VoiceChannels:
         self._do(self._readings.joined(room.space, PLATFORM, str(room.channel)))
         self._watch(room)
 
-    async def _moved(self, member: discord.Member, *_: object) -> None:
+    async def _moved(self, member: discord.Member, _: object, after: discord.VoiceState) -> None:
         """Somebody has come, or gone."""
         room = self._rooms.get(str(member.guild.id))
-        if room is not None:
+        if room is not None and room.lost and member == member.guild.me and after.channel is not None:
+            # Another process with the bot's token is there now.
+            self._do(self._give_up(room, connection.REPLACED))
+        elif room is not None:
             self._watch(room)
 
     def _watch(self, room: Room) -> None:

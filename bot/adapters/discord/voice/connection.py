@@ -96,7 +96,7 @@ class ResumedState(VoiceConnectionState):
         connection.anew = connection.is_playing()
         async with asyncio.timeout(self.timeout):
             await super()._handshake_websocket()
-        connection.moving = False
+        connection.moving, connection.session = False, self.session_id or ""
 
     async def _voice_disconnect(self) -> None:
         connection = self.voice_client
@@ -167,6 +167,8 @@ class VoiceConnection(discord.VoiceClient):
         """What is sent now goes to a server that is no more."""
         self.anew = False
         """In mid-play another server has taken over."""
+        self.session = ""
+        """Of the gateway, by which it is in the channel; the library's is anybody's of whom it was told last."""
         self._gone_why = ""
         self._over = False
 
@@ -182,9 +184,8 @@ class VoiceConnection(discord.VoiceClient):
         return self._connection.can_encrypt
 
     @property
-    def session(self) -> str:
-        """Of the gateway, by which the bot is in the channel."""
-        return self._connection.session_id or ""
+    def _gateway(self) -> discord.gateway.DiscordWebSocket:
+        return self.guild._state._get_websocket(self.guild.id)
 
     @property
     def replaced(self) -> bool:
@@ -236,9 +237,10 @@ class VoiceConnection(discord.VoiceClient):
         if data["channel_id"] is None:
             if not self._connection._expecting_disconnect:
                 self._gone_why = SENT_AWAY
-        elif self.connected and taken_over(self.guild, self.session, data["session_id"]):
+        elif self.session and data["session_id"] not in (self.session, self._gateway.session_id):
             self._gone_why = REPLACED
-            await self._connection.disconnect()
+            if self.connected:
+                await self._connection.disconnect()
             return
         await super().on_voice_state_update(data)
         self.changed()
@@ -274,16 +276,6 @@ async def connect(channel: VoiceChannel) -> VoiceConnection:
             raise UserError("voice.not_encrypted", channel=channel.name)
         await asyncio.sleep(LOOK_S)
     return connection
-
-
-def taken_over(guild: discord.Guild, session: str, now: str = "") -> bool:
-    """Whether another process with the bot's token is in a voice channel of the guild, by the gateway session `now`.
-
-    `session` is that of the connection that this process has, or has lost.
-    """
-    if not now and guild.me.voice is not None:
-        now = guild.me.voice.session_id or ""
-    return now not in ("", session, guild._state._get_websocket(guild.id).session_id)
 
 
 def listeners(channel: VoiceChannel) -> list[int]:
