@@ -106,18 +106,28 @@ async def test_what_a_party_does_is_done_once_whenever_the_bot_is_killed(driver:
     d.model.queue += [Reply("The sea is flat at noon."), CHOICES]
     talk = await d.ask(ANA, PREMISE, verb="story start", mode="round-robin", cast="Mira: a diver")
     await d.until(lambda: count(talk.said(), "flat at noon") == 1 and not d.model.queue)
+    await d.command(ANA, "story join", talk=talk)
+    await d.until(lambda: count(talk.said(), "is at the table") == 1)
+    masters: tuple[tuple[str, str, dict[str, str], str], ...] = (
+        (ANA, "pass", {}, "turn is passed; next is"),
+        (ANA, "gm", {"who": BIA}, f"{BIA} is the game master now"),
+        (BIA, "gm", {"who": ANA}, f"{ANA} is the game master now"),
+        (BIA, "missed", {}, "A candle burns"),
+    )
     for n in range(ROUNDS):
-        party, whispers = kept(d, "party"), kept(d, "whisper")
+        party, whispers, settings = kept(d, "party"), kept(d, "whisper"), kept(d, "set")
         for person, verb, options, sentence in (
             (BIA, "join", {}, "is at the table"),
             (BIA, "play", {"character": "Mira"}, "plays Mira"),
             (ANA, "whisper", {"text": f"{BIA}: {SECRET}, {n}"}, "A whisper for"),
+            *(masters if ALL else ()),
             (BIA, "leave", {}, "has left the table"),
         ):
             before = count(talk.said(), sentence)
             await struck(d, chance, d.command(person, f"story {verb}", talk=talk, **options))
             await d.until(lambda said=sentence, before=before: count(talk.said(), said) == before + 1)
         assert (kept(d, "party"), kept(d, "whisper")) == (party + 3, whispers + 1)
+        assert kept(d, "set") == settings + (3 if ALL else 0)
     assert not [
         post
         for post in (*talk.posts(), *d.channel().posts())
@@ -151,6 +161,38 @@ async def test_a_turn_whose_time_is_up_is_passed_once_whenever_the_bot_is_killed
     await d.until(lambda: not waiting(d) and not left(d) and d.states().count("") == 0)
     assert count(talk.said(), "has taken too long") == 2
     assert "Traceback" not in d.process.log(), d.process.log()
+
+
+@pytest.mark.skipif(not ALL, reason="make test-kill has it")
+async def test_votes_whose_time_is_up_are_played_once_whenever_the_bot_is_killed(driver: Any) -> None:
+    d, chance, scenes = driver, random.Random("votes"), 0
+
+    def writer(asked: dict[str, Any]) -> Reply:
+        choices = "offer the players" in str(asked["messages"][-1]["content"])
+        return CHOICES if choices else Reply(f"The door gives way {scenes} times.")
+
+    await d.restart()
+    d.model.script = writer
+    talk = await d.ask(ANA, PREMISE, verb="story start", mode="vote")
+    await d.until(lambda: count(talk.said(), "way 0 times") == 1 and "Open the door." in d.open_buttons(talk))
+    await d.command(ANA, "story deadline", talk=talk, span="2 days")
+    await d.until(lambda: waiting(d) == 1 and d.states().count("") == 0)
+    for scenes in range(1, ROUNDS + 1):
+        acts = kept(d, "act")
+        await d.choose(BIA, talk, "Open the door.")
+        await seen(lambda votes=scenes: len(live(d.process.data / "sutradhar.db", VOTES)) == votes)  # type: ignore[misc]
+        due_now(d, scenes)
+        await asyncio.sleep(chance.random() * 1.5)
+        await d.restart()
+        await d.until(lambda n=scenes: count(talk.said(), f"way {n} times") == 1)
+        await d.until(lambda: waiting(d) == 1 and not left(d) and d.states().count("") == 0)
+        assert kept(d, "act") == acts + 1
+        assert count(talk.said(), "1 of 1 vote for") == scenes, talk.said()
+    d.model.script = None
+    assert "Traceback" not in d.process.log(), d.process.log()
+
+
+VOTES = "SELECT author_id FROM votes"
 
 
 def waiting(d: Any) -> int:
