@@ -25,7 +25,7 @@ from bot.config import Config, SpeechConfig
 from bot.speech import clip
 from bot.speech.engines.embedded import Hibari
 from bot.speech.sound import FRAME_MS, PAUSE_MS, RATE
-from bot.speech.speech import Heard, Speech
+from bot.speech.speech import Speech, SpokenSentence
 from bot.speech.voices import Manner, Voice
 from tests.fakes.discord.voice_group import Group
 from tests.fakes.discord.voice_heard import Listener
@@ -63,7 +63,7 @@ async def _figures() -> list[Figure]:
         return time.process_time() + times.user + times.system
 
     first = [await _first_frame(speech, n) for n in range(RUNS)]
-    before, seconds, heard = spent(), 0.0, list[Heard]()
+    before, seconds, heard = spent(), 0.0, list[SpokenSentence]()
     for n in range(RUNS):
         sounds = await _said(speech, _tale(n), frames=True)
         heard += sounds
@@ -126,7 +126,7 @@ async def _figures() -> list[Figure]:
     ]
 
 
-async def _sending(heard: list[Heard]) -> float:
+async def _sending(heard: list[SpokenSentence]) -> float:
     """Processor seconds a narrated second for what happens to a frame on its way out."""
     load_opus()
     group, world = Group(1, print), World()
@@ -151,7 +151,7 @@ def _tale(n: int) -> str:
     return " ".join(SENTENCES).format(n=n + 2)
 
 
-async def _said(speech: Speech, text: str, *, frames: bool = False) -> list[Heard]:
+async def _said(speech: Speech, text: str, *, frames: bool = False) -> list[SpokenSentence]:
     async with aclosing(speech.say(text, MANNER)) as sentences:
         heard = [sound async for sound in sentences]
     assert all(sound.pcm for sound in heard), "the voice reads English"

@@ -147,7 +147,7 @@ class App:
             post,
             stands=self._stands,
             suffix=suffix,
-            kept=self.records.readings if kept else None,
+            readings=self.records.readings if kept else None,
             unpost=unpost,
         )
         self._clips.append((kept, clips))

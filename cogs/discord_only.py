@@ -36,30 +36,30 @@ class FreeChat(commands.Cog):
     async def free_chat(self, interaction: discord.Interaction[Client], on: bool) -> None:
         say, location = self._client.intake.words(interaction), location_of(interaction)
         threads = self._client.app.records.threads
-        held = await threads.held(location.space, str(location.channel)) if location.thread else None
-        if held is None:
+        thread_row = await threads.held(location.space, str(location.channel)) if location.thread else None
+        if thread_row is None:
             await replies.tell(interaction, say("welcome.free_chat_where"))
-        elif not await self._may(interaction, location, held):
+        elif not await self._may(interaction, location, thread_row):
             await replies.tell(interaction, say("welcome.free_chat_who"))
         elif on and not self._client.intents.message_content:
             await replies.tell(interaction, say("welcome.free_chat_intent"))
         else:
-            await threads.set_free_chat(location.space, held.real, on)
-            who = discord.utils.escape_markdown(interaction.user.display_name)
+            await threads.set_free_chat(location.space, thread_row.real, on)
+            name = discord.utils.escape_markdown(interaction.user.display_name)
             # For everybody in the thread, because it concerns what the bot reads.
             await interaction.response.send_message(
-                say("welcome.free_chat_on" if on else "welcome.free_chat_off", who=who),
+                say("welcome.free_chat_on" if on else "welcome.free_chat_off", who=name),
                 allowed_mentions=discord.AllowedMentions.none(),
             )
 
     async def _may(
-        self, interaction: discord.Interaction[Client], location: Location, held: ThreadRow
+        self, interaction: discord.Interaction[Client], location: Location, thread_row: ThreadRow
     ) -> bool:
         """Whether the person may manage threads, or has begun the conversation."""
         if interaction.permissions.manage_threads:
             return True
         sessions = self._client.app.records.sessions
-        session = await sessions.active(location.space, PLATFORM, held.channel, held.thread)
+        session = await sessions.active(location.space, PLATFORM, thread_row.channel, thread_row.thread)
         return session is not None and session.author_id == str(interaction.user.id)
 
 

@@ -85,16 +85,16 @@ def counted(text: str, votes: int, most: int, size: Callable[[str], int] = len) 
 def offers(stage: StageContent, run: str, most: int, size: Callable[[str], int] = len) -> list[Offer]:
     """The stage's first ten choices, by prompt; labels of at most `most` units."""
     rows: list[Offer] = []
-    number, shown = stage.first_choice, 0
+    number, count = stage.first_choice, 0
     for group in stage.choices:
         buttons, over, taken = [], group.taken is not None, ""
         for n, choice in enumerate(group.choices):
-            named = f"{TAKEN} {choice.label}" if n == group.taken else choice.label
-            named = counted(named, stage.counts.get(number, 0), most, size)
-            taken = named if n == group.taken else taken
-            if shown < MOST_CHOICES:
-                buttons.append(Button(custom_id("choice", run, number), named, disabled=over))
-                shown += 1
+            label = f"{TAKEN} {choice.label}" if n == group.taken else choice.label
+            label = counted(label, stage.counts.get(number, 0), most, size)
+            taken = label if n == group.taken else taken
+            if count < MOST_CHOICES:
+                buttons.append(Button(custom_id("choice", run, number), label, disabled=over))
+                count += 1
             number += 1
         for at in range(0, len(buttons), PER_ROW):
             prompt = " ".join(clean(group.prompt).split()) if at == 0 else ""

@@ -121,8 +121,8 @@ class Footer:
             return "", 0
         lines: list[str] = []
         free = room - self.size(self.mark + say("page.more", n=len(sources))) - 1
-        for at, (where, whole) in enumerate(sources):
-            text = whole if quotes else where
+        for at, (where, quotation) in enumerate(sources):
+            text = quotation if quotes else where
             if self.size(text) + 1 > free:
                 text = where
             if self.size(text) + 1 > free:

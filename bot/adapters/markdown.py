@@ -92,20 +92,20 @@ def neutralise(text: str) -> str:
 def title(text: str) -> str:
     """A conversation's title from its question: one line without the quotation marks of Markdown, "" for nothing."""
     unquoted = _QUOTED.sub("", clean(text[:_READ_CHARS]))
-    whole = neutralise(" ".join(unquoted.split()))
-    if len(whole) <= TITLE_CHARS:
-        return whole
-    cut = whole.rfind(" ", TITLE_CHARS // 2, TITLE_CHARS)
-    return whole[: cut if cut > 0 else TITLE_CHARS - 1].rstrip() + "…"
+    line = neutralise(" ".join(unquoted.split()))
+    if len(line) <= TITLE_CHARS:
+        return line
+    cut = line.rfind(" ", TITLE_CHARS // 2, TITLE_CHARS)
+    return line[: cut if cut > 0 else TITLE_CHARS - 1].rstrip() + "…"
 
 
-def file_name(name: str, taken: set[str], unsafe: re.Pattern[str]) -> str:
-    """A file's name without `unsafe` characters that is not `taken` yet; it is added to `taken`."""
+def file_name(name: str, used: set[str], unsafe: re.Pattern[str]) -> str:
+    """A file's name without `unsafe` characters that is not in `used`; it is added to `used`."""
     path = PurePath(unsafe.sub("_", clean(name)).lstrip("._- ")[-80:].strip() or "file")
     unique, number = path.name, 2
-    while unique in taken:
+    while unique in used:
         unique, number = f"{path.stem}-{number}{path.suffix}", number + 1
-    taken.add(unique)
+    used.add(unique)
     return unique
 
 
@@ -227,7 +227,7 @@ def split(markdown: str, limit: int, size: Size = len) -> list[str]:
         pieces += [Piece(part, "\n") for part in full]
         pieces.append(Piece(last, block.source[len(text) :], block.kind == "heading"))
     parts = pack(pieces, limit, size)
-    return [shown for part in parts if (shown := part.strip("\n")).strip()]
+    return [stripped for part in parts if (stripped := part.strip("\n")).strip()]
 
 
 def pack(pieces: Iterable[Piece], limit: int, size: Size = len, divide: Divide | None = None) -> list[str]:
@@ -313,16 +313,16 @@ def roll_offset(text: str, new: str, *, overdue: bool) -> int | None:
     lines, outside code and tables. If `overdue`, also between two words that are not bold, and anywhere in code and
     tables: pages reopen those, and never divide a link or code within a line.
     """
-    whole = text + new
+    joined = text + new
     for end in re.finditer(r"\n+|[ \t]+" if overdue else r"\n+", new):
         at = len(text) + end.end()
-        if not whole[:at].strip():
+        if not joined[:at].strip():
             continue
-        line = whole[whole.rfind("\n", 0, at - len(end[0])) + 1 : at]
+        line = joined[joined.rfind("\n", 0, at - len(end[0])) + 1 : at]
         if overdue:
             inside = "\n" not in end[0] and any(line[-BOLD_CHARS:].count(mark) % 2 for mark in _BOLD)
         else:
-            inside = "|" in line or _inside_code(whole[:at])
+            inside = "|" in line or _inside_code(joined[:at])
         if not inside:
             return at
     return None
@@ -341,13 +341,13 @@ def _inside_code(text: str) -> bool:
 
 def is_misleading(label: str, url: str) -> bool:
     """Whether the label looks like an address or a citation while the link leads to another host."""
-    shown = unicodedata.normalize("NFKC", label.translate(_INVISIBLE)).lower()
-    if shown.strip("[]() ").isdigit():
+    label_shown = unicodedata.normalize("NFKC", label.translate(_INVISIBLE)).lower()
+    if label_shown.strip("[]() ").isdigit():
         return True
     try:
         host = (urlsplit(url).hostname or "").removeprefix("www.")
     except ValueError:
         return True
-    return any(host_shown[0].removeprefix("www.") != host for host_shown in _HOST.finditer(shown)) or (
-        "://" in shown and host not in shown
+    return any(host_shown[0].removeprefix("www.") != host for host_shown in _HOST.finditer(label_shown)) or (
+        "://" in label_shown and host not in label_shown
     )

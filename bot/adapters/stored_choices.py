@@ -133,11 +133,11 @@ async def labels(
     offers: Offers, votes: Votes, space: str, run: str, most: int, size: Size
 ) -> Mapping[str, str]:
     """The labels with votes, by custom_id, of the run's buttons that still take votes."""
-    shown, counts = {}, dict[int, Mapping[int, int]]()
+    by_button, counts = {}, dict[int, Mapping[int, int]]()
     for n, choice in enumerate(map(from_json, await offers.all(space, run, KIND))):
         if choice.votes and not choice.over:
             if choice.group not in counts:
                 counts[choice.group] = await votes.counts(space, run, choice.group)
             voted = counts[choice.group].get(n, 0)
-            shown[custom_id("choice", run, n)] = counted(choice.label, voted, most, size)
-    return shown
+            by_button[custom_id("choice", run, n)] = counted(choice.label, voted, most, size)
+    return by_button

@@ -104,24 +104,24 @@ class _Part:
         return "\n".join([_FENCE_MARKS, header, rule, *rows, _FENCE_MARKS])
 
     def _with(self, row: list[str]) -> tuple[list[int], int, int]:
-        shown = [self.code(cell) for cell in row]
-        taken = [width_of(cell) for cell in shown]
+        cells = [self.code(cell) for cell in row]
+        taken = [width_of(cell) for cell in cells]
         columns = max(len(taken), len(self.widths))
         widths = [
             max(self.widths[at] if at < len(self.widths) else 0, taken[at] if at < len(taken) else 0)
             for at in range(columns)
         ]
-        extra = self.extra + sum(self.size(cell) for cell in shown) - sum(taken)
+        extra = self.extra + sum(self.size(cell) for cell in cells) - sum(taken)
         return widths, extra, self.listed + self.size(self._record(row)) + 1
 
     def _aligned(self, row: list[str]) -> str:
-        shown = []
+        padded = []
         for at, width in enumerate(self.widths):
             cell = self.code(row[at]) if at < len(row) else ""
             space = " " * (width - width_of(cell))
             right = at < len(self.shape.right) and self.shape.right[at]
-            shown.append(space + cell if right else cell + space)
-        return GAP.join(shown).rstrip()
+            padded.append(space + cell if right else cell + space)
+        return GAP.join(padded).rstrip()
 
     def _named(self) -> str:
         """The names of the columns, above the records: the first column's name is shown nowhere else."""
@@ -129,19 +129,19 @@ class _Part:
 
     def _record(self, row: list[str]) -> str:
         """A row as an item of a list, its first cell the heading of the others."""
-        named = [
+        fields = [
             (self.prose(self.shape.header[at]) if at < len(self.shape.header) else "", self.prose(cell))
             for at, cell in enumerate(row)
             if cell
         ]
-        if not named:
+        if not fields:
             return "-"
-        (_, title), *others = named
+        (_, title), *details = fields
         title = f"- **{title.replace('**', '')}**"
-        if len(others) == 1 and len(self.shape.header) <= 2:
-            return f"{title}: {others[0][1]}"
+        if len(details) == 1 and len(self.shape.header) <= 2:
+            return f"{title}: {details[0][1]}"
         values = [
-            f"{name}{'' if name.endswith('?') else ':'} {cell}" if name else cell for name, cell in others
+            f"{name}{'' if name.endswith('?') else ':'} {cell}" if name else cell for name, cell in details
         ]
         if sum(map(len, values)) <= SHORT:
             return " · ".join([title, *values])

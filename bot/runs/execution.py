@@ -228,8 +228,10 @@ class Execution:
                                 aloud.end()
                             aloud = await self._speak_along(request, event)
                         case Unsaid(run=earlier, stage=stage):
-                            if (said := await self._past.request(request.place.space, earlier)) is not None:
-                                await self.hush(said, stage)
+                            if (
+                                earlier_request := await self._past.request(request.place.space, earlier)
+                            ) is not None:
+                                await self.hush(earlier_request, stage)
                         case Speak() if aloud is not None and aloud.key == event.key:
                             aloud.end()
                             aloud = None
@@ -299,8 +301,8 @@ class Execution:
             return None
         await self._claim(request, speaking.key)  # the whole of it is not said as well
         aloud = _Aloud(speaking.key)
-        what = f"run {request.id} could not be heard"
-        if not await wait_at_most(speak_along(request, speaking, aloud.text()), VIEW_S, what):
+        label = f"run {request.id} could not be heard"
+        if not await wait_at_most(speak_along(request, speaking, aloud.text()), VIEW_S, label):
             return None
         return aloud
 
@@ -326,8 +328,8 @@ class Execution:
         """End what is being said of a run or of its stage, and take back what was said."""
         platform = self._platforms.get(request.place.platform)
         if platform is not None and platform.hush is not None:
-            what = f"what was said of {request.id} was not taken back"
-            await wait_at_most(platform.hush(request, stage), VIEW_S, what)
+            label = f"what was said of {request.id} was not taken back"
+            await wait_at_most(platform.hush(request, stage), VIEW_S, label)
 
     def _leave(self, live: LiveRun, status: Ended) -> None:
         self._order.leave(line_of(live.request), live.seq)

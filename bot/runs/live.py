@@ -96,17 +96,17 @@ class LiveRuns:
             theirs = author != "" and request.author.id == author and channel in (place, alone)
             return (request.place == place or theirs) and request.verb != "stop"
 
-        going = [
+        live_runs = [
             live for live in self.all() if meant(live.request) and not (live.quiet or live.request.parent)
         ]
         answers = [
-            live for live in going if not commands.verb(live.request.work, live.request.verb).background
+            live for live in live_runs if not commands.verb(live.request.work, live.request.verb).background
         ]
-        return sum([await self.stop_one(live) for live in answers or going])
+        return sum([await self.stop_one(live) for live in answers or live_runs])
 
-    async def stop_where(self, meant: Callable[[Request], bool]) -> int:
-        """Stop every run whose request `meant` accepts; how many."""
-        return sum([await self.stop_one(live) for live in self.all() if meant(live.request)])
+    async def stop_where(self, matches: Callable[[Request], bool]) -> int:
+        """Stop every run whose request `matches` accepts; how many."""
+        return sum([await self.stop_one(live) for live in self.all() if matches(live.request)])
 
     async def stop_one(self, live: LiveRun) -> bool:
         """Stop the run; False where it is ending or being stopped already."""

@@ -14,13 +14,13 @@ class Cache:
         self.bytes = 0
 
     def get(self, key: tuple[object, ...]) -> bytes | None:
-        if (made := self._made.get(key)) is not None:
+        if (pcm := self._made.get(key)) is not None:
             self._made.move_to_end(key)
-        return made
+        return pcm
 
-    def put(self, key: tuple[object, ...], made: bytes) -> None:
-        self.bytes += len(made) - len(self._made.pop(key, b""))
-        self._made[key] = made
+    def put(self, key: tuple[object, ...], pcm: bytes) -> None:
+        self.bytes += len(pcm) - len(self._made.pop(key, b""))
+        self._made[key] = pcm
         while self.bytes > self._most_bytes and self._made:
-            _, gone = self._made.popitem(last=False)
-            self.bytes -= len(gone)
+            _, oldest = self._made.popitem(last=False)
+            self.bytes -= len(oldest)

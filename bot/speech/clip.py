@@ -17,7 +17,7 @@ _QUALITY: Final = 0.5
 
 
 def joined(sentences: Sequence[bytes]) -> bytes:
-    """As `Heard.pcm`, with a pause between two."""
+    """As `SpokenSentence.pcm`, with a pause between two."""
     return silence(PAUSE_MS).join(sentences)
 
 

@@ -85,7 +85,7 @@ class Clips:
         *,
         stands: Callable[[Request], Awaitable[bool]],
         suffix: str = "mp3",
-        kept: Readings | None = None,
+        readings: Readings | None = None,
         unpost: Unpost | None = None,
     ) -> None:
         """`stands` says whether a request has not been withdrawn meanwhile. `suffix` is "mp3" or "wav".
@@ -101,7 +101,7 @@ class Clips:
         self._post = post
         self._stands = stands
         self._suffix = suffix
-        self._kept = kept
+        self._kept = readings
         self._unpost = unpost
         self._going: dict[asyncio.Task[None], _Making] = {}
         self._turns: WeakValueDictionary[Place, asyncio.Lock] = WeakValueDictionary()
@@ -135,9 +135,9 @@ class Clips:
         self._begin(_Making(request, words_aloud, row))
 
     def _begin(self, making: _Making) -> None:
-        going = asyncio.create_task(self._one(making))
-        self._going[going] = making
-        going.add_done_callback(self._gone)
+        task = asyncio.create_task(self._one(making))
+        self._going[task] = making
+        task.add_done_callback(self._gone)
 
     async def take_up(
         self, platform: str, request_of: Callable[[str, str], Awaitable[Request | None]]
@@ -153,8 +153,8 @@ class Clips:
     async def hush(self, request: Request, key: str) -> None:
         """See `Platform.hush`."""
         await self._leave_out(
-            going
-            for going, making in self._going.items()
+            task
+            for task, making in self._going.items()
             if making.request.id == request.id and key in ("", making.words_aloud.key)
         )
         if self._kept is not None:
@@ -186,7 +186,7 @@ class Clips:
         return await self._leave_out(self._waiting_at(request.place)[:1]) > 0
 
     def _waiting_at(self, place: Place) -> list[asyncio.Task[None]]:
-        return [going for going, making in self._going.items() if making.request.place == place]
+        return [task for task, making in self._going.items() if making.request.place == place]
 
     def _makes(self, run: str, key: str) -> bool:
         return any(
@@ -195,23 +195,23 @@ class Clips:
 
     async def _leave_out(self, those: Iterable[asyncio.Task[None]]) -> int:
         """Make no more of these; how many they were."""
-        ended = {going: self._going[going] for going in those}
-        for going, making in ended.items():
+        ended = {task: self._going[task] for task in those}
+        for task, making in ended.items():
             if not making.posting:  # half posted it could not be taken back
-                going.cancel()
-            await asyncio.wait([going])
+                task.cancel()
+            await asyncio.wait([task])
             await self._over(making.row)
         return len(ended)
 
     async def close(self) -> None:
-        for going in list(self._going):
-            going.cancel()
+        for task in list(self._going):
+            task.cancel()
         if self._going:
             await asyncio.wait(self._going)
 
-    def _gone(self, going: asyncio.Task[None]) -> None:
-        self._going.pop(going, None)
-        if not going.cancelled() and (fault := going.exception()) is not None:
+    def _gone(self, task: asyncio.Task[None]) -> None:
+        self._going.pop(task, None)
+        if not task.cancelled() and (fault := task.exception()) is not None:
             _log.error("a clip was not posted", exc_info=fault)
 
     async def _one(self, making: _Making) -> None:
@@ -226,29 +226,29 @@ class Clips:
         request, words_aloud = making.request, making.words_aloud
         async with self._turns.setdefault(request.place, asyncio.Lock()):
             try:
-                made = await self._made(request, words_aloud)
+                clip = await self._made(request, words_aloud)
             except UserError as error:  # a cap on what may be spent
-                said = words(request.locale)
-                made = Clip("", "", b"", 0.0, said("speech.unheard", why=said(error.key, **error.values)))
-            if made is None:
+                say = words(request.locale)
+                clip = Clip("", "", b"", 0.0, say("speech.unheard", why=say(error.key, **error.values)))
+            if clip is None:
                 return
             # Its text stands before it, and is never kept waiting by it.
             if await self._ended(request.id) != "stopped" and await self._stands(request):
                 making.posting = True
                 async with asyncio.timeout(POST_S):
-                    await self._post(request, made, words_aloud.key)
+                    await self._post(request, clip, words_aloud.key)
 
     async def _made(self, request: Request, words_aloud: Speak) -> Clip | None:
         """None where there is nothing to say."""
         manner = await manner_of(self._settings, self._config.speech, request, request.work, words_aloud)
         said, faults, seconds, cut = list[bytes](), list[Unspoken](), 0.0, False
         async with aclosing(self._speech.say(words_aloud.text, manner, self.paid(request))) as sentences:
-            async for one in sentences:
-                if one.fault is not None:
-                    faults.append(one.fault)
+            async for sentence in sentences:
+                if sentence.fault is not None:
+                    faults.append(sentence.fault)
                     continue
-                said.append(one.pcm)
-                seconds += one.seconds
+                said.append(sentence.pcm)
+                seconds += sentence.seconds
                 if cut := seconds >= LONGEST_S:
                     break
         say = words(request.locale)
@@ -260,8 +260,8 @@ class Clips:
         notes = [say("speech.cut", minutes=int(LONGEST_S / 60))] if cut else []
         if faults:
             notes.append(say("speech.partly", n=len(faults), why=why(faults[0], say)))
-        minutes, rest = divmod(max(1, int(seconds)), 60)  # there is something to hear
-        length = f"{minutes}:{rest:02}"
+        minutes, seconds_left = divmod(max(1, int(seconds)), 60)  # there is something to hear
+        length = f"{minutes}:{seconds_left:02}"
         speaker = (
             words_aloud.speaker
             if words_aloud.speaker not in ROLES
@@ -306,4 +306,7 @@ def why(fault: Unspoken, say: Words) -> str:
 
 
 def _file(key: str) -> str:
-    return "".join(one if one.isalnum() or one in "-_" else "-" for one in key)[:60] or "narration"
+    return (
+        "".join(character if character.isalnum() or character in "-_" else "-" for character in key)[:60]
+        or "narration"
+    )

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from typing import Final, Generic, Literal, TypeVar
 
 from bot.speech.sound import FRAME_BYTES, FRAME_MS
-from bot.speech.speech import Heard
+from bot.speech.speech import SpokenSentence
 
 SILENCE: Final = bytes(FRAME_BYTES)
 AHEAD: Final = 2
-"""Sentences that wait behind the one that is heard."""
+"""How many sentences wait behind the present one."""
 LULL_S: Final = 5.0
-"""So long silence is played while a sentence is awaited; then the playing ends, until it is there."""
+"""Seconds of silence that are played while the next sentence is made; then playing ends until it is ready."""
 SAID_S: Final = 1.0
-"""A sentence counts as heard so long before its end: killed after that, it is not said a second time."""
+"""A sentence counts as heard this long before its end; after a crash it is not said again then."""
 AGAIN_S: Final = 0.5
-"""So much is said again where it is not known what of it was heard."""
+"""Seconds that are said again after a break in the connection."""
 
 Of = TypeVar("Of")
 Progress = Literal["begins", "said", "ends"]
@@ -30,10 +30,10 @@ Progress = Literal["begins", "said", "ends"]
 
 @dataclass(eq=False, slots=True)
 class Sentence(Generic[Of]):
-    """`of` is whatever it belongs to."""
+    """A sentence to play; `of` is what it belongs to."""
 
     of: Of
-    heard: Heard
+    heard: SpokenSentence
     said: bool = False
 
 
@@ -50,11 +50,11 @@ class Frames(Generic[Of]):
         self._now: Sentence[Of] | None = None
         self._frames: Iterator[bytes] = iter(())
         self._last: deque[bytes] = deque(maxlen=round(AGAIN_S * 1000 / FRAME_MS))
-        """The frames that were taken last."""
+        """The last frames that were played."""
         self._again: deque[bytes] = deque()
-        """Those of them that come once more."""
+        """Frames of these that are played again."""
         self._left = 0
-        """Frames of the present sentence until it counts as heard."""
+        """How many frames of the present sentence are left until it counts as heard."""
         self._lull = 0
         self.awaited = False
         """Whether another sentence is being made."""
@@ -75,22 +75,22 @@ class Frames(Generic[Of]):
 
     @property
     def first(self) -> Sentence[Of] | None:
-        """The one that is heard, or will be next."""
+        """The present sentence, or the next one."""
         with self._lock:
             return self._now or (self._next[0] if self._next else None)
 
     def drop(self, of: Of | None = None) -> None:
-        """Say nothing more, or nothing more of that."""
+        """Drop all sentences, or those of `of`."""
         with self._lock:
             if of is None or (self._now is not None and self._now.of is of):
                 self._now, self._frames = None, iter(())
                 self._last.clear()
                 self._again.clear()
-            kept = [] if of is None else [sentence for sentence in self._next if sentence.of is not of]
-            self._next = deque(kept)
+            remaining = [] if of is None else [sentence for sentence in self._next if sentence.of is not of]
+            self._next = deque(remaining)
 
     def rewind(self) -> None:
-        """Say the present sentence again from its beginning; of one that counts as heard, only the last half second."""
+        """Play the present sentence again from its beginning; if it counts as heard, only its last half second."""
         with self._lock:
             self._lull = 0
             if (now := self._now) is None:
@@ -104,7 +104,7 @@ class Frames(Generic[Of]):
                 self._again.clear()
 
     def again(self) -> None:
-        """Say the last half second again."""
+        """Play the last half second again."""
         with self._lock:
             self._repeat()
 

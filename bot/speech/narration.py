@@ -24,7 +24,7 @@ class Sentence(NamedTuple):
 
 
 class Narration:
-    """Of one text in one language: `feed` it as it comes, then `end` it. Sentences come as they are said.
+    """The spoken sentences of one text in one language: `feed` its pieces, then call `end`.
 
     A line that begins with the name of one of the `speakers` (in small letters) and a colon is theirs, to its end.
     """
@@ -37,52 +37,52 @@ class Narration:
         self._speaker = ""
         self._sentences = Sentences()
         self._line = ""
-        """What has come of the present line, as long as it may be a table's or a fence."""
+        """The present line, while it may still become a table row or a fence."""
         self._held: list[str] = []
         self._fence = ""
         self._within_line = False
 
     def feed(self, text: str) -> list[Sentence]:
-        said: list[Sentence] = []
+        sentences: list[Sentence] = []
         for piece in text.splitlines(keepends=True):
             self._line += piece
             if self._within_line or not (self._fence or self._held_back()):
-                said += self._prose()
+                sentences += self._prose()
             elif self._line.endswith("\n"):
-                said += self._whole_line()
-        return said
+                sentences += self._whole_line()
+        return sentences
 
     def end(self) -> list[Sentence]:
-        """What is left, the last sentence included, if there is one."""
-        said = self._whole_line() if self._line else []
-        said += self._release()
-        return said + self._read(self._sentences.end())
+        """The remaining sentences."""
+        sentences = self._whole_line() if self._line else []
+        sentences += self._release()
+        return sentences + self._read(self._sentences.end())
 
     def _held_back(self) -> bool:
         """Whether the line may not be prose."""
-        begun = self._line.lstrip(" ")
-        return not begun or begun[0] in "|`~" or self._may_name_a_speaker()
+        beginning = self._line.lstrip(" ")
+        return not beginning or beginning[0] in "|`~" or self._may_name_a_speaker()
 
     def _may_name_a_speaker(self) -> bool:
-        begun = " ".join(re.sub(r"[*_]|\s(?=:)", "", self._line).casefold().split())
-        return any(f"{name}:".startswith(begun) for name in self._speakers)
+        beginning = " ".join(re.sub(r"[*_]|\s(?=:)", "", self._line).casefold().split())
+        return any(f"{name}:".startswith(beginning) for name in self._speakers)
 
     def _prose(self) -> list[Sentence]:
-        said = self._release() if self._held else []
+        sentences = self._release() if self._held else []
         if self._speakers and not self._within_line and (label := self._label.match(self._line)):
-            said += self._read(self._sentences.end())
+            sentences += self._read(self._sentences.end())
             self._speaker = " ".join(label[1].casefold().split())
             self._line = self._line[label.end() :]
-        said += self._read(self._sentences.feed(self._line))
+        sentences += self._read(self._sentences.feed(self._line))
         self._within_line = not self._line.endswith("\n")
         if self._speaker and not self._within_line:
-            said += self._read(self._sentences.end())
+            sentences += self._read(self._sentences.end())
             self._speaker = ""
         self._line = ""
-        return said
+        return sentences
 
     def _whole_line(self) -> list[Sentence]:
-        """Of a line that was held back."""
+        """The sentences of a line that was held back."""
         fence = _FENCE.match(self._line)
         if self._fence:
             self._held.append(self._line)
@@ -90,23 +90,23 @@ class Narration:
                 self._line = self._fence = ""
                 return self._release()
         elif fence is not None:
-            said = self._release() + self._read(self._sentences.end())
+            sentences = self._release() + self._read(self._sentences.end())
             self._fence, self._held = fence[1], [self._line]
             self._line = ""
-            return said
+            return sentences
         elif self._line.lstrip().startswith("|"):
-            said = [] if self._held else self._read(self._sentences.end())
+            sentences = [] if self._held else self._read(self._sentences.end())
             self._held.append(self._line)
             self._line = ""
-            return said
+            return sentences
         else:
             return self._prose()
         self._line = ""
         return []
 
     def _release(self) -> list[Sentence]:
-        held, self._held, self._fence = "".join(self._held), [], ""
-        return self._read([held]) if held else []
+        held_back, self._held, self._fence = "".join(self._held), [], ""
+        return self._read([held_back]) if held_back else []
 
     def _read(self, sentences: list[str]) -> list[Sentence]:
         return [
@@ -117,6 +117,6 @@ class Narration:
 
 
 def narrated(text: str, language: str) -> list[str]:
-    """The sentences of a whole text, as they are said."""
+    """The spoken sentences of a complete text."""
     narration = Narration(language)
     return [sentence.words for sentence in narration.feed(text) + narration.end()]

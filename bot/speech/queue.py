@@ -24,18 +24,18 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from bot.config import Config
     from bot.settings import Settings
-    from bot.speech.speech import Heard, Paid, Speech
+    from bot.speech.speech import Paid, Speech, SpokenSentence
     from storage.readings import ReadingRow, Readings
 
 WAITING: Final = 200
-"""Stages that may wait in one queue; more are not read aloud."""
+"""The most stages that wait in one queue; more are not read aloud."""
 RETRY_S: Final = 0.25
-"""Between two looks whether a player that cannot be heard now can be heard again."""
+"""Seconds between two tries whether the player can be heard again."""
 STUCK_S: Final = 15.0
-"""How long it may not be heard before that is told."""
+"""Seconds without being heard until that is reported."""
 
 HEARD: Final = "*"
-"""In place of digests: all of it was heard, or left out."""
+"""Stored instead of digests: the stage is finished."""
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class Player(Protocol):
     """Takes a frame every 20 ms, in a thread of its own."""
 
     def lacks(self) -> str:
-        """What is in the way of being heard, the name of a sentence of the catalogue; "" for nothing."""
+        """Why nothing can be heard now, as a key of the catalogue; "" if it can."""
         ...
 
     def play(self, read: Callable[[], bytes], ended: Callable[[], None]) -> None:
@@ -61,16 +61,16 @@ class Player(Protocol):
 class Captions(Protocol):
     """Marks the sentence that is heard where its text stands."""
 
-    def begins(self, reading: Reading, sentence: Heard) -> None: ...
+    def begins(self, reading: Reading, sentence: SpokenSentence) -> None: ...
 
     async def ends(self, reading: Reading) -> None:
-        """Leave nothing marked."""
+        """Remove the mark."""
         ...
 
 
 @dataclass(eq=False, slots=True)
 class Reading:
-    """A stage on its way. `heard` are the digests of its sentences so far."""
+    """A stage that is being read. `heard`: the digests of the sentences heard so far."""
 
     request: Request
     row: ReadingRow
@@ -78,7 +78,7 @@ class Reading:
     heard: list[str] = field(default_factory=list)
     made: bool = False
     left: int = 0
-    """Its sentences that are made, and not heard yet."""
+    """How many of its sentences are made and not heard yet."""
 
     @property
     def key(self) -> str:
@@ -120,7 +120,7 @@ Tell = Callable[[Request, str, str], Awaitable[None]]
 
 
 class Queue:
-    """Of one voice channel."""
+    """The queue of one voice channel."""
 
     def __init__(
         self,
@@ -146,11 +146,11 @@ class Queue:
         self._stuck_s = stuck_s
         self._loop = asyncio.get_running_loop()
         self._open: list[Reading] = []
-        """The stages that are not heard to their end, in order."""
+        """The unfinished stages, in order."""
         self._unmade: deque[Reading] = deque()
-        """Those of them that are not made to their end; the first is being made."""
+        """Those whose sentences are not all made; the first is being made."""
         self._frames: Frames[Reading] = Frames(
-            lambda what, sentence: self._call(self._progressed, what, sentence)
+            lambda progress, sentence: self._call(self._progressed, progress, sentence)
         )
         self._serving: asyncio.Task[None] | None = None
         self._making: asyncio.Task[None] | None = None
@@ -165,16 +165,16 @@ class Queue:
         self._closed = False
         self.paused = False
         self.last_fault = ""
-        """Of the player, the name of a sentence, for the doctor."""
+        """The player's last fault, a key of the catalogue, for the doctor."""
 
     @property
     def waiting(self) -> int:
-        """Stages that are not heard to their end."""
+        """How many stages are unfinished."""
         return len(self._open)
 
     @property
     def present(self) -> Reading | None:
-        """What is heard, or will be next."""
+        """The stage that is read now, or next."""
         return self._open[0] if self._open else None
 
     async def add(
@@ -224,7 +224,7 @@ class Queue:
             self._serving = asyncio.create_task(self._serve())
 
     async def stop(self) -> int:
-        """Say no more of what waits; how many stages that were."""
+        """End all waiting stages; returns how many."""
         stopped = list(self._open)
         self._unmade.clear()
         self._frames.drop()
@@ -238,24 +238,24 @@ class Queue:
         return len(stopped)
 
     async def skip(self) -> bool:
-        """Go on with the next stage; whether there was anything to skip."""
+        """Go to the next stage; returns whether there was one to skip."""
         reading = self.present
         if reading is not None:
             await self._drop(reading)
         return reading is not None
 
     async def hush(self, run: str, key: str = "") -> None:
-        """Say nothing more of a run's stage, or (without a key) of the whole run."""
+        """End the reading of a run's stage, or (without a key) of the whole run."""
         for reading in list(self._open):
             if reading.request.id == run and key in ("", reading.key):
                 await self._drop(reading)
 
     def again(self) -> None:
-        """Say the last half second again, from any thread: it may have gone nowhere."""
+        """Play the last half second again, which may not have been heard; from any thread."""
         self._frames.again()
 
     def pause(self) -> bool:
-        """Whether it was going on."""
+        """Pause; returns whether it was playing."""
         if self.paused or not self._open:
             return False
         self.paused = True
@@ -264,7 +264,7 @@ class Queue:
         return True
 
     def resume(self) -> bool:
-        """Whether it was paused."""
+        """Resume; returns whether it was paused."""
         if not self.paused:
             return False
         self.paused = False
@@ -275,7 +275,7 @@ class Queue:
         return True
 
     async def settled(self) -> None:
-        """Wait until nothing waits."""
+        """Wait until all stages are finished."""
         while self._open or self._tasks:
             self._room.clear()
             waiting = [*self._tasks, asyncio.create_task(self._room.wait())]
@@ -283,7 +283,7 @@ class Queue:
             waiting[-1].cancel()
 
     async def close(self) -> None:
-        """Say no more; what waits, and what is still put here, is said after the next start."""
+        """Stop; what waits, and what is added from now on, is read after the next start."""
         self._closed = True
         if self._retry is not None:
             self._retry.cancel()
@@ -300,7 +300,7 @@ class Queue:
         await written.take(pieces)
         if self._closed or any(
             reading.row.seq == seq for reading in self._open
-        ):  # else it was heard, or taken back
+        ):  # otherwise it was heard, or withdrawn
             await self._readings.written(seq, written.text)
 
     async def _serve(self) -> None:
@@ -319,7 +319,7 @@ class Queue:
         self._serving = None
 
     async def _make(self, reading: Reading) -> None:
-        """Make its sentences, no more ahead than the frames take."""
+        """Make the stage's sentences, as many in advance as `Frames` takes."""
         request, say = reading.request, words(reading.request.locale)
         row = await self._readings.get(reading.row.seq)
         if row is None:  # taken back
@@ -331,22 +331,22 @@ class Queue:
         try:
             spoken = self._speech.say(text, manner, self._paid(request), tuple(reading.heard))
             async with aclosing(spoken) as sentences:
-                async for heard in sentences:
-                    if heard.fault is not None:
-                        faults.append(heard.fault)
-                    any_heard = any_heard or heard.fault is None
+                async for sentence in sentences:
+                    if sentence.fault is not None:
+                        faults.append(sentence.fault)
+                    any_heard = any_heard or sentence.fault is None
                     while self._frames.full:
                         self._room.clear()
                         await self._room.wait()
                     reading.left += 1
-                    self._frames.put(Sentence(reading, heard))
+                    self._frames.put(Sentence(reading, sentence))
                     self._play()
         except UserError as error:  # a cap on what may be spent
             reason = say(error.key, **error.values)
         else:
             reason = why(faults[0], say) if faults else ""
         if reason and reason != self._told_fault:
-            # Of a voice that stays away one sentence is told, not one of each stage.
+            # A voice that keeps failing is reported once, not for each stage.
             key = "speech.partly" if any_heard and faults else "speech.unheard"
             await self._tell(request, say(key, n=len(faults), why=reason), reading.key)
         self._told_fault = reason
@@ -378,7 +378,7 @@ class Queue:
             self._retry = self._loop.call_later(0.0 if self._frames.over else RETRY_S, self._play)
 
     def _lacking(self, lacking: str) -> None:
-        """Tell, once, what keeps it from being heard."""
+        """Report once why nothing can be heard."""
         self.last_fault = lacking
         now = self._loop.time()
         if self._stuck_since is None:
@@ -392,9 +392,9 @@ class Queue:
     async def _tell_of(self, reading: Reading, sentence: str) -> None:
         await self._tell(reading.request, sentence, reading.key)
 
-    def _progressed(self, what: Progress, sentence: Sentence[Reading]) -> None:
+    def _progressed(self, progress: Progress, sentence: Sentence[Reading]) -> None:
         reading = sentence.of
-        match what:
+        match progress:
             case "begins":
                 if self._captions is not None and sentence.heard.pcm:
                     self._captions.begins(reading, sentence.heard)
@@ -408,14 +408,14 @@ class Queue:
 
     async def _keep(self, reading: Reading) -> None:
         async with self._keeping:
-            kept = reading not in self._open or await self._readings.heard(
+            is_stored = reading not in self._open or await self._readings.heard(
                 reading.row.seq, " ".join(reading.heard)
             )
-        if not kept:
+        if not is_stored:
             await self._drop(reading)
 
     def _see(self, reading: Reading) -> None:
-        """Whether it is heard to its end."""
+        """Close the stage if it is finished."""
         if reading.made and reading.left <= 0 and reading in self._open:
             self._open.remove(reading)
             self._room.set()
@@ -436,7 +436,7 @@ class Queue:
             self._open.remove(reading)
 
     async def _close_rows(self, readings: list[Reading]) -> None:
-        """Keep that they are not to be read any more; then, in the background, leave nothing of them."""
+        """Store that they are finished; their rows are deleted in the background."""
         async with self._keeping:
             await self._readings.over(HEARD, *(reading.row.seq for reading in readings))
         self._do(self._leave_nothing(readings))

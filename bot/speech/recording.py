@@ -145,7 +145,9 @@ def _mp4(data: bytes) -> float:
             usual = _number(data, behind) if flags & 8 else track.usual
         elif kind == b"trun":
             track.units += _fragment(data, start, end, usual)
-    seconds = max((one.units / one.scale for one in tracks.values() if one.sound and one.units), default=0.0)
+    seconds = max(
+        (track.units / track.scale for track in tracks.values() if track.sound and track.units), default=0.0
+    )
     if not seconds:
         raise NoRecording("unread")
     return seconds
@@ -243,10 +245,10 @@ def _wav(data: bytes) -> float:
             rate = int.from_bytes(data[at + 16 : at + 20], "little")
         elif kind == b"data":
             # What is written as it comes has a size of nothing, or of all that there may be.
-            held = min(size, len(data) - at - 8) if size else len(data) - at - 8
-            if not held:
+            length = min(size, len(data) - at - 8) if size else len(data) - at - 8
+            if not length:
                 raise NoRecording("empty")
-            return held / rate
+            return length / rate
         at += 8 + size + size % 2
     raise NoRecording("unread")
 

@@ -45,34 +45,34 @@ class Sentences:
 
     def end(self) -> list[str]:
         """What is left, the last sentence included, if there is one."""
-        left = self._cut(ended=True)
+        remainder = self._cut(ended=True)
         self._left = ""
-        return left
+        return remainder
 
     def _cut(self, *, ended: bool) -> list[str]:
-        whole: list[str] = []
+        sentences: list[str] = []
         while (at := self._next(ended)) is not None:
             sentence, self._left = self._left[:at].strip(), self._left[at:].lstrip()
             if sentence:
-                whole.append(sentence)
+                sentences.append(sentence)
             if not self._left:
                 break
-        return whole
+        return sentences
 
     def _next(self, ended: bool) -> int | None:
         """Where the first sentence ends; None while that cannot be told."""
-        left = self._left
-        for end in _END.finditer(left):
+        remainder = self._left
+        for end in _END.finditer(remainder):
             if end.start() >= LONGEST:
                 break
-            follows = left[end.end() :].lstrip()
+            follows = remainder[end.end() :].lstrip()
             if not follows and not ended:  # what comes next decides
                 return None
-            if _ends(left[: end.start()], end[0], follows):
+            if _ends(remainder[: end.start()], end[0], follows):
                 return end.end()
-        if len(left) > LONGEST + 1 or (ended and len(left) > LONGEST):
-            return _in_between(left)
-        return len(left) if ended else None
+        if len(remainder) > LONGEST + 1 or (ended and len(remainder) > LONGEST):
+            return _in_between(remainder)
+        return len(remainder) if ended else None
 
 
 def _ends(before: str, end: str, follows: str) -> bool:

@@ -59,20 +59,20 @@ def pcm(sound: Sound, engine: str) -> bytes:
 
         trimmed = soxr.resample(trimmed, sound.rate, RATE)
     gain = min(_LOUD / loudest, 4.0)
-    made: bytes = (np.clip(trimmed * gain, -1.0, 1.0) * 32_767).astype("<i2").tobytes()
-    return made
+    pcm: bytes = (np.clip(trimmed * gain, -1.0, 1.0) * 32_767).astype("<i2").tobytes()
+    return pcm
 
 
 def _trimmed(samples: Samples, rate: float, loudest: float) -> Samples:
     import numpy as np
 
     step = max(1, int(rate / 100))
-    whole = samples[: samples.size // step * step]
-    if whole.size == 0:
+    windows = samples[: samples.size // step * step]
+    if windows.size == 0:
         return samples
-    heard = np.flatnonzero(np.abs(whole).reshape(-1, step).max(axis=1) >= loudest * _QUIET)
-    first = int(heard[0]) * step - int(rate * LEAD_MS / 1000)
-    last = (int(heard[-1]) + 1) * step + int(rate * TAIL_MS / 1000)
+    audible = np.flatnonzero(np.abs(windows).reshape(-1, step).max(axis=1) >= loudest * _QUIET)
+    first = int(audible[0]) * step - int(rate * LEAD_MS / 1000)
+    last = (int(audible[-1]) + 1) * step + int(rate * TAIL_MS / 1000)
     return samples[max(0, first) : min(samples.size, last)]
 
 
@@ -81,17 +81,17 @@ def silence(milliseconds: int) -> bytes:
     return bytes(2 * RATE * milliseconds // 1000)
 
 
-def seconds(made: bytes) -> float:
-    return len(made) / (2 * RATE)
+def seconds(pcm: bytes) -> float:
+    return len(pcm) / (2 * RATE)
 
 
-def frames(made: bytes) -> Iterator[bytes]:
+def frames(pcm: bytes) -> Iterator[bytes]:
     """Of two channels, 20 ms each, the last one filled up with silence: a shorter one would end the playing."""
     import numpy as np
 
-    mono = np.frombuffer(made, "<i2")
+    mono = np.frombuffer(pcm, "<i2")
     missing = -mono.size % FRAME_SAMPLES
-    whole = np.concatenate((mono, np.zeros(missing, "<i2"))) if missing else mono
-    stereo = np.repeat(whole, 2).tobytes()
+    padded = np.concatenate((mono, np.zeros(missing, "<i2"))) if missing else mono
+    stereo = np.repeat(padded, 2).tobytes()
     for at in range(0, len(stereo), FRAME_BYTES):
         yield stereo[at : at + FRAME_BYTES]

@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from bot.speech.engines.base import Sound
 
 AHEAD: Final = 2
-"""Sentences that are made before they are needed."""
+"""How many sentences are made in advance."""
 TELLING: Final = 40
-"""Letters by which the language of a text is told, or its first sentence; of half as many, it is the one expected."""
+"""How many letters detecting a text's language takes; with less than half of them the expected language is used."""
 _SENTENCE: Final = re.compile(r"[.!?…]\s|[。！？]")
 _LATIN: Final = frozenset({"hibari"})
-"""Engines that make noise of letters that are not Latin: they are not given any."""
+"""Engines that cannot read other scripts than Latin: they get Latin letters only."""
 _LASTING: Final = frozenset({"crashed", "hangs", "refused", "absent", "no_voice"})
 _NOTHING_WRONG: Final = frozenset({"language", "absent"})
-"""With the default voices: one reads English, the other is a program that may not be there."""
+"""Normal with the default voices: one reads English, the other is a program that may not be installed."""
 
 Paid = Callable[[str, int, Callable[[], Awaitable[float]]], Awaitable[None]]
 """Puts the ledger around a call that a service wants money for: its model ("provider:model"), the characters that are
@@ -47,9 +47,9 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """One sentence: its words as they are said, and one channel of 16 bits at 48 kHz; b"" where no voice could say it,
-    for the reason that `fault` is. `written` are its words in the text."""
+class SpokenSentence:
+    """A sentence as it is said (`words`), with its sound: 48 kHz, 16 bits, one channel; b"" where no voice could say it
+    (`fault` says why). `written` are its words in the text."""
 
     words: str
     pcm: bytes
@@ -71,26 +71,26 @@ class Heard:
 
 
 def digest(words: str) -> str:
-    """Eight hexadecimal digits by which a sentence is known again."""
+    """Eight hexadecimal digits that identify a sentence."""
     return blake2b(words.encode(), digest_size=4).hexdigest()
 
 
 class Speech:
-    """Of this process: the engines, made when they are first needed, and what they have said lately."""
+    """The speech of this process: engines, made on first use, and a cache of recent sentences."""
 
     def __init__(self, config: Config, engines: Mapping[str, Engine] | None = None) -> None:
-        """`engines` are in place of those that the config names."""
+        """`engines` replace those of the config."""
         self._config = config
         self._engines: dict[str, Engine] = dict(engines or {})
         self._given = engines is not None
         self._cache = Cache(config.speech.cache_mb * 2**20)
         self.last_fault = ""
-        """For the doctor."""
+        """The last fault, for the doctor."""
 
     def engine(self, name: str) -> Engine | None:
-        """None for one that there is not."""
-        if name not in self._engines and not self._given and (made := self._made(name)) is not None:
-            self._engines[name] = made
+        """The engine of this name; None if there is none."""
+        if name not in self._engines and not self._given and (engine := self._made(name)) is not None:
+            self._engines[name] = engine
         return self._engines.get(name)
 
     def _made(self, name: str) -> Engine | None:
@@ -111,9 +111,11 @@ class Speech:
 
     @property
     def names(self) -> list[str]:
-        """Of all engines that there could be here."""
+        """The names of all engines that may be used here."""
         services = [
-            one.name for one in self._config.providers.values() if one.kind in ("openai", "openai-compatible")
+            provider.name
+            for provider in self._config.providers.values()
+            if provider.kind in ("openai", "openai-compatible")
         ]
         return list(self._engines) if self._given else ["hibari", "espeak", "piper", *services]
 
@@ -123,66 +125,66 @@ class Speech:
         manner: Manner,
         paid: Paid | None = None,
         heard_before: Sequence[str] = (),
-    ) -> AsyncGenerator[Heard, None]:
+    ) -> AsyncGenerator[SpokenSentence, None]:
         """The sentences of a text (Markdown), whole or as it is written; those that nobody can say with their fault.
 
         `heard_before` are digests: the text's first sentences are left out as long as they are those. Drive it with
         aclosing: what is made ahead ends with it.
         """
-        made: asyncio.Queue[Heard | None] = asyncio.Queue(AHEAD)
-        making = asyncio.create_task(self._make(text, _Saying(self, manner, paid, heard_before), made))
+        queue: asyncio.Queue[SpokenSentence | None] = asyncio.Queue(AHEAD)
+        making = asyncio.create_task(self._make(text, _TextSpeaker(self, manner, paid, heard_before), queue))
         try:
-            while (heard := await made.get()) is not None:
-                yield heard
+            while (sentence := await queue.get()) is not None:
+                yield sentence
             await making
         finally:
             making.cancel()
-            with suppress(asyncio.CancelledError, Exception):  # one that was to be told of is raised above
+            with suppress(asyncio.CancelledError, Exception):  # a fault to report was raised above
                 await making
 
     async def _make(
         self,
         text: str | AsyncIterable[str],
-        saying: _Saying,
-        made: asyncio.Queue[Heard | None],
+        text_speaker: _TextSpeaker,
+        queue: asyncio.Queue[SpokenSentence | None],
     ) -> None:
         try:
             async with aclosing(_pieces(text)) as pieces:
                 async for piece in pieces:
-                    for sentence in await saying.feed(piece):
-                        await made.put(await saying.heard(sentence))
-            for sentence in saying.end():
-                await made.put(await saying.heard(sentence))
+                    for sentence in await text_speaker.feed(piece):
+                        await queue.put(await text_speaker.heard(sentence))
+            for sentence in text_speaker.end():
+                await queue.put(await text_speaker.heard(sentence))
         except Exception:
-            await made.put(None)
+            await queue.put(None)
             raise
-        await made.put(None)
+        await queue.put(None)
 
     async def sentence(
         self, words: str, voice: Voice, speed: float, language: str, paid: Paid | None = None
     ) -> bytes:
-        """One sentence by one voice, as `Heard.pcm`. Raises Unspoken."""
+        """One sentence by one voice, as `SpokenSentence.pcm`. Raises Unspoken."""
         engine = self.engine(voice.engine)
         if engine is None:
             raise Unspoken("no_voice", voice.engine)
         if not engine.reads(language, voice.name):
             raise Unspoken("language", voice.engine)
         key = (str(voice), round(speed, 2), language, words)
-        if (known := self._cache.get(key)) is not None:
-            return known
-        said: list[Sound] = []
+        if (cached := self._cache.get(key)) is not None:
+            return cached
+        sounds: list[Sound] = []
 
         async def call() -> float:
-            said.append(await engine.say(words, voice.name, speed, language))
-            return len(said[0].samples) / said[0].rate
+            sounds.append(await engine.say(words, voice.name, speed, language))
+            return len(sounds[0].samples) / sounds[0].rate
 
         if paid is not None and isinstance(engine, Service):
             await paid(f"{engine.name}:{engine.model(voice.name)}", len(words), call)
         else:
             await call()
-        made = await asyncio.to_thread(sound.pcm, said[0], engine.name)
-        self._cache.put(key, made)
-        return made
+        pcm = await asyncio.to_thread(sound.pcm, sounds[0], engine.name)
+        self._cache.put(key, pcm)
+        return pcm
 
     def note(self, fault: Unspoken) -> None:
         self.last_fault = str(fault)
@@ -193,8 +195,8 @@ class Speech:
             await engine.close()
 
 
-class _Saying:
-    """One text on its way: its language, told by its beginning, and the voices that have not failed at it."""
+class _TextSpeaker:
+    """Speaks one text: keeps its language, detected from its beginning, and which voices have failed at it."""
 
     def __init__(
         self, speech: Speech, manner: Manner, paid: Paid | None, heard_before: Sequence[str]
@@ -219,11 +221,11 @@ class _Saying:
         return self._unheard(self._narration.feed(self._begun))
 
     def end(self) -> list[Sentence]:
-        begun: list[Sentence] = []
+        first_sentences: list[Sentence] = []
         if self._narration is None:
             self._narration = Narration(self._language, self._manner.speakers)
-            begun = self._narration.feed(self._begun)
-        return self._unheard(begun + self._narration.end())
+            first_sentences = self._narration.feed(self._begun)
+        return self._unheard(first_sentences + self._narration.end())
 
     def _unheard(self, sentences: list[Sentence]) -> list[Sentence]:
         before = self._heard_before
@@ -233,28 +235,28 @@ class _Saying:
                 return sentences[n:]
         return []
 
-    async def heard(self, sentence: Sentence) -> Heard:
+    async def heard(self, sentence: Sentence) -> SpokenSentence:
         words = sentence.words
         language = await asyncio.to_thread(_language_of, words, self._language, foreign_only=True)
         faults: list[Unspoken] = []
         own = self._manner.speakers.get(sentence.speaker, ())
         for voice in dict.fromkeys((*own, *self._manner.voices)):
-            said = _latin(words) if voice.engine in _LATIN else words
-            if voice in self._failed or not said:
+            words_said = _latin(words) if voice.engine in _LATIN else words
+            if voice in self._failed or not words_said:
                 continue
             try:
-                made = await self._speech.sentence(said, voice, self._manner.speed, language, self._paid)
+                pcm = await self._speech.sentence(words_said, voice, self._manner.speed, language, self._paid)
             except Unspoken as fault:
                 if fault.why in _LASTING:
-                    # The rest of this text by somebody else, rather than half a minute of waiting for each sentence.
+                    # Another voice says the rest, rather than waiting half a minute for each sentence.
                     self._failed.add(voice)
                 if fault.why not in _NOTHING_WRONG:
                     self._speech.note(fault)
                     faults.append(fault)
             else:
-                return Heard(words, made, voice, written=sentence.written)
+                return SpokenSentence(words, pcm, voice, written=sentence.written)
         why = faults[0] if faults else Unspoken("language", detail=language)
-        return Heard(words, b"", None, why, sentence.written)
+        return SpokenSentence(words, b"", None, why, sentence.written)
 
 
 async def _pieces(text: str | AsyncIterable[str]) -> AsyncGenerator[str, None]:
@@ -266,13 +268,13 @@ async def _pieces(text: str | AsyncIterable[str]) -> AsyncGenerator[str, None]:
 
 
 def _language_of(text: str, likely: str, *, foreign_only: bool = False) -> str:
-    """What a text is in; `likely` where it has too few letters to tell, with `foreign_only` wherever they are Latin."""
+    """A text's language; `likely` if it has too few letters, or with `foreign_only` if they are Latin."""
     from bot.retrieval.language import detect
 
-    letters = [one for one in text if one.isalpha()]
+    letters = [letter for letter in text if letter.isalpha()]
     latin = sum(map(_is_latin, letters))
     if latin * 2 < len(letters):
-        scripts = [_SCRIPTS.get(unicodedata.name(one, "?").split()[0], "und") for one in letters]
+        scripts = [_SCRIPTS.get(unicodedata.name(letter, "?").split()[0], "und") for letter in letters]
         return "ja" if "ja" in scripts else scripts[0]  # which writes with Chinese signs, too
     if foreign_only or latin < TELLING // 2:
         return likely
@@ -291,6 +293,6 @@ def _is_latin(letter: str) -> bool:
 
 
 def _latin(words: str) -> str:
-    """Without the letters that an engine for Latin ones makes noise of; "" where nothing is left to say."""
-    kept = "".join(one for one in words if not one.isalpha() or _is_latin(one))
-    return re.sub(r"\s+", " ", kept).strip() if any(map(str.isalnum, kept)) else ""
+    """The words without letters of other scripts than Latin; "" if nothing is left."""
+    letters_kept = "".join(letter for letter in words if not letter.isalpha() or _is_latin(letter))
+    return re.sub(r"\s+", " ", letters_kept).strip() if any(map(str.isalnum, letters_kept)) else ""

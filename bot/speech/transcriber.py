@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 ROLE: Final = "transcriber"
 _ADDRESS: Final = "https://api.openai.com/v1"
-PATIENCE_S: Final = 120.0
+TIMEOUT_S: Final = 120.0
 TOKENS_A_SECOND: Final = 10
-"""What OpenAI counts for a second that is listened to; what the ledger shows for it."""
+"""Tokens for a second of audio, as OpenAI counts them; the ledger shows them."""
 _DOLLARS_A_MINUTE: Final = {
     "whisper-1": "0.006",
     "gpt-4o-transcribe": "0.006",
@@ -38,26 +38,26 @@ _log = logging.getLogger(__name__)
 
 
 class Transcriber:
-    def __init__(self, config: Config, budget: Budget, *, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, config: Config, budget: Budget, *, timeout_s: float = TIMEOUT_S) -> None:
         self._config = config
         self._budget = budget
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Those of the role, in the order in which they are asked."""
+        """The models of the role, in the order in which they are asked."""
         return self._config.roles.transcriber
 
     async def text(self, request: Request, recording: Recording, data: bytes) -> str:
-        """What is said in it, "" for nothing. Raises UserError: the first model's if all fail, or a cap on spending."""
+        """The recording's words, "" for none. Raises UserError: the first model's if all fail, or a cap on spending."""
         failed: list[UserError] = []
-        for named in self.models:
+        for model in self.models:
             try:
-                return await self._asked(request, named, recording, data)
+                return await self._asked(request, model, recording, data)
             except UserError as error:
                 if not error.key.startswith(("model.", "config.")):
                     raise
-                _log.warning("run %s was not heard by %s: %s", request.id, named, error)
+                _log.warning("run %s was not heard by %s: %s", request.id, model, error)
                 failed.append(error)
         raise failed[0] if failed else UserError("config.role_empty", role=ROLE)
 
@@ -66,14 +66,14 @@ class Transcriber:
         provider, _, model = spec.model.partition(":")
         settings = self._config.providers.get(provider)
         if settings is None or settings.kind not in ("openai", "openai-compatible"):
-            known = ", ".join(
+            names = ", ".join(
                 sorted(
                     name
-                    for name, one in self._config.providers.items()
-                    if one.kind in ("openai", "openai-compatible")
+                    for name, provider in self._config.providers.items()
+                    if provider.kind in ("openai", "openai-compatible")
                 )
             )
-            raise UserError("config.role_provider", role=ROLE, provider=provider, known=known)
+            raise UserError("config.role_provider", role=ROLE, provider=provider, known=names)
         key = self._config.secret(settings.api_key_env) if settings.api_key_env else None
         if settings.api_key_env and key is None:
             raise UserError("model.key_missing", provider=provider, variable=settings.api_key_env)
@@ -89,7 +89,7 @@ class Transcriber:
         fault: ModelFault
         sdk, client, headers = await asyncio.to_thread(self._connected, settings, key)
         try:
-            async with asyncio.timeout(self._patience_s):
+            async with asyncio.timeout(self._timeout_s):
                 answer = await client.audio.transcriptions.create(
                     model=model, file=(recording.name, data), response_format="json", extra_headers=headers
                 )
@@ -117,9 +117,7 @@ class Transcriber:
         from bot.llm.openai_client import client_of
 
         # What is asked goes to the address in the config, and to no other that this one may name.
-        http = openai.DefaultAsyncHttpxClient(
-            timeout=openai.Timeout(self._patience_s), follow_redirects=False
-        )
+        http = openai.DefaultAsyncHttpxClient(timeout=openai.Timeout(self._timeout_s), follow_redirects=False)
         client, headers = client_of(openai, http, settings.base_url or _ADDRESS, key)
         _ = client.audio.transcriptions  # imported on first use, so: here in the thread
         return openai, client, headers

@@ -41,10 +41,10 @@ class Manner:
 
 def parse(text: str) -> Voice:
     """Raises ValueError for what is no voice's name."""
-    found = _VOICE.fullmatch(text.strip())
-    if found is None:
+    match = _VOICE.fullmatch(text.strip())
+    if match is None:
         raise ValueError(f"not a voice: {text[:80]!r}")
-    return Voice(found[1].lower(), found[2] or "")
+    return Voice(match[1].lower(), match[2] or "")
 
 
 def parse_list(text: str | Sequence[str]) -> tuple[Voice, ...]:

@@ -139,23 +139,23 @@ async def search_all(
 ) -> list[SearchResult]:
     """Several searches at once, each as the step it is keyed by; in their order."""
     # The engine numbers steps as they begin, and tasks begin in the order they were made.
-    made = [
+    lines = [
         asyncio.ensure_future(search(library, run, step, inquiry, text)) for step, text in questions.items()
     ]
     try:
-        return list(await asyncio.gather(*made))
+        return list(await asyncio.gather(*lines))
     finally:
-        for task in made:
+        for task in lines:
             task.cancel()
         # None outlives the search, or fails with nobody listening.
-        await asyncio.gather(*made, return_exceptions=True)
+        await asyncio.gather(*lines, return_exceptions=True)
 
 
-def queries(named: Sequence[str], known: Sequence[str], limit: int) -> list[str]:
+def queries(typed: Sequence[str], known: Sequence[str], limit: int) -> list[str]:
     """The searches that a model named, on one line each: at most `limit`, none that was made before."""
-    seen = {one.casefold() for one in known}
+    seen = {query.casefold() for query in known}
     chosen: list[str] = []
-    for name in named:
+    for name in typed:
         text = " ".join(name.split())[:QUERY_CHARS]
         if text and text.casefold() not in seen:
             seen.add(text.casefold())
@@ -163,43 +163,45 @@ def queries(named: Sequence[str], known: Sequence[str], limit: int) -> list[str]
     return chosen[:limit]
 
 
-def fused(found: Sequence[SearchResult], inquiry: Inquiry, *, confident: bool | None = None) -> SearchResult:
+def fused(
+    results: Sequence[SearchResult], inquiry: Inquiry, *, confident: bool | None = None
+) -> SearchResult:
     """Several findings as one: the first's scores, and a bonus for what stands high in each other one.
 
     `confident`: whether they answer the question; None: if any of them does, as with one question in several wordings.
     Reciprocal rank fusion in equal parts pulls the stronger list down (docs/retrieval.md, "Strategies").
     As many passages as a single search gives.
     """
-    first = found[0]
-    if len(found) == 1:
+    first = results[0]
+    if len(results) == 1:
         sure = first.confident if confident is None else confident
         return replace(first, confident=sure and bool(first.passages))
     if confident is None:
-        confident = any(one.confident for one in found)
+        confident = any(result.confident for result in results)
     by_chunk: dict[str, Passage] = {}
-    for one in (passage for some in found for passage in some.passages):
+    for one in (passage for some in results for passage in some.passages):
         by_chunk.setdefault(one.chunk, one)
     best = max((one.score for one in first.passages), default=1.0)
     scores = {one.chunk: one.score for one in first.passages}
-    for some in found[1:]:
+    for some in results[1:]:
         bonus = best * (TITLED if some.titled else OTHER)
         for rank, one in enumerate(some.passages[:HIGH], 1):
             scores[one.chunk] = scores.get(one.chunk, 0.0) + bonus / rank
-    limit = inquiry.k or max(len(some.passages) for some in found)
+    limit = inquiry.k or max(len(some.passages) for some in results)
     ranked = sorted(scores, key=lambda chunk: -scores[chunk])
     # The best of each further search is handed on, however strong the first search's tail.
-    newest = dict.fromkeys(some.passages[0].chunk for some in found[1:] if some.passages)
+    newest = dict.fromkeys(some.passages[0].chunk for some in results[1:] if some.passages)
     late = [chunk for chunk in ranked[limit:] if chunk in newest][: limit // 2]
     ranked = ranked[: limit - len(late)] + late
     return SearchResult(
         passages=[replace(by_chunk[chunk], score=scores[chunk]) for chunk in ranked],
         confident=confident and bool(ranked),
         titled=first.titled,
-        nearest=first.nearest or _each(some.nearest for some in found)[:3],
-        see_also=_each(some.see_also for some in found)[:SEE_ALSO],
-        notices=_each(some.notices for some in found),
+        nearest=first.nearest or _each(some.nearest for some in results)[:3],
+        see_also=_each(some.see_also for some in results)[:SEE_ALSO],
+        notices=_each(some.notices for some in results),
     )
 
 
 def _each(lists: Iterable[Iterable[str]]) -> list[str]:
-    return list(dict.fromkeys(one for some in lists for one in some))
+    return list(dict.fromkeys(passage for some in lists for passage in some))

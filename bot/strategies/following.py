@@ -71,10 +71,10 @@ def leans(question: str, before: str, languages: Iterable[str], *, confident: bo
 
     `confident`: it found something by itself. Then only what points back, or is half a sentence, leans.
     """
-    spoken = [one for one in dict.fromkeys(languages) if one in CUES]
-    if any(_points_back(question, CUES[one]) for one in spoken):
+    languages_with_cues = [language for language in dict.fromkeys(languages) if language in CUES]
+    if any(_points_back(question, CUES[language]) for language in languages_with_cues):
         return True
-    return not confident and any(_goes_on(question, before, one) for one in spoken)
+    return not confident and any(_goes_on(question, before, language) for language in languages_with_cues)
 
 
 def _points_back(question: str, cues: Cues) -> bool:
@@ -93,8 +93,10 @@ def _goes_on(question: str, before: str, language: str) -> bool:
     cues, words = CUES[language], _WORD.findall(question.casefold())
     if not words or words[0] in cues.opening or "-".join(words[:2]) in cues.opening:
         return bool(words)
-    asked = set(content_terms(question, language))
-    return (len(asked) <= 1 and not _names(question)) or asked <= set(content_terms(before, language))
+    query_terms = set(content_terms(question, language))
+    return (len(query_terms) <= 1 and not _names(question)) or query_terms <= set(
+        content_terms(before, language)
+    )
 
 
 def borne_out(question: str, before: str, language: str, passages: Sequence[Passage]) -> bool:
@@ -103,11 +105,11 @@ def borne_out(question: str, before: str, language: str, passages: Sequence[Pass
     All of its names and numbers, and at least half of its own words: else the passages answer the earlier
     question alone.
     """
-    said = set[str]().union(*(_said(one, language) for one in passages[:READ]))
+    terms_said = set[str]().union(*(_said(one, language) for one in passages[:READ]))
     known = set(content_terms(before, language))
     own = set(content_terms(question, language)) - known
-    named = set(content_terms(" ".join(_names(question)), language)) - known
-    return named <= said and 2 * len(own & said) >= len(own)
+    name_terms = set(content_terms(" ".join(_names(question)), language)) - known
+    return name_terms <= terms_said and 2 * len(own & terms_said) >= len(own)
 
 
 def foremost(question: str, before: str, language: str, passages: Sequence[Passage]) -> list[Passage]:

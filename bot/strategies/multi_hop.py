@@ -47,7 +47,7 @@ class MultiHop:
     async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[Told, None]:
         say = words(inquiry.locale)
         begun = fused(inquiry.begun, inquiry)
-        found, searched = [begun], [inquiry.question]
+        results, searched = [begun], [inquiry.question]
         sure = begun.confident
         hops = inquiry.max_hops if begun.passages else 1
         for hop in range(1, hops + 1):
@@ -55,30 +55,30 @@ class MultiHop:
                 break  # nothing can follow, and nobody has to say whether to answer
             yield Status(say("strategies.judging", hop=hop, hops=hops), hop, hops)
             try:
-                judged = await self._judge(run, inquiry, f"judge-{hop}", found, searched)
+                judged = await self._judge(run, inquiry, f"judge-{hop}", results, searched)
             except UserError as error:
                 yield failed(inquiry, error)
                 break
             # A model that has read the passages outweighs the count of their words.
             sure = sure or judged.sufficient
-            asked = queries(judged.searches, searched, NEXT)
-            if judged.sufficient or not asked or hop == hops:
+            searches = queries(judged.searches, searched, NEXT)
+            if judged.sufficient or not searches or hop == hops:
                 break
-            what = " · ".join(asked)
-            yield Status(say("strategies.hop", what=what, hop=hop + 1, hops=hops), hop + 1, hops)
-            known = {one.chunk for some in found for one in some.passages}
-            steps = {f"search-hop-{hop + 1}-{n}": one for n, one in enumerate(asked, 1)}
+            label = " · ".join(searches)
+            yield Status(say("strategies.hop", what=label, hop=hop + 1, hops=hops), hop + 1, hops)
+            known = {one.chunk for some in results for one in some.passages}
+            steps = {f"search-hop-{hop + 1}-{n}": search for n, search in enumerate(searches, 1)}
             new = await search_all(self._library, run, inquiry, steps)
-            searched += asked
-            found += new
+            searched += searches
+            results += new
             if known.issuperset(one.chunk for some in new for one in some.passages):
                 break
-        yield fused(found, inquiry, confident=sure)
+        yield fused(results, inquiry, confident=sure)
 
     async def _judge(
-        self, run: Run, inquiry: Inquiry, step: str, found: Sequence[SearchResult], searched: Sequence[str]
+        self, run: Run, inquiry: Inquiry, step: str, results: Sequence[SearchResult], searched: Sequence[str]
     ) -> Judged:
-        read = fused(found, inquiry, confident=True).passages
+        read = fused(results, inquiry, confident=True).passages
         return await ask_helper(
             self._models,
             run,

@@ -61,13 +61,13 @@ class MultiQuestion:
             yield failed(inquiry, error)
             yield begun
             return
-        asked = queries(parts.questions, [inquiry.question], PARTS)
-        if not asked:
+        questions = queries(parts.questions, [inquiry.question], PARTS)
+        if not questions:
             yield begun
             return
-        yield Status(say("strategies.searching_for", what=" · ".join(asked)))
-        steps = {f"search-part-{n}": one for n, one in enumerate(asked, 1)}
-        found = await search_all(self._library, run, inquiry, steps)
+        yield Status(say("strategies.searching_for", what=" · ".join(questions)))
+        steps = {f"search-part-{n}": question for n, question in enumerate(questions, 1)}
+        results = await search_all(self._library, run, inquiry, steps)
         # Parts that a model made up may be answered where the question is not; most of them hardly will.
-        sure = begun.confident or 2 * sum(one.confident for one in found) > len(found)
-        yield fused([begun, *found], inquiry, confident=sure)
+        sure = begun.confident or 2 * sum(result.confident for result in results) > len(results)
+        yield fused([begun, *results], inquiry, confident=sure)

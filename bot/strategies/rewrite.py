@@ -71,8 +71,8 @@ class Rewriting:
             else:
                 steps = _steps(inquiry, rewritten, follows, tongues)
                 if steps:
-                    what = " · ".join(steps.values())
-                    yield Status(words(inquiry.locale)("strategies.searching_for", what=what))
+                    label = " · ".join(steps.values())
+                    yield Status(words(inquiry.locale)("strategies.searching_for", what=label))
                 ready = await self._searched(run, inquiry, first, steps)
         async with aclosing(self._inner.search(run, ready)) as events:
             async for event in events:
@@ -85,15 +85,15 @@ class Rewriting:
         would be the earlier answer again.
         """
         alone = replace(inquiry, begun=(first,))
-        before, asked = _before(inquiry), inquiry.question
-        spoken = (inquiry.language, *inquiry.languages)
-        if not leans(asked, before, spoken, confident=first.confident):
+        before, question = _before(inquiry), inquiry.question
+        languages = (inquiry.language, *inquiry.languages)
+        if not leans(question, before, languages, confident=first.confident):
             return alone
-        both = f"{before} {asked}"
-        found = await search(self._library, run, "search-together", inquiry, both)
-        if found.confident and borne_out(asked, before, inquiry.language, found.passages):
-            passages = foremost(asked, before, inquiry.language, found.passages)
-            return replace(inquiry, question=both, begun=(replace(found, passages=passages),))
+        both = f"{before} {question}"
+        result = await search(self._library, run, "search-together", inquiry, both)
+        if result.confident and borne_out(question, before, inquiry.language, result.passages):
+            passages = foremost(question, before, inquiry.language, result.passages)
+            return replace(inquiry, question=both, begun=(replace(result, passages=passages),))
         return alone
 
     async def _rewritten(self, run: Run, inquiry: Inquiry, tongues: tuple[str, ...]) -> Rewritten:
@@ -113,11 +113,11 @@ class Rewriting:
         self, run: Run, inquiry: Inquiry, first: SearchResult, steps: dict[str, str]
     ) -> Inquiry:
         """The inquiry as it stands now. What is said in the shelf's own language weighs most."""
-        found = dict(zip(steps, await search_all(self._library, run, inquiry, steps), strict=True))
-        alone = found.pop(ALONE, first)
-        if found:  # put into another language: what the first search could not do is done
+        by_step = dict(zip(steps, await search_all(self._library, run, inquiry, steps), strict=True))
+        alone = by_step.pop(ALONE, first)
+        if by_step:  # put into another language: what the first search could not do is done
             alone = replace(alone, notices=[one for one in alone.notices if one != OTHER_LANGUAGE])
-        begun = [*found.values(), alone]
+        begun = [*by_step.values(), alone]
         if alone is not first and first.confident and not alone.confident:
             begun.append(first)
         return replace(inquiry, question=steps.get(ALONE, inquiry.question), begun=tuple(begun))

@@ -104,12 +104,12 @@ def test_the_conversation_is_called(where: Location, goes: AnswerPlace, thread: 
 
 
 def test_a_thread_that_the_bot_opened_is_called_by_the_event_that_opened_it() -> None:
-    assert place(IN_THREAD, event=EVENT, goes="here", held=HELD).thread == "7"
+    assert place(IN_THREAD, event=EVENT, goes="here", thread_row=HELD).thread == "7"
 
 
 @pytest.mark.parametrize("where", [spot(), IN_THREAD, AS_GUEST])
 def test_private_answers_in_a_channel_are_one_conversation_of_the_person(where: Location) -> None:
-    made = place(where, event=EVENT, goes="response", held=HELD, private=True)
+    made = place(where, event=EVENT, goes="response", thread_row=HELD, private=True)
     assert (made.channel, made.thread) == (str(CHANNEL), "private:1")
 
 

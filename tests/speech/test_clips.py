@@ -57,7 +57,7 @@ class Desk:
             self._post,
             stands=self._stands,
             suffix=suffix,
-            kept=Readings(db) if kept else None,
+            readings=Readings(db) if kept else None,
             unpost=self._unpost,
         )
 

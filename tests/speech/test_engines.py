@@ -52,8 +52,8 @@ The woman in the red dress smiled at him.
 Nobody knows what happened to the other men.""".splitlines()
 
 
-def child(code: str, patience_s: float = 60.0) -> Hibari:
-    return Hibari(("-c", code), patience_s)
+def child(code: str, timeout_s: float = 60.0) -> Hibari:
+    return Hibari(("-c", code), timeout_s)
 
 
 async def why(
@@ -158,7 +158,7 @@ async def test_a_process_that_misbehaves_costs_its_sentence(code: str, outcome: 
 @pytest.mark.slow
 @pytest.mark.parametrize("code", [READY + "time.sleep(600)", "import time; time.sleep(600)"])
 async def test_a_process_that_hangs_is_killed(code: str) -> None:
-    engine = child(code, patience_s=0.5)
+    engine = child(code, timeout_s=0.5)
     assert await why(engine) == "hangs"
     assert engine.pid is None
     await engine.close()
@@ -246,7 +246,7 @@ def program(folder: Path, code: str) -> str:
     ],
 )
 async def test_a_program_that_misbehaves_costs_its_sentence(tmp_path: Path, code: str, outcome: str) -> None:
-    engine = Espeak(program(tmp_path, code), patience_s=1.0 if outcome == "hangs" else 60.0)
+    engine = Espeak(program(tmp_path, code), timeout_s=1.0 if outcome == "hangs" else 60.0)
     assert await why(engine) == outcome
 
 
@@ -263,7 +263,7 @@ async def test_espeak_is_given_no_strange_names(tmp_path: Path) -> None:
 
 async def test_a_service_says_it_or_says_why_not() -> None:
     async with SpeechService(key="sk-1") as service:
-        engine = Service("openai", service.base_url, "sk-1", patience_s=30.0)
+        engine = Service("openai", service.base_url, "sk-1", timeout_s=30.0)
         assert await why(engine) == "said"
         assert service.requests[0]["model"] == "gpt-4o-mini-tts"
         service.answers += [
@@ -284,7 +284,7 @@ async def test_a_service_says_it_or_says_why_not() -> None:
             True,
         )
         await stranger.close()
-        hasty = Service("openai", service.base_url, "sk-1", patience_s=0.2)
+        hasty = Service("openai", service.base_url, "sk-1", timeout_s=0.2)
         service.answers.append(None)
         assert await why(hasty) == "hangs"
         await hasty.close()

@@ -17,7 +17,7 @@ from bot.speech import sound
 from bot.speech.engines.base import Sound, Unspoken
 from bot.speech.frames import AHEAD
 from bot.speech.queue import HEARD, WAITING, Queue, Reading
-from bot.speech.speech import Heard, Paid, Speech
+from bot.speech.speech import Paid, Speech, SpokenSentence
 from storage.db import Database
 from storage.inbox import Inbox, NewRequest
 from storage.readings import Readings
@@ -38,7 +38,7 @@ class Marks:
     def __init__(self) -> None:
         self.marked: list[str] = []
 
-    def begins(self, reading: Reading, sentence: Heard) -> None:
+    def begins(self, reading: Reading, sentence: SpokenSentence) -> None:
         self.marked.append(sentence.written)
 
     async def ends(self, reading: Reading) -> None:
@@ -98,7 +98,7 @@ class Hall:
 def spoken(words: str) -> list[bytes]:
     """The frames of a sentence that are not silence."""
     pcm = sound.pcm(a_tone(0.02 * len(words)), "fake")
-    return [frame for frame in Heard(words, pcm).frames() if any(frame)]
+    return [frame for frame in SpokenSentence(words, pcm).frames() if any(frame)]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from bot.events import UserError
 from bot.speech.engines.base import Sound, Unspoken
 from bot.speech.engines.service import Service
 from bot.speech.sound import FRAME_BYTES
-from bot.speech.speech import Heard, Speech
+from bot.speech.speech import Speech, SpokenSentence
 from bot.speech.voices import Manner, Voice
 from tests.fakes.engine import FakeEngine
 from tests.fakes.speech_service import SpeechService
@@ -29,7 +29,7 @@ def speech(*engines: FakeEngine | Service, cache_mb: int = 1) -> Speech:
     return Speech(config, {one.name: one for one in engines})
 
 
-async def all_of(said: Speech, text: str | AsyncIterator[str], manner: Manner = FAKE) -> list[Heard]:
+async def all_of(said: Speech, text: str | AsyncIterator[str], manner: Manner = FAKE) -> list[SpokenSentence]:
     async with aclosing(said.say(text, manner)) as sentences:
         return [one async for one in sentences]
 

@@ -16,7 +16,7 @@ import pytest_asyncio
 
 from bot.speech import sound
 from bot.speech.engines.wav import sound_of
-from bot.speech.speech import Heard
+from bot.speech.speech import SpokenSentence
 from tests.fakes.discord import FakeDiscord
 from tests.fakes.discord.voice import Voice
 from tests.fakes.discord.voice_heard import FRAME_SECONDS, SAMPLES, Listener, distinct, pcm, placed
@@ -74,26 +74,26 @@ class Stage:
     async def ends(self) -> None:
         """The scene is read to its end."""
         last = max(distinct(self.sent))
-        looked = 0
+        looked_at = 0
 
         def met() -> bool:
-            nonlocal looked
-            if len(self.ana.frames) < looked + 10:
+            nonlocal looked_at
+            if len(self.ana.frames) < looked_at + 10:
                 return False
-            looked = len(self.ana.frames)
+            looked_at = len(self.ana.frames)
             return last in self.heard
 
         await self.driver.until(met)
 
 
 def frames(words: str) -> list[bytes]:
-    return list(Heard(words, sound.pcm(sound_of(music(words)), "tts")).frames())
+    return list(SpokenSentence(words, sound.pcm(sound_of(music(words)), "tts")).frames())
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def service() -> AsyncIterator[SpeechService]:
-    async with SpeechService(sound=music) as made:
-        yield made
+    async with SpeechService(sound=music) as service:
+        yield service
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -104,22 +104,22 @@ async def shared(
         f'[providers.tts]\nkind = "openai-compatible"\nbase_url = "{service.base_url}"\n'
         '[speech]\nvoices = ["tts:gpt-4o-mini-tts/coral"]\n'
     )
-    made = SharedBot(tmp_path_factory.mktemp("voice"), FakeDiscord, OnDiscord, toml, tables=15)
-    yield made
-    await made.close()
+    bot = SharedBot(tmp_path_factory.mktemp("voice"), FakeDiscord, OnDiscord, toml, tables=15)
+    yield bot
+    await bot.close()
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def stage(shared: SharedBot[OnDiscord]) -> AsyncIterator[Stage]:
     driver = await shared.table()
-    made = Stage(driver, driver.voice(ANA))
+    stage = Stage(driver, driver.voice(ANA))
     await driver.command(ANA, "voice join")
-    await driver.until(lambda: driver.discord.voice.ready(made.guild))
-    yield made
+    await driver.until(lambda: driver.discord.voice.ready(stage.guild))
+    yield stage
     print(driver.story())
     driver.check()
     await driver.command(ANA, "voice leave")
-    await driver.until(lambda: driver.discord.voice.place(made.guild) is None)
+    await driver.until(lambda: driver.discord.voice.place(stage.guild) is None)
 
 
 async def test_all_is_heard_in_order_and_20_ms_apart(stage: Stage) -> None:
@@ -127,9 +127,11 @@ async def test_all_is_heard_in_order_and_20_ms_apart(stage: Stage) -> None:
     await stage.ends()
     assert stage.missed == []
     assert stage.heard == sorted(set(stage.heard))
-    came = stage.ana.frames
-    assert [one.sequence - came[0].sequence for one in came] == list(range(len(came)))
-    assert [one.timestamp - came[0].timestamp for one in came] == [SAMPLES * n for n in range(len(came))]
+    frames = stage.ana.frames
+    assert [frame.sequence - frames[0].sequence for frame in frames] == list(range(len(frames)))
+    assert [frame.timestamp - frames[0].timestamp for frame in frames] == [
+        SAMPLES * n for n in range(len(frames))
+    ]
     voiced = stage.ana.spoken
     assert voiced[-1].at - voiced[0].at > 0.9 * (len(voiced) - 1) * FRAME_SECONDS, (
         "no faster than it is spoken"

@@ -10,7 +10,7 @@ import pytest
 from bot.adapters.discord.text.page import MARK
 from bot.config import Config
 from bot.config.settings import Secrets
-from bot.speech.speech import Heard, Speech
+from bot.speech.speech import Speech, SpokenSentence
 from bot.speech.voices import Voice
 from tests.fakes.discord.voice_heard import Listener, likeness, pcm
 from tests.wire.on_discord import OnDiscord
@@ -30,33 +30,35 @@ async def spoken() -> list[list[bytes]]:
     """The frames of each sentence, as the embedded voice says it."""
     speech = Speech(Config(Path(), Path(), secrets=Secrets({}, {})))
     try:
-        made = [await speech.sentence(words, Voice("hibari"), 1.0, "en") for words in SENTENCES]
+        sentences = [await speech.sentence(words, Voice("hibari"), 1.0, "en") for words in SENTENCES]
     finally:
         await speech.close()
-    return [[*Heard(words, pcm).frames()][:-8] for words, pcm in zip(SENTENCES, made, strict=True)]
+    return [
+        [*SpokenSentence(words, pcm).frames()][:-8] for words, pcm in zip(SENTENCES, sentences, strict=True)
+    ]
 
 
 def heard(listener: Listener, sentences: list[list[bytes]]) -> list[int]:
     """Which sentences were heard whole, in order."""
-    got = pcm(listener.frames)
-    found = []
+    received = pcm(listener.frames)
+    places = []
     for n, sent in enumerate(sentences):
         at = 0
-        while at + len(sent) < len(got):
-            if np.mean(likeness(sent[:10], got[at : at + 11])) > ALIKE and (
-                np.mean(likeness(sent, got[at : at + len(sent) + 1])) > ALIKE
+        while at + len(sent) < len(received):
+            if np.mean(likeness(sent[:10], received[at : at + 11])) > ALIKE and (
+                np.mean(likeness(sent, received[at : at + len(sent) + 1])) > ALIKE
             ):
-                found.append((at, n))
+                places.append((at, n))
                 at += len(sent) // 2
             at += 1
-    return [n for _, n in sorted(found)]
+    return [n for _, n in sorted(places)]
 
 
 async def test_a_kill_in_mid_sentence_says_that_one_again_and_no_other(driver: OnDiscord) -> None:
     d, guild = driver, driver.guilds[0]
-    there = guild.voice("Table talk")
-    d.discord.gateway.emit("CHANNEL_CREATE", there.payload(), guild=guild)
-    ana = d.discord.voice.enter(d.people[ANA], there)
+    channel = guild.voice("Table talk")
+    d.discord.gateway.emit("CHANNEL_CREATE", channel.payload(), guild=guild)
+    ana = d.discord.voice.enter(d.people[ANA], channel)
     sentences = await spoken()
     joined = await d.command(ANA, "voice join")
     await d.until(lambda: any("in **Table talk**" in text for text in joined.said()))
@@ -67,7 +69,7 @@ async def test_a_kill_in_mid_sentence_says_that_one_again_and_no_other(driver: O
     await d.until(lambda: d.discord.voice.ready(guild))
     least = sum(map(len, sentences)) + len(sentences[1]) // 3
     await d.until(lambda: len(ana.spoken) > least and ana.frames[-1].silent)
-    await d.until(lambda: not any(MARK in one.text for one in d.everything()))
+    await d.until(lambda: not any(MARK in message.text for message in d.everything()))
     assert heard(ana, sentences) == [0, 1, 2]
     assert d.discord.voice.violations == []
     assert ana.undecryptable == []

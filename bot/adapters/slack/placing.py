@@ -157,14 +157,16 @@ def home(location: Location, *, ordered: bool, private: bool = False) -> AnswerP
     return "thread" if ordered else "channel"
 
 
-def place(location: Location, *, event: str, goes: AnswerPlace, held: ThreadRow | None = None) -> Place:
-    """The conversation. `event` names one whose thread does not exist yet; `held` is the row of the bot's thread."""
+def place(location: Location, *, event: str, goes: AnswerPlace, thread_row: ThreadRow | None = None) -> Place:
+    """The conversation. `event` names one whose thread does not exist yet; `thread_row` is the row of the bot's
+    thread.
+    """
     if goes == "direct":
         return Place(PLATFORM, location.space, f"@{location.user}", event)
     if goes == "thread":
         return Place(PLATFORM, location.space, location.channel, event)
-    if held is not None:
-        return Place(PLATFORM, location.space, held.channel, held.thread)
+    if thread_row is not None:
+        return Place(PLATFORM, location.space, thread_row.channel, thread_row.thread)
     return Place(PLATFORM, location.space, location.channel, location.root)
 
 

@@ -101,8 +101,8 @@ def welcome(config: Config, conversation: Conversation, colour: bool) -> list[st
         model = say("terminal.demo")
     title = ink("Sutradhar", BOLD, CYAN)
     configured = say("terminal.configured", model=model, embedding=config.embedding.model)
-    shown = [f"{title}  {ink(configured, DIM)}"]
+    lines = [f"{title}  {ink(configured, DIM)}"]
     if not (config.data_dir / "sutradhar.db").exists():
-        shown.append(say("terminal.first_run"))
-        shown += [f"  {ink(line, CYAN)}" for line in say("terminal.first_lines").split("\n")]
-    return [*shown, ""]
+        lines.append(say("terminal.first_run"))
+        lines += [f"  {ink(line, CYAN)}" for line in say("terminal.first_lines").split("\n")]
+    return [*lines, ""]

@@ -108,8 +108,8 @@ def verb_of(line: str) -> Verb | None:
         if re.match(r"/" + verb.path.replace(" ", r"\s+") + r"\s", line, re.IGNORECASE):
             return verb
     alone = re.match(r"/(\S+)\s", line)
-    meant = verbs_named(alone[1].lower()) if alone else []
-    return meant[0] if len(meant) == 1 else None
+    verbs = verbs_named(alone[1].lower()) if alone else []
+    return verbs[0] if len(verbs) == 1 else None
 
 
 def argument(verb: Verb, line: str, words: list[Token]) -> str:
@@ -130,16 +130,16 @@ def argument(verb: Verb, line: str, words: list[Token]) -> str:
 def paths(prefix: str) -> list[str]:
     """Files and folders that begin with `prefix`, spaces escaped, hidden ones only if it begins with a dot."""
     folder, name = os.path.split(prefix)
-    shown = []
+    completions = []
     try:
         with os.scandir(Path(folder or ".").expanduser()) as entries:
             for entry in entries:
                 if entry.name.startswith(name) and (name.startswith(".") or not entry.name.startswith(".")):
-                    whole = str(Path(folder) / entry.name) if folder else entry.name
-                    shown.append(escaped(whole) + ("/" if entry.is_dir() else ""))
+                    path = str(Path(folder) / entry.name) if folder else entry.name
+                    completions.append(escaped(path) + ("/" if entry.is_dir() else ""))
     except OSError:  # no such folder, or not ours to read: nothing to offer
         return []
-    return sorted(shown)[:200]
+    return sorted(completions)[:200]
 
 
 def escaped(path: str) -> str:

@@ -314,7 +314,7 @@ class _Resumed(_Watched):
             self._held.append(event)
 
     async def flush(self, status: Ended) -> None:
-        held, self._held = self._held, []
-        for event in held:
+        events, self._held = self._held, []
+        for event in events:
             await self._view.show(event)
         await super().flush(status)

@@ -87,8 +87,8 @@ def _unlocked(source: BinaryIO) -> Iterator[bytes]:
     raw = getattr(source, "raw", source)
     rest = b""
     while some := raw.read(65_536):
-        *whole, rest = (rest + some).split(b"\n")
-        yield from (line + b"\n" for line in whole)
+        *lines, rest = (rest + some).split(b"\n")
+        yield from (line + b"\n" for line in lines)
     if rest:
         yield rest
 
@@ -207,9 +207,9 @@ class Feed:
         self._failed |= status == "failed"
         await self._output.done(ticket.run, status)
 
-    async def _local(self, line: _Line, asked: LocalVerb) -> None:
-        if asked.verb == "help":
-            await self._output.say(line.run, self._conversation.help(asked.text))
+    async def _local(self, line: _Line, local: LocalVerb) -> None:
+        if local.verb == "help":
+            await self._output.say(line.run, self._conversation.help(local.text))
         else:
             await self._output.note(line.run, self._conversation.stopped(line.stops))
         await self._output.done(line.run, "done")

@@ -99,16 +99,16 @@ class MarkdownStream:
 
     def feed(self, piece: str) -> list[str]:
         """The lines that this piece has completed."""
-        *whole, self._tail = (self._tail + clean(piece)).split("\n")
-        return [shown for line in whole for shown in self._line(line)]
+        *lines, self._tail = (self._tail + clean(piece)).split("\n")
+        return [styled for line in lines for styled in self._line(line)]
 
     def end(self) -> list[str]:
         """The rest, at the end of the text."""
         tail, self._tail = self._tail, ""
-        shown = self._line(tail) if tail else []
-        shown += self._rows()
+        lines = self._line(tail) if tail else []
+        lines += self._rows()
         self._fenced = False
-        return shown
+        return lines
 
     def tail(self) -> str:
         """The open block so far, styled."""
@@ -121,11 +121,11 @@ class MarkdownStream:
         if not self._fenced and _ROW.match(line):
             self._table.append(line)
             return []
-        shown = self._rows()
+        lines = self._rows()
         if line.lstrip().startswith(("```", "~~~")):
             self._fenced = not self._fenced
-            return shown
-        return [*shown, self._styled(line)]
+            return lines
+        return [*lines, self._styled(line)]
 
     def _styled(self, line: str) -> str:
         ink = self.ink
@@ -158,25 +158,25 @@ class MarkdownStream:
             if ruled[1:2] == [True] and len(rows) > 2:
                 return self._records(cells[0], cells[2:])
             return [self.ink.wrap(self.ink.inline(line)) for line in raw]
-        shown = []
+        lines = []
         for number, (row, rule) in enumerate(zip(cells, ruled, strict=True)):
             if rule:
-                shown.append(self.ink("─┼─".join("─" * width for width in widths), DIM))
+                lines.append(self.ink("─┼─".join("─" * width for width in widths), DIM))
                 continue
             line = " │ ".join(
                 cell + " " * (width - width_of(cell)) for cell, width in zip(row, widths, strict=True)
             )
-            shown.append(self.ink(line, BOLD) if number == 0 and len(rows) > 1 else line.rstrip())
-        return shown
+            lines.append(self.ink(line, BOLD) if number == 0 and len(rows) > 1 else line.rstrip())
+        return lines
 
     def _records(self, header: list[str], rows: list[list[str]]) -> list[str]:
         """Each row as an item: its first cell, then the others under the names of their columns."""
-        shown = []
-        for title, *others in rows:
+        lines = []
+        for title, *cells in rows:
             others_named = [
                 f"{name}: {cell}" if name else cell
-                for name, cell in zip(header[1:], others, strict=True)
+                for name, cell in zip(header[1:], cells, strict=True)
                 if cell
             ]
-            shown.append(self.ink.wrap(" · ".join([self.ink(title, BOLD), *others_named]), "• ", "  "))
-        return shown
+            lines.append(self.ink.wrap(" · ".join([self.ink(title, BOLD), *others_named]), "• ", "  "))
+        return lines

@@ -41,8 +41,8 @@ def model_files(config: Config, verb: str, names: Sequence[str]) -> int:
         if not names:
             print(folder)
     else:
-        wanted = tuple(names) or models.needed(*config.wants)
-        models.pull(folder, wanted, progress=models.bar(sys.stderr))
+        names_wanted = tuple(names) or models.needed(*config.wants)
+        models.pull(folder, names_wanted, progress=models.bar(sys.stderr))
     return 0
 
 
@@ -59,17 +59,17 @@ def try_models(config: Config, locale: str, names: Sequence[str], out: BinaryIO 
 def _chosen(config: Config, names: Sequence[str]) -> list[tuple[str, ProviderConfig]]:
     speech = set(map(model_of, config.roles.transcriber)) - set(replace(config.roles, transcriber=()).models)
     of_roles = [name for name in config.roles.models if name not in speech]
-    wanted = list(dict.fromkeys(names)) or of_roles
-    if not wanted:
+    specs = list(dict.fromkeys(names)) or of_roles
+    if not specs:
         raise UserError("probe.nobody")
     chosen = []
-    for named in wanted:
-        name, _, model = named.partition(":")
+    for spec in specs:
+        name, _, model = spec.partition(":")
         if not model.strip():
-            raise UserError("probe.model", value=named)
+            raise UserError("probe.model", value=spec)
         if name not in config.providers:
             raise UserError("probe.provider", provider=name, known=", ".join(config.providers))
-        chosen.append((named, config.providers[name]))
+        chosen.append((spec, config.providers[name]))
     return chosen
 
 
@@ -82,9 +82,9 @@ async def _try_each(
 
     table = _Table(say)
     broken = False
-    for named, settings in chosen:
+    for spec, settings in chosen:
         if out is None:
-            table.begin(named)
+            table.begin(spec)
         try:
             provider = provider_of(settings, config, timeouts=None, sleep=asyncio.sleep)
         except UserError as error:
@@ -92,29 +92,29 @@ async def _try_each(
             if out is None:
                 table.refused(say(error.key, **error.values))
             else:
-                _line(out, {"model": named, "well": False, "fault": say(error.key, **error.values)})
+                _line(out, {"model": spec, "well": False, "fault": say(error.key, **error.values)})
             continue
-        model = named.partition(":")[2]
+        model = spec.partition(":")[2]
         probe = Probe(provider, settings, model)
-        tried: list[Trial] = []
+        trials: list[Trial] = []
         try:
             async with aclosing(probe.run()) as ways:
                 if out is None:
                     table.trying(0)
                 async for trial in ways:
-                    tried.append(trial)
+                    trials.append(trial)
                     if out is None:
                         table.row(trial)
-                        table.trying(len(tried))
+                        table.trying(len(trials))
         finally:
             table.wipe()
             await provider.close()
         dollars = await cost(settings, model, probe.usage)
-        broken = broken or any(trial.well is False for trial in tried)
+        broken = broken or any(trial.well is False for trial in trials)
         if out is None:
             table.sum(probe, dollars)
         else:
-            _line(out, _record(say, named, probe, tried, dollars))
+            _line(out, _record(say, spec, probe, trials, dollars))
     return 1 if broken else 0
 
 
@@ -130,8 +130,8 @@ class _Table:
         self._passing = sys.stdout.isatty()
         self._first = True
 
-    def begin(self, named: str) -> None:
-        print(named if self._first else f"\n{named}", flush=True)
+    def begin(self, spec: str) -> None:
+        print(spec if self._first else f"\n{spec}", flush=True)
         self._first = False
 
     def trying(self, number: int) -> None:
@@ -180,13 +180,13 @@ def _sentence(say: Words, trial: Trial) -> str:
 
 
 def _record(
-    say: Words, named: str, probe: Probe, tried: list[Trial], dollars: Decimal | None
+    say: Words, spec: str, probe: Probe, trials: list[Trial], dollars: Decimal | None
 ) -> dict[str, object]:
     used = probe.usage
     return {
-        "model": named,
-        "well": all(trial.well is not False for trial in tried),
-        "tried": {trial.way: {"well": trial.well, "text": _sentence(say, trial)} for trial in tried},
+        "model": spec,
+        "well": all(trial.well is not False for trial in trials),
+        "tried": {trial.way: {"well": trial.well, "text": _sentence(say, trial)} for trial in trials},
         "first_token_s": _rounded(probe.first_token_s),
         "tokens_per_s": _rounded(probe.tokens_per_s),
         "calls": probe.calls,

@@ -38,7 +38,7 @@ class Player:
 
     async def play(self, file: Path) -> None:
         """Wait for those before, and until this one was heard; nothing where there is no player."""
-        command = next((one for one in PLAYERS if shutil.which(one[0])), None)
+        command = next((player for player in PLAYERS if shutil.which(player[0])), None)
         if command is None:
             return
         async with self._turn:

@@ -213,14 +213,14 @@ async def _evaluate(config: Config, file: Path, shelf: str, *, lookup: bool) -> 
     log_to(config)
     questions = await asyncio.to_thread(read_questions, file)
     app = await App.open(config)
-    asked = 0
+    count = 0
 
     async def search(question: Question) -> SearchOutcome:
-        nonlocal asked
-        asked += 1
+        nonlocal count
+        count += 1
         if sys.stderr.isatty():
-            end = "\n" if asked == len(questions) else ""
-            print(f"\r{asked}/{len(questions)}", end=end, file=sys.stderr, flush=True)
+            end = "\n" if count == len(questions) else ""
+            print(f"\r{count}/{len(questions)}", end=end, file=sys.stderr, flush=True)
         result = await app.library.search("local", shelf, question.query, lookup=lookup)
         passages = [Passage(found_passage.source, found_passage.text) for found_passage in result.passages]
         return SearchOutcome(passages, result.confident)

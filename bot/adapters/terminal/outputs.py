@@ -91,16 +91,16 @@ class PlainOutput:
     async def done(self, run: str, status: str) -> None:
         self._screen.status(run, "")
 
-    async def clip(self, request: Request, made: Clip, key: str) -> None:
+    async def clip(self, request: Request, clip: Clip, key: str) -> None:
         """Name the file of what was narrated."""
-        for line in await clip_lines(self._folder, made):
+        for line in await clip_lines(self._folder, clip):
             await self.note(request.id, line)
 
 
-async def clip_lines(folder: Path, made: Clip) -> list[str]:
+async def clip_lines(folder: Path, clip: Clip) -> list[str]:
     """Keep the file; the lines that tell of it."""
-    lines = [f"{made.label}: {await kept(folder, made)}"] if made.data else []
-    return [*lines, made.note] if made.note else lines
+    lines = [f"{clip.label}: {await kept(folder, clip)}"] if clip.data else []
+    return [*lines, clip.note] if clip.note else lines
 
 
 def event_fields(event: Event) -> dict[str, Any]:

@@ -183,8 +183,8 @@ class Prompt:
 
     def _greet(self) -> None:
         if self._welcome:
-            shown, self._welcome = "\n".join(self._welcome), ()
-            print(shown)
+            welcome, self._welcome = "\n".join(self._welcome), ()
+            print(welcome)
 
     def _spawn(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)
@@ -261,11 +261,11 @@ class Prompt:
         self._statuses.pop(run, None)
         self._session.app.invalidate()
 
-    async def _clip(self, request: Request, made: Clip, key: str) -> None:
+    async def _clip(self, request: Request, clip: Clip, key: str) -> None:
         """Name the file of what was narrated, and play it beside whatever goes on."""
-        file = await kept(self._data / "files", made) if made.data else None
-        lines = [f"{made.label}: {file}"] if file is not None else []
-        await self.write([self.ink(clean(line), DIM) for line in (*lines, made.note) if line])
+        file = await kept(self._data / "files", clip) if clip.data else None
+        lines = [f"{clip.label}: {file}"] if file is not None else []
+        await self.write([self.ink(clean(line), DIM) for line in (*lines, clip.note) if line])
         if file is not None:
             self._spawn(self._player.play(file))
 

@@ -229,8 +229,8 @@ class TerminalView:
 
     async def _write_held(self) -> None:
         if self._held:
-            held, self._held = self._held, []
-            await self._screen.write(held)
+            lines, self._held = self._held, []
+            await self._screen.write(lines)
 
     async def close(self, status: Ended) -> None:
         self._screen.status(self._stages.run, "")

@@ -1,4 +1,4 @@
-"""The one thing that every engine does."""
+"""The protocol of speech engines: a sentence in, its sound out."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Engine(Protocol):
         ...
 
     async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:
-        """What is heard of a sentence as `read_aloud` gives it, unchecked. Raises Unspoken."""
+        """The sound of a sentence as `read_aloud` gives it, unchecked. Raises Unspoken."""
         ...
 
     async def close(self) -> None: ...

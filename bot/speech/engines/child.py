@@ -56,39 +56,39 @@ def piper(file: str) -> Say:
 ENGINES: Final[dict[str, Callable[..., Any]]] = {"hibari": hibari, "piper": piper}
 
 
-def main(engine: str, *given: str) -> None:
+def main(engine: str, *arguments: str) -> None:
     """Load the engine, then say what comes until the input ends."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints is no answer
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the terminal is the parent's business
-    asked: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(asked,), daemon=True).start()
+    requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     _limit()
 
-    def tell(said: dict[str, object], samples: bytes = b"") -> None:
-        out.write(json.dumps(said).encode() + b"\n" + samples)
+    def tell(reply: dict[str, object], samples: bytes = b"") -> None:
+        out.write(json.dumps(reply).encode() + b"\n" + samples)
         out.flush()
 
     try:
-        say = ENGINES[engine](*given)
+        say = ENGINES[engine](*arguments)
     except Exception as fault:
         tell({"fault": f"{type(fault).__name__}: {fault}"[:300]})
         return
     tell({"ready": True})
     while True:
-        one = asked.get()
+        request = requests.get()
         try:
-            samples, rate = say(one["text"], one["speed"])
+            samples, rate = say(request["text"], request["speed"])
             data = samples.astype("<f4").tobytes()
         except Exception as fault:  # of this sentence; the next one may be better
-            tell({"id": one["id"], "fault": type(fault).__name__})
+            tell({"id": request["id"], "fault": type(fault).__name__})
         else:
-            tell({"id": one["id"], "rate": rate, "bytes": len(data)}, data)
+            tell({"id": request["id"], "rate": rate, "bytes": len(data)}, data)
 
 
-def _listen(asked: queue.SimpleQueue[dict[str, Any]]) -> None:
+def _listen(requests: queue.SimpleQueue[dict[str, Any]]) -> None:
     for line in sys.stdin.buffer:
-        asked.put(json.loads(line))
+        requests.put(json.loads(line))
     os._exit(0)
 
 

@@ -20,12 +20,12 @@ from typing import Any, Final
 from bot.speech.engines.base import Sound, Unspoken
 
 ROOT: Final = Path(__file__).resolve().parents[3]
-PATIENCE_S: Final = 30.0
-"""For a sentence, and for the start: several hundred times as long as it takes."""
+TIMEOUT_S: Final = 30.0
+"""Seconds for a sentence, and for the start: several hundred times what they take."""
 IDLE_S: Final = 300.0
-"""After so long without a sentence the process is let go, and its 200 MB with it."""
+"""Seconds without a sentence after which the process is ended, which frees its 200 MB."""
 LONGEST_S: Final = 120
-"""Of a sentence, which is not longer than `sentences.LONGEST` characters; more is taken from no engine."""
+"""The longest sound of a sentence in seconds (a text has at most `sentences.LONGEST` characters)."""
 MOST_RATE: Final = 192_000
 
 _KEPT: Final = frozenset({
@@ -36,12 +36,12 @@ _KEPT: Final = frozenset({
 
 
 class Spawned:
-    """One process, asked one sentence at a time. `command` is what comes behind Python's own."""
+    """One process that says one sentence at a time. `command`: the arguments after Python's own."""
 
-    def __init__(self, engine: str, command: Sequence[str], patience_s: float, idle_s: float) -> None:
+    def __init__(self, engine: str, command: Sequence[str], timeout_s: float, idle_s: float) -> None:
         self._engine = engine
         self._command = command
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
         self._idle_s = idle_s
         self._process: Process | None = None
         self._turn = asyncio.Lock()
@@ -55,7 +55,7 @@ class Spawned:
 
     async def say(self, text: str, speed: float) -> Sound:
         """Raises Unspoken."""
-        # To its end though nobody may want it any more: half an answer in the pipe would be the next one's.
+        # Not cancelled: half an answer left in the pipe would be read as the next one.
         saying = asyncio.create_task(self._in_turn(text, speed))
         self._saying.add(saying)
         saying.add_done_callback(self._said)
@@ -71,11 +71,11 @@ class Spawned:
             if self._letting_go is not None:
                 self._letting_go.cancel()
             try:
-                async with asyncio.timeout(self._patience_s):
+                async with asyncio.timeout(self._timeout_s):
                     sound = await self._exchange(text, speed)
             except TimeoutError:
                 await self._end()
-                raise Unspoken("hangs", self._engine, f"no word for {self._patience_s:g} s") from None
+                raise Unspoken("hangs", self._engine, f"no word for {self._timeout_s:g} s") from None
             except (asyncio.IncompleteReadError, BrokenPipeError, ConnectionResetError):
                 raise Unspoken("crashed", self._engine, await self._end()) from None
             except (asyncio.LimitOverrunError, ValueError, KeyError, TypeError):
@@ -94,15 +94,15 @@ class Spawned:
         process = self._process or await self._started()
         assert process.stdin is not None
         self._asked += 1
-        asked = {"id": self._asked, "text": text, "speed": speed}
-        process.stdin.write(json.dumps(asked).encode() + b"\n")
+        request = {"id": self._asked, "text": text, "speed": speed}
+        process.stdin.write(json.dumps(request).encode() + b"\n")
         await process.stdin.drain()
-        said = await self._heard(process)
-        if said["id"] != self._asked:
+        reply = await self._heard(process)
+        if reply["id"] != self._asked:
             raise ValueError("an answer to something else")
-        if "fault" in said:
-            raise Unspoken("refused", self._engine, str(said["fault"])[:100])
-        size, rate = said["bytes"], float(said["rate"])
+        if "fault" in reply:
+            raise Unspoken("refused", self._engine, str(reply["fault"])[:100])
+        size, rate = reply["bytes"], float(reply["rate"])
         if type(size) is not int or not 8_000 <= rate <= MOST_RATE or not 0 <= size <= 4 * rate * LONGEST_S:
             raise ValueError("no length of a sound")
         assert process.stdout is not None
@@ -125,9 +125,9 @@ class Spawned:
         except OSError as fault:
             reason = os.strerror(fault.errno) if fault.errno else type(fault).__name__
             raise Unspoken("crashed", self._engine, f"its process could not be started: {reason}") from None
-        said = await self._heard(process)
-        if "ready" not in said:
-            detail = str(said.get("fault", "?"))
+        reply = await self._heard(process)
+        if "ready" not in reply:
+            detail = str(reply.get("fault", "?"))
             await self._end()
             raise Unspoken("absent", self._engine, detail)
         return process
@@ -135,19 +135,19 @@ class Spawned:
     async def _heard(self, process: Process) -> dict[str, Any]:
         assert process.stdout is not None
         line = await process.stdout.readuntil(b"\n")
-        said = json.loads(line)
-        if not isinstance(said, dict):
+        reply = json.loads(line)
+        if not isinstance(reply, dict):
             raise ValueError("not an answer")  # noqa: TRY004  (what the other end says, not a mistake of ours)
-        return said
+        return reply
 
     def _let_go(self) -> None:
         if self._process is not None and not self._turn.locked():
             assert self._process.stdin is not None
-            self._process.stdin.close()  # it leaves by itself
+            self._process.stdin.close()  # it ends by itself
             self._process = None
 
     async def _end(self) -> str:
-        """Kill the process: how it had ended, if it had."""
+        """Kill the process; returns how it had ended, if it had."""
         process, self._process = self._process, None
         if process is None:
             return ""
@@ -186,10 +186,10 @@ class Hibari:
     def __init__(
         self,
         command: Sequence[str] = (*CHILD, "hibari"),
-        patience_s: float = PATIENCE_S,
+        timeout_s: float = TIMEOUT_S,
         idle_s: float = IDLE_S,
     ) -> None:
-        self._process = Spawned(self.name, command, patience_s, idle_s)
+        self._process = Spawned(self.name, command, timeout_s, idle_s)
 
     @property
     def pid(self) -> int | None:
@@ -216,24 +216,24 @@ class Piper:
 
     name = "piper"
 
-    def __init__(self, folder: Path | None, patience_s: float = PATIENCE_S, idle_s: float = IDLE_S) -> None:
+    def __init__(self, folder: Path | None, timeout_s: float = TIMEOUT_S, idle_s: float = IDLE_S) -> None:
         self._folder = folder
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
         self._idle_s = idle_s
         self._processes: dict[str, Spawned] = {}
 
     @property
     def voices(self) -> tuple[str, ...]:
-        """By their files' names, those with a description alone."""
+        """By file name; only those with a description."""
         if self._folder is None or not self._folder.is_dir():
             return ()
         files = sorted(self._folder.glob("*.onnx"))
-        return tuple(one.stem for one in files if one.with_name(f"{one.name}.json").is_file())
+        return tuple(file.stem for file in files if file.with_name(f"{file.name}.json").is_file())
 
     def reads(self, language: str, voice: str) -> bool:
         """What its file says; else what its name begins with, as "pt_BR-faber-medium" does."""
-        named = voice or next(iter(self.voices), "")
-        return bool(named) and self._language(named) == language
+        voice_name = voice or next(iter(self.voices), "")
+        return bool(voice_name) and self._language(voice_name) == language
 
     def _language(self, voice: str) -> str:
         assert self._folder is not None, "it has a voice"
@@ -251,14 +251,14 @@ class Piper:
 
     async def say(self, text: str, voice: str, speed: float, language: str) -> Sound:
         voices = self.voices
-        named = voice or next(iter(voices), "")
-        if named not in voices:
+        voice_name = voice or next(iter(voices), "")
+        if voice_name not in voices:
             raise Unspoken("no_voice", self.name)
         assert self._folder is not None, "it has a voice"
-        if named not in self._processes:
-            command = (*CHILD, self.name, str(self._folder / f"{named}.onnx"))
-            self._processes[named] = Spawned(self.name, command, self._patience_s, self._idle_s)
-        return await self._processes[named].say(text, speed)
+        if voice_name not in self._processes:
+            command = (*CHILD, self.name, str(self._folder / f"{voice_name}.onnx"))
+            self._processes[voice_name] = Spawned(self.name, command, self._timeout_s, self._idle_s)
+        return await self._processes[voice_name].say(text, speed)
 
     async def close(self) -> None:
         for process in self._processes.values():

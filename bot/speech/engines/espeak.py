@@ -19,7 +19,7 @@ from bot.speech.engines.base import Sound, Unspoken
 
 PROGRAMS: Final = ("espeak-ng", "espeak")
 WORDS_A_MINUTE: Final = 165
-PATIENCE_S: Final = 20.0
+TIMEOUT_S: Final = 20.0
 MOST_BYTES: Final = 120 * 22_050 * 2
 DIALECTS: Final = {"pt": "pt-br", "en": "en-us"}
 """What a language without more is taken for."""
@@ -33,9 +33,9 @@ class Espeak:
     name = "espeak"
     voices = ("m1", "m3", "m7", "f1", "f2", "f4")
 
-    def __init__(self, program: str | None = None, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, program: str | None = None, timeout_s: float = TIMEOUT_S) -> None:
         self._program = program
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
         self._room = asyncio.Semaphore(2)
 
     def _found(self) -> str | None:
@@ -56,8 +56,17 @@ class Espeak:
         if voice and not _NAME.fullmatch(voice):
             raise Unspoken("no_voice", self.name)
         own = DIALECTS.get(language, language)
-        spoken = f"{own}+{voice}" if voice and _is_variant(voice) else voice or own
-        arguments = ("-v", spoken, "-s", str(round(WORDS_A_MINUTE * speed)), "-b", "1", "--stdin", "--stdout")
+        voice_name = f"{own}+{voice}" if voice and _is_variant(voice) else voice or own
+        arguments = (
+            "-v",
+            voice_name,
+            "-s",
+            str(round(WORDS_A_MINUTE * speed)),
+            "-b",
+            "1",
+            "--stdin",
+            "--stdout",
+        )
         async with self._room:
             try:
                 process = await asyncio.create_subprocess_exec(
@@ -66,7 +75,7 @@ class Espeak:
             except OSError as fault:
                 raise Unspoken("crashed", self.name, type(fault).__name__) from None
             try:
-                async with asyncio.timeout(self._patience_s):
+                async with asyncio.timeout(self._timeout_s):
                     data = await _heard(process, text)
                     code = await process.wait()
             except TimeoutError:

@@ -14,7 +14,7 @@ from bot.speech.engines.base import Sound, Unspoken
 
 _ADDRESS: Final = "https://api.openai.com/v1"
 VOICES: Final = ("alloy", "ash", "coral", "nova", "onyx", "sage", "shimmer")
-PATIENCE_S: Final = 30.0
+TIMEOUT_S: Final = 30.0
 MOST_BYTES: Final = 20_000_000
 """Two minutes of 48 kHz, 16 bits, two channels; a sentence is shorter."""
 DEFAULT_MODEL: Final = "gpt-4o-mini-tts"
@@ -29,7 +29,7 @@ class Service:
         base_url: str | None,
         key: str | None,
         missing: str = "",
-        patience_s: float = PATIENCE_S,
+        timeout_s: float = TIMEOUT_S,
     ) -> None:
         """`missing` is the name of the variable that should hold the key, where it does not."""
         self.name = provider
@@ -37,7 +37,7 @@ class Service:
         self._base_url = base_url
         self._key = key
         self._missing = missing
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
         self._client: Any = None
         self._headers: dict[str, Any] = {}
         self._sdk: Any = None
@@ -74,7 +74,7 @@ class Service:
         sdk, data = self._sdk, bytearray()
         try:
             async with (
-                asyncio.timeout(self._patience_s),
+                asyncio.timeout(self._timeout_s),
                 self._client.audio.speech.with_streaming_response.create(
                     model=model,
                     voice=voice,
@@ -110,9 +110,7 @@ class Service:
         from bot.llm.openai_client import client_of
 
         # What is asked goes to the address in the config, and to no other that this one may name.
-        http = openai.DefaultAsyncHttpxClient(
-            timeout=openai.Timeout(self._patience_s), follow_redirects=False
-        )
+        http = openai.DefaultAsyncHttpxClient(timeout=openai.Timeout(self._timeout_s), follow_redirects=False)
         self._sdk = openai
         self._client, self._headers = client_of(openai, http, self._base_url or _ADDRESS, self._key)
         _ = self._client.audio.speech  # imported on first use, so: here in the thread

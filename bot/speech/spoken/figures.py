@@ -82,11 +82,11 @@ class Figures:
         lang = self._language
         feminine = self._feminine(following)
         if re.fullmatch(rf"\d{{1,3}}(?:{re.escape(lang.thousands)}\d{{3}})+", text):
-            whole = text.replace(lang.thousands, "")
+            integer = text.replace(lang.thousands, "")
             return (
-                numbers.cardinal(int(whole), lang, feminine=feminine)
-                if len(whole) <= numbers.MOST_PARTED
-                else numbers.digits(whole, lang)
+                numbers.cardinal(int(integer), lang, feminine=feminine)
+                if len(integer) <= numbers.MOST_PARTED
+                else numbers.digits(integer, lang)
             )
         if parts := re.fullmatch(r"([\d]{1,9})[.,](\d{1,20})", text):
             return numbers.decimal(parts[1], parts[2], lang)
@@ -95,7 +95,7 @@ class Figures:
         ):
             return numbers.decimal(parts[1].replace(lang.thousands, ""), parts[2], lang)
         if not text.isdecimal():
-            return ", ".join(self._n(one) for one in re.split(r"[.,]+", text) if one)
+            return ", ".join(self._n(part) for part in re.split(r"[.,]+", text) if part)
         if len(text) > numbers.MOST_DIGITS or (text[0] == "0" and len(text) > 1):
             return numbers.digits(text[:60], lang)
         return numbers.cardinal(int(text), lang, feminine=feminine)
@@ -123,9 +123,9 @@ class Figures:
         return f"{self._language.before_number[m[0].strip()]} "
 
     def _abbreviation(self, m: re.Match[str]) -> str:
-        said = self._language.abbreviations[m[0]]
+        words = self._language.abbreviations[m[0]]
         ends = m.end() == len(m.string) or (m[0] in ("etc.", "a.m.", "p.m.") and _opens(m.string[m.end() :]))
-        return f"{said}." if ends and m[0].endswith(".") and not said.endswith(":") else said
+        return f"{words}." if ends and m[0].endswith(".") and not words.endswith(":") else words
 
     def _chapter(self, m: re.Match[str]) -> str:
         value = numbers.roman(m[2]) if m[2].isupper() else None
@@ -140,28 +140,28 @@ class Figures:
         if lang.feminine_unless is None:
             return f"{m[1]} the {numbers.ordinal(value, lang)}"
         queen = m[1].lower() in ("rainha", "maria", "isabel")
-        said = numbers.ordinal(value, lang, feminine=queen) if value <= 10 else numbers.cardinal(value, lang)
-        return f"{m[1]} {said}"
+        words = numbers.ordinal(value, lang, feminine=queen) if value <= 10 else numbers.cardinal(value, lang)
+        return f"{m[1]} {words}"
 
     def _dice(self, m: re.Match[str]) -> str:
         lang = self._language
         sides = lang.percent if m[2] == "%" else numbers.cardinal(int(m[2]), lang)
-        said = f"{self._n(m[1])} {lang.die} {sides}" if m[1] else f"{lang.die} {sides}"
+        words = f"{self._n(m[1])} {lang.die} {sides}" if m[1] else f"{lang.die} {sides}"
         if m[3]:
-            kept = lang.keep_highest if m[3][1] == "h" else lang.keep_lowest
-            said += f", {kept.format(n=self._n(m[3][2:] or '1'))}"
+            template = lang.keep_highest if m[3][1] == "h" else lang.keep_lowest
+            words += f", {template.format(n=self._n(m[3][2:] or '1'))}"
         if m[4]:
-            said += f" {lang.plus if m[4] == '+' else lang.minus} {self._n(m[5])}"
-        return said
+            words += f" {lang.plus if m[4] == '+' else lang.minus} {self._n(m[5])}"
+        return words
 
     def _date(self, text: str, year: str, month: str, day: str) -> str:
         lang, m, d = self._language, int(month), int(day)
         if not (1 <= m <= 12 and 1 <= d <= 31):
             return text
-        said = numbers.year(int(year), lang)
+        words = numbers.year(int(year), lang)
         if lang.feminine_unless is None:
-            return f"{lang.months[m - 1]} {numbers.ordinal(d, lang)}, {said}"
-        return f"{'primeiro' if d == 1 else numbers.cardinal(d, lang)} de {lang.months[m - 1]} de {said}"
+            return f"{lang.months[m - 1]} {numbers.ordinal(d, lang)}, {words}"
+        return f"{'primeiro' if d == 1 else numbers.cardinal(d, lang)} de {lang.months[m - 1]} de {words}"
 
     def _slashed_date(self, m: re.Match[str]) -> str:
         first, second = int(m[1]), int(m[2])
@@ -179,42 +179,42 @@ class Figures:
         lang, hour, minute = self._language, int(m[1]), int(m[2])
         half = f" {m[3].upper()} M" if m[3] else ""
         if lang.feminine_unless is None:
-            said = numbers.cardinal(hour, lang)
+            words = numbers.cardinal(hour, lang)
             if minute == 0:
                 return (
-                    f"{said}{half}"
+                    f"{words}{half}"
                     if half
-                    else f"{said} {lang.hours[1]}"
+                    else f"{words} {lang.hours[1]}"
                     if 0 < hour <= 12
-                    else f"{said} hundred"
+                    else f"{words} hundred"
                 )
-            return f"{said} {'oh ' if minute < 10 else ''}{numbers.cardinal(minute, lang)}{half}"
-        said = numbers.cardinal(hour, lang, feminine=True)
+            return f"{words} {'oh ' if minute < 10 else ''}{numbers.cardinal(minute, lang)}{half}"
+        words = numbers.cardinal(hour, lang, feminine=True)
         if minute == 0:
-            return f"{said} {lang.hours[0] if hour == 1 else lang.hours[1]}"
-        return f"{said} e {numbers.cardinal(minute, lang)}"
+            return f"{words} {lang.hours[0] if hour == 1 else lang.hours[1]}"
+        return f"{words} e {numbers.cardinal(minute, lang)}"
 
     def _money(self, m: re.Match[str]) -> str:
         lang = self._language
-        (one, several), (cent, cents) = lang.money[m[1]]
+        (singular, several), (cent, cents) = lang.money[m[1]]
         if m[3]:
             of = " de" if lang.feminine_unless is not None and "lh" in m[3] else ""
             return f"{self._n(m[2])} {m[3].strip()}{of} {several}"
-        whole, _, part = (
+        integer, _, part = (
             m[2].partition(lang.decimal)
             if re.search(rf"{re.escape(lang.decimal)}\d\d$", m[2])
             else (m[2], "", "")
         )
-        said = f"{self._n(whole, several)} {one if whole == '1' else several}"
+        words = f"{self._n(integer, several)} {singular if integer == '1' else several}"
         if part and int(part):
             also = "and" if lang.feminine_unless is None else "e"
             amount = self._n(part.lstrip("0"))
             return (
                 f"{amount} {cent if int(part) == 1 else cents}"
-                if whole == "0"
-                else (f"{said} {also} {amount} {cent if int(part) == 1 else cents}")
+                if integer == "0"
+                else (f"{words} {also} {amount} {cent if int(part) == 1 else cents}")
             )
-        return said
+        return words
 
     def _pool(self, m: re.Match[str]) -> str:
         lang = self._language
@@ -235,11 +235,11 @@ class Figures:
         return f"{numbers.cardinal(int(m[1]), self._language)} {several}"
 
     def _unit(self, m: re.Match[str]) -> str:
-        one, several = self._language.units[m[2]]
-        name = one if m[1] == "1" else several
-        said = f"{self._n(m[1], name.split()[0])} {name}"
+        singular, several = self._language.units[m[2]]
+        name = singular if m[1] == "1" else several
+        words = f"{self._n(m[1], name.split()[0])} {name}"
         ends = m[2].endswith(".") and _opens(m.string[m.end() :])
-        return f"{said}." if ends else said
+        return f"{words}." if ends else words
 
     def _fraction(self, m: re.Match[str]) -> str:
         """A part of a whole, up to tenths; else so many of so many."""
@@ -253,10 +253,10 @@ class Figures:
     def _version(self, m: re.Match[str]) -> str:
         lang = self._language
         parts = m[0].split(".")
-        if lang.thousands == "." and all(len(one) == 3 for one in parts[1:]):
+        if lang.thousands == "." and all(len(part) == 3 for part in parts[1:]):
             return self._n(m[0])
         joint = lang.point if lang.feminine_unless is None else lang.dot
-        return f" {joint} ".join(self._n(one) for one in parts)
+        return f" {joint} ".join(self._n(part) for part in parts)
 
     def _year(self, m: re.Match[str]) -> str:
         return f"{m[1]} {numbers.year(int(m[2]), self._language)}"
@@ -264,12 +264,12 @@ class Figures:
 
 def _any(words: Iterable[str]) -> str:
     """One of these, the longest first."""
-    return "|".join(re.escape(one) for one in sorted(words, key=len, reverse=True))
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
 
 
-def _opens(rest: str) -> bool:
+def _opens(following: str) -> bool:
     """Whether a sentence ends here: nothing follows, or a capital letter."""
-    follows = rest.lstrip()
+    follows = following.lstrip()
     return not follows or follows[0].isupper()
 
 

@@ -42,7 +42,7 @@ def plain(text: str, language: Language | None) -> str:
                 parts.append(language.code_block if language is not None else "")
             case "table_open":
                 end = next(i for i in range(at, len(tokens)) if tokens[i].type == "table_close")
-                rows = sum(one.type == "tr_open" for one in tokens[at:end]) - 1
+                rows = sum(token.type == "tr_open" for token in tokens[at:end]) - 1
                 parts.append(_table(rows, language))
                 at = end
             case "ordered_list_open":
@@ -65,26 +65,26 @@ def plain(text: str, language: Language | None) -> str:
 def _table(rows: int, language: Language | None) -> str:
     if language is None:
         return ""
-    one, several = language.table
-    return one if rows == 1 else several.format(n=rows)
+    singular, several = language.table
+    return singular if rows == 1 else several.format(n=rows)
 
 
 def _inline(tokens: Sequence[Token], language: Language | None) -> str:
-    said: list[str] = []
+    lines: list[str] = []
     for token in tokens:
         match token.type:
             case "softbreak" | "hardbreak":
-                said.append(" ")
+                lines.append(" ")
             case "image":
                 alt = _inline(token.children or (), language)
-                said.append(language.a_picture.format(alt=alt) if language is not None and alt else alt)
+                lines.append(language.a_picture.format(alt=alt) if language is not None and alt else alt)
             case "html_inline":
-                said.append(" ")
+                lines.append(" ")
             case "code_inline":
-                said.append(token.content)
+                lines.append(token.content)
             case "text":
-                said.append(_LEFT_OVER.sub("", token.content))
-    return re.sub(r"\s+", " ", "".join(said)).strip()
+                lines.append(_LEFT_OVER.sub("", token.content))
+    return re.sub(r"\s+", " ", "".join(lines)).strip()
 
 
 def _ended(text: str) -> str:

@@ -25,37 +25,37 @@ def _engine(code: str) -> RbnfEngine:
 
 
 def cardinal(number: int, language: Language, *, feminine: bool = False) -> str:
-    spoken = _engine(language.code).format_number(number).text_by_ruleset
-    by_gender = spoken.get("spellout-cardinal-feminine") if feminine else None
-    return str(by_gender or next(iter(spoken.values())))
+    words = _engine(language.code).format_number(number).text_by_ruleset
+    by_gender = words.get("spellout-cardinal-feminine") if feminine else None
+    return str(by_gender or next(iter(words.values())))
 
 
 def ordinal(number: int, language: Language, *, feminine: bool = False) -> str:
     from unicode_rbnf import FormatPurpose
 
-    spoken = _engine(language.code).format_number(number, FormatPurpose.ORDINAL).text_by_ruleset
-    by_gender = spoken.get("spellout-ordinal-feminine") if feminine else None
-    return str(by_gender or next(iter(spoken.values())))
+    words = _engine(language.code).format_number(number, FormatPurpose.ORDINAL).text_by_ruleset
+    by_gender = words.get("spellout-ordinal-feminine") if feminine else None
+    return str(by_gender or next(iter(words.values())))
 
 
 def year(number: int, language: Language) -> str:
     """English says years by hundreds; "two thousand five" for the first of a millennium."""
     if language.feminine_unless is None and 1100 <= number < 2100 and not 2000 <= number < 2010:
-        hundreds, rest = divmod(number, 100)
-        if rest == 0:
+        hundreds, tens = divmod(number, 100)
+        if tens == 0:
             return f"{cardinal(hundreds, language)} hundred"
-        return f"{cardinal(hundreds, language)} {'oh ' if rest < 10 else ''}{cardinal(rest, language)}"
+        return f"{cardinal(hundreds, language)} {'oh ' if tens < 10 else ''}{cardinal(tens, language)}"
     return cardinal(number, language)
 
 
 def digits(text: str, language: Language) -> str:
     """Digit by digit."""
-    return " ".join(cardinal(int(one), language) for one in text if one.isdecimal())
+    return " ".join(cardinal(int(singular), language) for singular in text if singular.isdecimal())
 
 
-def decimal(whole: str, fraction: str, language: Language) -> str:
+def decimal(integer: str, fraction: str, language: Language) -> str:
     """ "3" and "14" as "three point one four"; Portuguese says a short fraction as a number."""
-    before = cardinal(int(whole), language)
+    before = cardinal(int(integer), language)
     together = language.feminine_unless is not None and len(fraction) <= 2 and fraction[0] != "0"
     after = cardinal(int(fraction), language) if together else digits(fraction[:20], language)
     return f"{before} {language.point} {after}"
@@ -64,13 +64,13 @@ def decimal(whole: str, fraction: str, language: Language) -> str:
 def fraction(above: int, below: int, language: Language) -> str:
     """ "three eighths"; for parts that have names, up to tenths."""
     if below in language.halves:
-        one, several = language.halves[below]
+        singular, several = language.halves[below]
     else:
-        one = ordinal(below, language)
-        several = f"{one}s"
+        singular = ordinal(below, language)
+        several = f"{singular}s"
     if above == 1 and below == 2:
-        return f"one {one}" if language.feminine_unless is None else one
-    return f"{cardinal(above, language)} {one if above == 1 else several}"
+        return f"one {singular}" if language.feminine_unless is None else singular
+    return f"{cardinal(above, language)} {singular if above == 1 else several}"
 
 
 def roman(text: str) -> int | None:

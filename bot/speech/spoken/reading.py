@@ -39,15 +39,15 @@ _PICTURES: Final = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe00-\ufe0f\
 
 def read_aloud(text: str, language: str) -> str:
     """What is said of `text` (Markdown) in `language`, such as "en" or "pt-BR"; "" where there is nothing to say."""
-    spoken = LANGUAGES.get(language[:2].lower())
-    said = markdown.plain(_legible(text), spoken)
-    said = _ADDRESS.sub(lambda found: _trailing(found[0], spoken), said)
-    said = _CITATION.sub("", _MENTION.sub(" ", _SHORT_NAME.sub(" ", said)))
-    if spoken is not None:
-        for pattern, say in _readings(spoken.code):
-            said = pattern.sub(say, said)
-    said = _without_signs(said)
-    return said if any(one.isalnum() for one in said) else ""
+    spoken_language = LANGUAGES.get(language[:2].lower())
+    text_said = markdown.plain(_legible(text), spoken_language)
+    text_said = _ADDRESS.sub(lambda match: _trailing(match[0], spoken_language), text_said)
+    text_said = _CITATION.sub("", _MENTION.sub(" ", _SHORT_NAME.sub(" ", text_said)))
+    if spoken_language is not None:
+        for pattern, say in _readings(spoken_language.code):
+            text_said = pattern.sub(say, text_said)
+    text_said = _without_signs(text_said)
+    return text_said if any(line.isalnum() for line in text_said) else ""
 
 
 def _legible(text: str) -> str:
@@ -60,27 +60,29 @@ def _legible(text: str) -> str:
     )
 
 
-def _trailing(address: str, spoken: Language | None) -> str:
+def _trailing(address: str, spoken_language: Language | None) -> str:
     """An address with the sentence's own end behind it."""
     bare = address.rstrip(".,;:!?*_")
-    return markdown.link(bare, spoken) + address[len(bare) :].rstrip("*_")
+    return markdown.link(bare, spoken_language) + address[len(bare) :].rstrip("*_")
 
 
-def _without_signs(said: str) -> str:
-    said = _RULE.sub(" ", _KEYCAP.sub(r"\1", said))
-    said = _LETTERS_AGAIN.sub(r"\1\1", _SOUNDS_AGAIN.sub(r"\1\1\1", said))
-    said = _MARKS_AGAIN.sub(r"\1", re.sub(r"\.{2,}|…+", "…", said))
-    said = re.sub(r"[!?]*\?[!?]+|!+\?", "?", said)
-    said = _PICTURES.sub(" ", said)
-    said = " ".join("".join(" " if unicodedata.category(one) in _UNREAD else one for one in said).split())
-    said = re.sub(r"^[\s—–―-]+", "", said)
-    said = re.sub(r"(?<=[.!?…])\s*[—–―]\s*", " ", said)
-    said = _BRACKET.sub(", ", _DASH.sub(", ", _QUOTES.sub("", said)))
-    said = re.sub(r"[*`~^|\\<>=]+|(?<!\w)_|_(?!\w)", " ", said)
-    said = re.sub(r"\s+([,.;:!?…])", r"\1", re.sub(r"\s+", " ", said))
-    said = re.sub(r"[,;:]+([.!?…,;:])", r"\1", said)
-    said = re.sub(r"([.!?…])(?:[,;:]|(?<=[!?…])\.)+", r"\1", said)
-    return re.sub(r"^[\s,.;:!?…]+(?=\w)", "", said).strip().removesuffix(",").strip()
+def _without_signs(text_said: str) -> str:
+    text_said = _RULE.sub(" ", _KEYCAP.sub(r"\1", text_said))
+    text_said = _LETTERS_AGAIN.sub(r"\1\1", _SOUNDS_AGAIN.sub(r"\1\1\1", text_said))
+    text_said = _MARKS_AGAIN.sub(r"\1", re.sub(r"\.{2,}|…+", "…", text_said))
+    text_said = re.sub(r"[!?]*\?[!?]+|!+\?", "?", text_said)
+    text_said = _PICTURES.sub(" ", text_said)
+    text_said = " ".join(
+        "".join(" " if unicodedata.category(line) in _UNREAD else line for line in text_said).split()
+    )
+    text_said = re.sub(r"^[\s—–―-]+", "", text_said)
+    text_said = re.sub(r"(?<=[.!?…])\s*[—–―]\s*", " ", text_said)
+    text_said = _BRACKET.sub(", ", _DASH.sub(", ", _QUOTES.sub("", text_said)))
+    text_said = re.sub(r"[*`~^|\\<>=]+|(?<!\w)_|_(?!\w)", " ", text_said)
+    text_said = re.sub(r"\s+([,.;:!?…])", r"\1", re.sub(r"\s+", " ", text_said))
+    text_said = re.sub(r"[,;:]+([.!?…,;:])", r"\1", text_said)
+    text_said = re.sub(r"([.!?…])(?:[,;:]|(?<=[!?…])\.)+", r"\1", text_said)
+    return re.sub(r"^[\s,.;:!?…]+(?=\w)", "", text_said).strip().removesuffix(",").strip()
 
 
 @cache

@@ -101,22 +101,22 @@ def make(resources: Resources, runs: Runs) -> Work:
     return VoiceWork(resources, runs)
 
 
-def _voice(resources: Resources, given: str) -> str:
+def _voice(resources: Resources, value: str) -> str:
     from bot.works.voice.checks import voices
 
-    return voices(resources, given, admin=True)
+    return voices(resources, value, admin=True)
 
 
-def _speed(resources: Resources, given: str) -> str:
+def _speed(resources: Resources, value: str) -> str:
     from bot.works.voice.checks import speed
 
-    return speed(given)
+    return speed(value)
 
 
-def _narrate(resources: Resources, given: str) -> str:
+def _narrate(resources: Resources, value: str) -> str:
     from bot.works.voice.checks import on_or_off
 
-    return on_or_off(given)
+    return on_or_off(value)
 
 
 def _examine(config: Config, say: Words) -> Iterator[Check]:

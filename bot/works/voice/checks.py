@@ -26,48 +26,48 @@ _ON = frozenset({"on", "yes", "true", "1", "sim", "ligado", "ligada"})
 _OFF = frozenset({"off", "no", "false", "0", "não", "nao", "desligado", "desligada"})
 
 
-def voices(resources: Resources, given: str, *, admin: bool) -> str:
+def voices(resources: Resources, text: str, *, admin: bool) -> str:
     """The voices as they are kept. Raises UserError for what is none, is not here, or costs money and is for admins."""
     speech = resources.speech
     try:
-        chosen = parse_list(given)
+        chosen = parse_list(text)
     except ValueError:
-        raise UserError("voice.no_voice", value=given[:60], engines=", ".join(speech.names)) from None
-    for one in chosen[:MOST_VOICES]:
-        engine = speech.engine(one.engine)
+        raise UserError("voice.no_voice", value=text[:60], engines=", ".join(speech.names)) from None
+    for voice in chosen[:MOST_VOICES]:
+        engine = speech.engine(voice.engine)
         if engine is None:
-            raise UserError("voice.no_voice", value=str(one)[:60], engines=", ".join(speech.names))
+            raise UserError("voice.no_voice", value=str(voice)[:60], engines=", ".join(speech.names))
         if isinstance(engine, Service):
-            listed = str(one) in resources.config.speech.voices
-            if not (listed or permitted(resources.config, f"{one.engine}:{engine.model(one.name)}")):
-                raise UserError("voice.not_offered", value=str(one))
+            listed = str(voice) in resources.config.speech.voices
+            if not (listed or permitted(resources.config, f"{voice.engine}:{engine.model(voice.name)}")):
+                raise UserError("voice.not_offered", value=str(voice))
             if not (admin or listed):
-                raise UserError("voice.admins", value=str(one))
-        elif one.name and one.engine != "espeak" and one.name not in engine.voices:
-            known = ", ".join(f"{one.engine}:{name}" for name in engine.voices) or "–"
-            raise UserError("voice.no_such", value=str(one)[:60], voices=known)
+                raise UserError("voice.admins", value=str(voice))
+        elif voice.name and voice.engine != "espeak" and voice.name not in engine.voices:
+            known_names = ", ".join(f"{voice.engine}:{name}" for name in engine.voices) or "–"
+            raise UserError("voice.no_such", value=str(voice)[:60], voices=known_names)
         if reason := engine.absent():
-            raise UserError("voice.absent", engine=one.engine, reason=reason)
+            raise UserError("voice.absent", engine=voice.engine, reason=reason)
     return " ".join(map(str, chosen[:MOST_VOICES]))
 
 
-def speed(given: str) -> str:
+def speed(text: str) -> str:
     """As it is kept. Raises UserError."""
     try:
-        value = float(given.strip().replace(",", ".").rstrip("x×"))
+        value = float(text.strip().replace(",", ".").rstrip("x×"))
     except ValueError:
         value = 0.0
     if not SLOWEST <= value <= FASTEST:
-        raise UserError("voice.no_speed", value=given[:40], slowest=SLOWEST, fastest=int(FASTEST))
+        raise UserError("voice.no_speed", value=text[:40], slowest=SLOWEST, fastest=int(FASTEST))
     return f"{value:g}"
 
 
-def on_or_off(given: str) -> str:
+def on_or_off(text: str) -> str:
     """As it is kept. Raises UserError."""
-    said = given.strip().casefold()
-    if said not in _ON | _OFF:
-        raise UserError("voice.on_or_off", value=given[:40])
-    return ON if said in _ON else OFF
+    value = text.strip().casefold()
+    if value not in _ON | _OFF:
+        raise UserError("voice.on_or_off", value=text[:40])
+    return ON if value in _ON else OFF
 
 
 def examined(config: Config, say: Words) -> Iterator[Check]:

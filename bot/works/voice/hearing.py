@@ -51,7 +51,7 @@ PLAY, CHANGE, LEAVE = range(3)
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class SpokenSentence:
     text: str
     seconds: float = 0.0
 
@@ -68,8 +68,8 @@ class Hearing:
         text, part = request.text.strip(), bool(request.options.get("part"))
         if clip := str(request.options.get("listens") or ""):
             yield Status(say("voice.listening"))
-            heard = await run.step("transcript", lambda: self._transcript(request, clip), Transcript)
-            text, part = heard.text, heard.part
+            transcript = await run.step("transcript", lambda: self._transcript(request, clip), Transcript)
+            text, part = transcript.text, transcript.part
         # All of the words are better than the first of them.
         if not text or (part and self._transcriber.models):
             part = False
@@ -86,7 +86,7 @@ class Hearing:
             for refusal in refused:
                 raise UserError(refusal.key, **refusal.values)
             path = Path(brought[0].path)
-            text = (await run.step("heard", lambda: self._heard(request, path), Heard)).text
+            text = (await run.step("heard", lambda: self._heard(request, path), SpokenSentence)).text
         if not any(map(str.isalnum, text)):
             raise UserError("voice.nothing_heard")
 
@@ -112,7 +112,7 @@ class Hearing:
                 return transcript
         return Transcript("")
 
-    async def _heard(self, request: Request, path: Path) -> Heard:
+    async def _heard(self, request: Request, path: Path) -> SpokenSentence:
         """Raises UserError."""
         data = await asyncio.to_thread(path.read_bytes)
         try:
@@ -122,7 +122,7 @@ class Hearing:
         limit = self._resources.config.speech.spoken_minutes
         if recording.seconds > 60 * limit:
             raise UserError("voice.recording_long", minutes=round(recording.seconds / 60), limit=limit)
-        return Heard(await self._transcriber.text(request, recording, data), recording.seconds)
+        return SpokenSentence(await self._transcriber.text(request, recording, data), recording.seconds)
 
     async def taken(self, run: Run) -> AsyncGenerator[Event, None]:
         """The message of the words once one of the ways was taken."""
@@ -149,9 +149,9 @@ def quoted(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 
-def played_id(heard: Request) -> str:
+def played_id(recording: Request) -> str:
     """The id of the request that plays these words: the same however often, and by which way, it is asked for."""
-    return child_id(heard, PLAYED)
+    return child_id(recording, PLAYED)
 
 
 async def spoken(resources: Resources, runs: Runs, request: Request) -> tuple[Request, Request | None]:
@@ -160,35 +160,35 @@ async def spoken(resources: Resources, runs: Runs, request: Request) -> tuple[Re
     Raises UserError where the words are another person's, or withdrawn.
     """
     space = request.place.space
-    heard = await runs.request_of(space, request.answers)
-    kept = await resources.records.offers.get(space, request.answers, HEARD, 0)
-    if heard is None or kept is None or heard.verb != "hear":
+    recording = await runs.request_of(space, request.answers)
+    stored_words = await resources.records.offers.get(space, request.answers, HEARD, 0)
+    if recording is None or stored_words is None or recording.verb != "hear":
         raise UserError("edge.gone")
-    if heard.author.id != request.author.id:
-        raise UserError("voice.not_yours", name=heard.author.name)
+    if recording.author.id != request.author.id:
+        raise UserError("voice.not_yours", name=recording.author.name)
     changed = bool(request.options.get("changed"))
-    text = request.text.strip() if changed else kept
+    text = request.text.strip() if changed else stored_words
     way = LEAVE if request.options.get("leave") else CHANGE if changed else PLAY
-    taken = replace(
-        heard,
-        id=child_id(heard, "taken"),
+    decision = replace(
+        recording,
+        id=child_id(recording, "taken"),
         verb="taken",
         text=text,
         options={"way": way},
         files=(),
-        parent=heard.id,
-        answers=heard.id,
+        parent=recording.id,
+        answers=recording.id,
     )
     if way == LEAVE:
-        return replace(taken, id=played_id(heard)), None
+        return replace(decision, id=played_id(recording)), None
     work, verb = await runs.plain(request.place, request.author.id, text)
-    played = replace(
+    turn_request = replace(
         request,
-        id=played_id(heard),
+        id=played_id(recording),
         work=work,
         verb=verb,
         text=text,
         options={FOLLOW_UP: True},
         answers="",
     )
-    return played, taken
+    return turn_request, decision

@@ -58,16 +58,16 @@ class VoiceWork:
                 events = self._set(run)
             case _:
                 events = self._now(run)
-        async with aclosing(events) as told:
-            async for event in told:
+        async with aclosing(events) as stream:
+            async for event in stream:
                 yield event
 
     async def _now(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         reader = self._resources.readers.get(request.place.platform)
-        told = await run.step(request.verb, lambda: self._done(request, reader, say), str)
+        answer = await run.step(request.verb, lambda: self._done(request, reader, say), str)
         yield Stage("voice", say(f"voice.title_{request.verb}"))
-        yield Text(told)
+        yield Text(answer)
         if request.verb == "say":
             yield Text(f"\n\n{request.text.strip()}")
             yield Speak(request.text.strip(), "voice")
@@ -98,25 +98,25 @@ class VoiceWork:
 
     async def _set(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        verb, given = request.verb, request.text.strip()
-        if given:
+        verb, text = request.verb, request.text.strip()
+        if text:
             name, scope = self._name(request), self._scope(request)
 
             async def changed() -> str:
-                if given.casefold() == RESET:
+                if text.casefold() == RESET:
                     await self._settings.reset(request.place, request.author.id, name, scope)
                     return ""
-                value = await asyncio.to_thread(self._checked, request, given)
+                value = await asyncio.to_thread(self._checked, request, text)
                 await self._settings.set(request.place, request.author.id, name, value, scope)
                 return value
 
             value = await run.step("set", changed, str)
-        told = await run.step("show", lambda: self._holds(request, say), str)
+        answer = await run.step("show", lambda: self._holds(request, say), str)
         yield Stage("voice", say(f"voice.title_{verb}"))
-        if given:
+        if text:
             key = f"voice.saved_{scope}" if value else f"voice.reset_{scope}"
             yield Text(f"{say(key, name=_called(request, say), value=value)} ")
-        yield Text(told)
+        yield Text(answer)
 
     def _name(self, request: Request) -> str:
         """The setting's name. Raises UserError for a kind of work that there is not."""
@@ -139,13 +139,13 @@ class VoiceWork:
             raise UserError("voice.for_admins")
         return scope
 
-    def _checked(self, request: Request, given: str) -> str:
+    def _checked(self, request: Request, text: str) -> str:
         match request.verb:
             case "voice":
-                return checks.voices(self._resources, given, admin=request.author.admin)
+                return checks.voices(self._resources, text, admin=request.author.admin)
             case "speed":
-                return checks.speed(given)
-        return checks.on_or_off(given)
+                return checks.speed(text)
+        return checks.on_or_off(text)
 
     async def _holds(self, request: Request, say: Words) -> str:
         """What holds now for whoever asks, where they ask."""
@@ -155,22 +155,22 @@ class VoiceWork:
             nowhere = narrated and isinstance(reader, VoiceChannels) and reader.where(request) == ""
             more = f" {say('voice.narrated_nowhere')}" if nowhere else ""
             return say(f"voice.narrated_{ON if narrated else OFF}") + more
-        said = Speak("", "", str(request.options.get("as") or "").strip())
+        speak = Speak("", "", str(request.options.get("as") or "").strip())
         manner = await manner_of(
-            self._settings, self._resources.config.speech, request, self._work(request), said
+            self._settings, self._resources.config.speech, request, self._work(request), speak
         )
         if request.verb == "speed":
             return say("voice.speed_is", speed=f"{manner.speed:g}")
-        return say("voice.voices_are", voices=", ".join(f"`{one}`" for one in manner.voices))
+        return say("voice.voices_are", voices=", ".join(f"`{voice}`" for voice in manner.voices))
 
     def _work(self, request: Request) -> str:
         return str(request.options.get("work") or "").strip().casefold()
 
     async def _doctor(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        told = await run.step("doctor", lambda: self._examined(request, say), str)
+        answer = await run.step("doctor", lambda: self._examined(request, say), str)
         yield Stage("doctor", say("voice.title_doctor"))
-        yield Text(told)
+        yield Text(answer)
 
     async def _examined(self, request: Request, say: Words) -> str:
         speech = self._resources.speech
@@ -186,14 +186,14 @@ class VoiceWork:
                 state = await self._tried(name, say)
             lines.append(f"| `{name}` | {', '.join(engine.voices) or '–'} | {state} |")
         manner = await manner_of(self._settings, self._resources.config.speech, request, "")
-        held = say("voice.voices_are", voices=", ".join(f"`{one}`" for one in manner.voices))
+        names = say("voice.voices_are", voices=", ".join(f"`{voice}`" for voice in manner.voices))
         narrated = say(f"voice.narrated_{ON if await self._settings.narrated(request) else OFF}")
         last = (
             say("voice.last_fault", fault=speech.last_fault) if speech.last_fault else say("voice.no_fault")
         )
         reader = self._resources.readers.get(request.place.platform)
         voice = reader.state(request, say) if isinstance(reader, VoiceChannels) else []
-        return "\n".join([*lines, "", *(f"- {line}" for line in voice), "", f"{narrated} {held} {last}"])
+        return "\n".join([*lines, "", *(f"- {line}" for line in voice), "", f"{narrated} {names} {last}"])
 
     async def _tried(self, name: str, say: Words) -> str:
         """A few words said, and how long they took."""

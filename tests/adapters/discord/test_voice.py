@@ -18,7 +18,7 @@ from bot.adapters.discord.voice import connection
 from bot.adapters.discord.voice.channels import Room
 from bot.events import Event, Run, Speak, Stage, Text
 from bot.speech import sound
-from bot.speech.speech import Heard
+from bot.speech.speech import SpokenSentence
 from tests.adapters.discord.wire import bot
 from tests.fakes.discord import Channel, FakeDiscord, Guild, User
 from tests.fakes.discord.voice_heard import Listener, likeness, pcm
@@ -31,7 +31,7 @@ FIRST, SECOND = "The door opens, slowly.", "Mira waits outside in the rain."
 
 def frames(*sentences: str) -> list[bytes]:
     """The frames in which these are heard, one after another."""
-    made = [Heard(words, sound.pcm(melody(words), "hibari")) for words in sentences]
+    made = [SpokenSentence(words, sound.pcm(melody(words), "hibari")) for words in sentences]
     return [frame for heard in made for frame in heard.frames()]
 
 

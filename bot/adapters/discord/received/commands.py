@@ -141,15 +141,17 @@ def slots(row: Verb) -> tuple[Slot, ...]:
 
 def command(row: Verb, perform: Perform, offer: Offer) -> app_commands.Command[Any, ..., None]:
     """The slash command of a row, in all languages; `perform` gets its values by the options' names."""
-    wanted = slots(row)
-    arguments = {slot.name: slot.argument for slot in wanted}
+    parameters = slots(row)
+    arguments = {slot.name: slot.argument for slot in parameters}
 
     async def callback(interaction: discord.Interaction, **values: Any) -> None:
         await perform(interaction, row, {name: values[argument] for name, argument in arguments.items()})
 
-    who = inspect.Parameter("interaction", inspect.Parameter.POSITIONAL_ONLY, annotation=discord.Interaction)
-    callback.__signature__ = inspect.Signature([who, *map(_parameter, wanted)])  # type: ignore[attr-defined]
-    for slot in wanted:
+    receiver = inspect.Parameter(
+        "interaction", inspect.Parameter.POSITIONAL_ONLY, annotation=discord.Interaction
+    )
+    callback.__signature__ = inspect.Signature([receiver, *map(_parameter, parameters)])  # type: ignore[attr-defined]
+    for slot in parameters:
         app_commands.describe(**{slot.argument: localized_sentence(slot.summary)})(callback)
         app_commands.rename(**{slot.argument: localized_name(slot.name, "option")})(callback)
         if slot.choices:
@@ -163,7 +165,7 @@ def command(row: Verb, perform: Perform, offer: Offer) -> app_commands.Command[A
         description=localized_sentence(row.summary),
         callback=callback,
     )
-    for slot in wanted:
+    for slot in parameters:
         if slot.completes and not slot.choices:
             slash_command.autocomplete(slot.argument)(_completion(slot, offer))
     return slash_command
@@ -337,9 +339,9 @@ class Autocomplete:
 
 def _commands(say: Words, typed: str) -> list[app_commands.Choice[str]]:
     """Completions of commands, by the names that the person sees."""
-    wanted = typed.strip().lstrip("/").lower()
+    prefix = typed.strip().lstrip("/").lower()
     paths = [(path_of(say, row), row.path) for row in TABLE]
-    matching = [pair for pair in paths if any(wanted in name for name in pair)]
+    matching = [pair for pair in paths if any(prefix in name for name in pair)]
     return [app_commands.Choice(name=shown, value=path) for shown, path in matching][:CHOICES]
 
 

@@ -238,7 +238,7 @@ class Intake(intake.Intake):
                 asked = spoken(files[0])
             else:
                 parsed = parsed_of(as_in_table(text.strip()) or "/help", files)
-                place = placing.place(location, event=message.id, goes="here", held=held)
+                place = placing.place(location, event=message.id, goes="here", thread_row=held)
                 asked = await self.interpreted(parsed, files, place, str(location.user))
             self.count(location, asked.row)
             request, _ = self._request_of(message, location, asked, held, say.locale)

@@ -95,9 +95,11 @@ class Listener:
     async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
         """Stop what runs in a deleted thread."""
         threads, space, real = self._client.app.records.threads, str(payload.guild_id), str(payload.thread_id)
-        held = await threads.held(space, real)
+        thread_row = await threads.held(space, real)
         # A thread that the bot has not opened has its own id in its place.
-        channel, thread = (held.channel, held.thread) if held else (str(payload.parent_id), real)
+        channel, thread = (
+            (thread_row.channel, thread_row.thread) if thread_row else (str(payload.parent_id), real)
+        )
         await self._client.intake.thread_deleted(Place(PLATFORM, space, channel, thread), real)
 
     async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
@@ -130,23 +132,23 @@ class Listener:
     async def _in_thread(self, message: discord.Message) -> None:
         """A message in a thread without a mention: for the bot only where free chat is on."""
         threads, space = self._client.app.records.threads, location_of_message(message).space
-        held = await threads.held(space, str(message.channel.id))
-        if held is None:
+        thread_row = await threads.held(space, str(message.channel.id))
+        if thread_row is None:
             return
         if not self._client.intents.message_content:
             await self._explain(message)
-        elif self._for_others(message) or not await self._free_chat(held):
+        elif self._for_others(message) or not await self._free_chat(thread_row):
             return
         elif (
             text_without_mention(message, self._me) or _books(message) or message.flags.voice
         ):  # and no sticker
             await self._answer(message)
 
-    async def _free_chat(self, held: ThreadRow) -> bool:
+    async def _free_chat(self, thread_row: ThreadRow) -> bool:
         """The setting of the thread, else of its channel, its server, the config."""
-        if held.free_chat is not None:
-            return held.free_chat
-        place = Place(PLATFORM, held.space, held.channel, held.thread)
+        if thread_row.free_chat is not None:
+            return thread_row.free_chat
+        place = Place(PLATFORM, thread_row.space, thread_row.channel, thread_row.thread)
         return await self._client.app.free_chat(place)
 
     def _for_others(self, message: discord.Message) -> bool:
@@ -163,15 +165,21 @@ class Listener:
         text, books = text_without_mention(message, self._me), _books(message)
         intake = self._client.intake
         say = intake.words_of(message)
-        spoken = message.flags.voice and message.attachments != []
-        hint = "books" if books and not reads_files(as_in_table(text)) else "" if text or spoken else "short"
+        is_voice_message = message.flags.voice and message.attachments != []
+        hint = (
+            "books"
+            if books and not reads_files(as_in_table(text))
+            else ""
+            if text or is_voice_message
+            else "short"
+        )
         if hint and intake.too_many_hints(location_of_message(message)):
             hint = ""
         if hint == "books":
             await replies.reply(message, say("welcome.books", file=books[0]), "b")
         elif hint:
             await replies.reply(message, say("welcome.short", name=self._name(message)), "h")
-        if text or spoken:
+        if text or is_voice_message:
             self._type(message)
             await intake.message(message, text)
 

@@ -193,11 +193,11 @@ def location_of_message(message: discord.Message) -> Location:
     )
 
 
-def within(location: Location, held: ThreadRow | None) -> Location:
+def within(location: Location, thread_row: ThreadRow | None) -> Location:
     """The same location, as a thread if the bot has a row of it, also if the client does not know it yet."""
-    if held is None or location.thread:
+    if thread_row is None or location.thread:
         return location
-    return replace(location, kind=ChannelType.public_thread, parent=int(held.channel))
+    return replace(location, kind=ChannelType.public_thread, parent=int(thread_row.channel))
 
 
 def manages(event: discord.Interaction | discord.Message, location: Location) -> bool:
@@ -240,13 +240,18 @@ def home(location: Location, *, ordered: bool, private: bool = False, threads: b
 
 
 def place(
-    location: Location, *, event: int, goes: AnswerPlace, held: ThreadRow | None = None, private: bool = False
+    location: Location,
+    *,
+    event: int,
+    goes: AnswerPlace,
+    thread_row: ThreadRow | None = None,
+    private: bool = False,
 ) -> Place:
-    """The conversation. `held` is the row of a thread that the bot has opened; `event` names a new one."""
+    """The conversation. `thread_row` is the row of a thread that the bot has opened; `event` names a new one."""
     if private:
         thread = f"{_PRIVATE}{location.user}"
     elif location.thread:
-        thread = held.thread if held is not None else str(location.channel)
+        thread = thread_row.thread if thread_row is not None else str(location.channel)
     else:
         thread = str(event) if goes == "thread" else ""
     return Place(PLATFORM, location.space, str(location.parent or location.channel), thread)
@@ -255,8 +260,8 @@ def place(
 def request_of(
     event: discord.Interaction | discord.Message,
     location: Location,
-    asked: Invocation,
-    held: ThreadRow | None,
+    invocation: Invocation,
+    thread_row: ThreadRow | None,
     locale: str,
     *,
     threads: bool,
@@ -264,23 +269,23 @@ def request_of(
 ) -> tuple[Request, Origin]:
     """The request and its origin. Raises UserError for a message that asks for something private.
 
-    `held` is the row of this thread, if the bot has opened it; without `threads` none is opened. `us` is the
+    `thread_row` is the row of this thread, if the bot has opened it; without `threads` none is opened. `us` is the
     application's id.
     """
-    row, options = asked.row, dict(asked.options)
+    row, options = invocation.row, dict(invocation.options)
     pressed = event if isinstance(event, discord.Interaction) else None
-    shown = pressed is not None and pressed.message is not None and pressed.message.flags.ephemeral
+    ephemeral = pressed is not None and pressed.message is not None and pressed.message.flags.ephemeral
     # In a DM with the bot everything is private already.
-    private = (bool(options.get("private")) or shown) and not location.direct and not asked.personal
+    private = (bool(options.get("private")) or ephemeral) and not location.direct and not invocation.personal
     # A private conversation is one of its own; a personal answer is only shown to one person.
-    alone = private or (asked.personal and not location.direct)
+    alone = private or (invocation.personal and not location.direct)
     if pressed is None:
-        if alone and (asked.plain or (asked.personal and row.urgent)):
+        if alone and (invocation.plain or (invocation.personal and row.urgent)):
             options[OPENLY], alone = True, False
         elif alone:
             raise UserError("discord.only_slash", verb=row.path)
         options.pop("private", None)
-    goes = home(location, ordered=row.ordered and not asked.lacks, private=alone, threads=threads)
+    goes = home(location, ordered=row.ordered and not invocation.lacks, private=alone, threads=threads)
     token = pressed.token if pressed is not None else ""
     if pressed is not None and pressed.type is discord.InteractionType.component and goes == "here":
         token = ""  # an answer in the bot's own messages needs no response to the button
@@ -296,11 +301,11 @@ def request_of(
         member=location.member,
         private=alone,
     )
-    who = event.user if isinstance(event, discord.Interaction) else event.author
-    request = replace(asked, options=options).request(
+    member = event.user if isinstance(event, discord.Interaction) else event.author
+    request = replace(invocation, options=options).request(
         event_id(PLATFORM, location.space, str(event.id)),
-        place(location, event=event.id, goes=goes, held=held, private=private),
-        Author(str(location.user), clean(who.display_name), admin=manages(event, location)),
+        place(location, event=event.id, goes=goes, thread_row=thread_row, private=private),
+        Author(str(location.user), clean(member.display_name), admin=manages(event, location)),
         locale,
         origin,
     )

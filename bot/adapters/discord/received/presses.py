@@ -97,8 +97,8 @@ class Press:
         """Raises Unavailable, and the faults of a surface."""
         press, location = self.interaction, self.location
         records, message = self.intake.app.records, press.message
-        shown = await labels(records.offers, records.votes, location.space, run, LABEL, size)
-        if message is None or not shown:
+        new_labels = await labels(records.offers, records.votes, location.space, run, LABEL, size)
+        if message is None or not new_labels:
             return
         with as_surface_faults(), suppress(discord.ClientException, ValueError):
             own = message.webhook_id is None  # a webhook's message can only be edited through the press
@@ -106,20 +106,20 @@ class Press:
                 # Without the permission to read, the message as it came with the press has to do.
                 with suppress(discord.Forbidden):
                     message = await message.fetch()
-                if (view := relabelled(message, shown)) is not None:
+                if (view := relabelled(message, new_labels)) is not None:
                     await message.edit(view=view, allowed_mentions=discord.AllowedMentions.none())
                 return
             if press.response.type is not discord.InteractionResponseType.deferred_message_update:
                 return  # the original response is another message, and a guest can edit only that
-            if (view := relabelled(await press.original_response(), shown)) is not None:
+            if (view := relabelled(await press.original_response(), new_labels)) is not None:
                 await press.edit_original_response(view=view)
 
     async def stopped(self) -> None:
         press = self.interaction
-        who = discord.utils.escape_markdown(press.user.display_name)
+        name = discord.utils.escape_markdown(press.user.display_name)
         private = press.message is not None and press.message.flags.ephemeral
         await press.followup.send(
-            self.say("buttons.stopped", who=who),
+            self.say("buttons.stopped", who=name),
             ephemeral=private,
             allowed_mentions=discord.AllowedMentions.none(),
         )
@@ -214,12 +214,14 @@ async def _shared(press: Press, run: str) -> str:
     if row.state == "sent":
         return "buttons.shared_before"
     name = discord.utils.escape_markdown(neutralise(interaction.user.display_name))
-    who = press.say("buttons.shared_by", who=name)
+    credit = press.say("buttons.shared_by", who=name)
     if not interaction.response.is_done():
         await press.acknowledge()
     try:
         posted = [
-            await _post(press, _layout("-# " + who if n == 0 else "", neutralise(part)), f"{message.id}-{n}")
+            await _post(
+                press, _layout("-# " + credit if n == 0 else "", neutralise(part)), f"{message.id}-{n}"
+            )
             for n, part in enumerate(split(text, PAGE_CHARS))
         ]
     except discord.Forbidden:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client
     from bot.adapters.discord.shown.surface import Channel
     from bot.speech.queue import Reading
-    from bot.speech.speech import Heard
+    from bot.speech.speech import SpokenSentence
 
 CLEAR_S: Final = 20.0
 """How long the end of a stage waits for its last mark to be taken away."""
@@ -36,7 +36,7 @@ class Captions:
         self._client = client
         self._captions: dict[int, Caption] = {}
 
-    def begins(self, reading: Reading, sentence: Heard) -> None:
+    def begins(self, reading: Reading, sentence: SpokenSentence) -> None:
         """See `bot.speech.queue.Captions`."""
         caption = self._captions.get(reading.row.seq)
         if caption is None:
@@ -116,18 +116,18 @@ class Caption:
                 self._kept = True
             messages = await app.records.outbox.messages(place.space, self._request.id, self._key)
             for at in range(self._at, len(messages)):
-                found = False
+                is_marked = False
 
                 def amended(message: discord.Message) -> dict[str, Any] | None:
-                    nonlocal found
+                    nonlocal is_marked
                     texts = texts_of(message)
                     with_mark = marked(texts, sentence)
-                    found = with_mark is not None and sentence != ""
+                    is_marked = with_mark is not None and sentence != ""
                     changed = with_mark if with_mark is not None else marked(texts, "")
                     return reworded(message, changed) if changed is not None and changed != texts else None
 
                 wrote = await self._surface.amend(messages[at], amended) or wrote
-                if found:
+                if is_marked:
                     self._at = at
                     break
         except Unavailable:

@@ -130,8 +130,8 @@ class VoiceChannels:
             if room.empty is not None:
                 room.empty.cancel()
             await room.queue.close()
-        left = [_disconnected(room) for room in self._rooms.values()]
-        await asyncio.gather(*left)
+        left_rooms = [_disconnected(room) for room in self._rooms.values()]
+        await asyncio.gather(*left_rooms)
 
     async def wanted(self, request: Request) -> bool:
         """See `Platform.narrates`."""
@@ -180,13 +180,13 @@ class VoiceChannels:
             room = self._room(space, channel.id)
             await self._take_up(room)
         try:
-            asked = await self._enter(room, channel)
+            may_speak = await self._enter(room, channel)
         except UserError:
             if room.connection is None:
                 await self._forget(room)
             raise
         await self._readings.joined(space, PLATFORM, str(channel.id))
-        return say("voice.joined_stage" if asked else "voice.joined", channel=channel.name)
+        return say("voice.joined_stage" if may_speak else "voice.joined", channel=channel.name)
 
     async def leave(self, request: Request) -> str:
         """The name of the channel that the bot has left. Raises UserError."""
@@ -277,8 +277,8 @@ class VoiceChannels:
         channel = self._client.get_channel(room.channel)
         if request.author.admin or not isinstance(channel, VoiceChannel):
             return
-        there = connection.listeners(channel)
-        if there and int(request.author.id) not in there:
+        listeners = connection.listeners(channel)
+        if listeners and int(request.author.id) not in listeners:
             raise UserError("voice.others_listen", channel=channel.name)
 
     async def _channel(self, request: Request, name: str) -> VoiceChannel:
@@ -292,13 +292,13 @@ class VoiceChannels:
             if mine is None:
                 raise UserError("voice.where")
             return mine
-        wanted = name.removeprefix("<#").removesuffix(">").lstrip("#🔊 ").casefold()
+        channel_name = name.removeprefix("<#").removesuffix(">").lstrip("#🔊 ").casefold()
         with suppress(discord.HTTPException):
             member = guild.get_member(person) or await guild.fetch_member(person)
             for channel in channels:
                 # A channel that the person cannot see is none to them.
                 if (
-                    wanted in (str(channel.id), channel.name.casefold())
+                    channel_name in (str(channel.id), channel.name.casefold())
                     and channel.permissions_for(member).connect
                 ):
                     return channel
@@ -317,9 +317,9 @@ class VoiceChannels:
                 at.changed = partial(self._changed, room)
                 room.connection = at
             room.channel = channel.id
-            asked = await connection.ask_to_speak(channel)
+            may_speak = await connection.ask_to_speak(channel)
         self._watch(room)
-        return asked
+        return may_speak
 
     async def _come_back(self, *_: object) -> None:
         """Enter the channels again in which the bot was before a restart."""

@@ -301,8 +301,8 @@ def closed(channel: VoiceChannel, say: Words) -> UserError | None:
         if not getattr(may, name):
             permission = say(f"discord_doctor.perm_{name}")
             return UserError("voice.may_not", channel=channel.name, permission=permission)
-    others = [user for user in channel.voice_states if user != me.id]
-    if channel.user_limit and len(others) >= channel.user_limit and not may.move_members:
+    other_users = [user for user in channel.voice_states if user != me.id]
+    if channel.user_limit and len(other_users) >= channel.user_limit and not may.move_members:
         return UserError("voice.full", channel=channel.name, n=channel.user_limit)
     return None
 

@@ -106,10 +106,10 @@ class Http:
         if not (sent.isascii() and sent.isdecimal() and len(sent) < 16 and signature.isascii()):
             return self._refused()  # the library's check would raise
         try:
-            asked = await to_bolt_request(request)
+            bolt_request = await to_bolt_request(request)
         except (ValueError, LookupError, AttributeError, TypeError):
             return web.Response(status=400)
-        answer = await self._bolt.async_dispatch(asked)
+        answer = await self._bolt.async_dispatch(bolt_request)
         if answer.status == 404:
             return web.Response()  # no listener; acknowledged, so that it does not come again
         if answer.status == 401:
@@ -210,8 +210,8 @@ def _page(say: Words, text: str, href: str, label: str) -> str:
 
 
 def _say(language: str) -> Words:
-    wanted = [language_tag.partition(";")[0].strip().lower() for language_tag in language.split(",")]
-    first = next((language_tag for language_tag in wanted if language_tag[:2] in ("en", "pt")), "en")
+    languages = [language_tag.partition(";")[0].strip().lower() for language_tag in language.split(",")]
+    first = next((language_tag for language_tag in languages if language_tag[:2] in ("en", "pt")), "en")
     return words("pt-BR" if first.startswith("pt") else "en")
 
 

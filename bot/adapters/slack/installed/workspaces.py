@@ -348,8 +348,8 @@ class _Installed(AsyncAuthorize):
 @contextmanager
 def _unread(prefix: str) -> Generator[None]:
     """Hide these environment variables meanwhile. Nothing else runs in between, because nothing is awaited."""
-    taken = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith(prefix)}
+    values = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith(prefix)}
     try:
         yield
     finally:
-        os.environ.update(taken)
+        os.environ.update(values)

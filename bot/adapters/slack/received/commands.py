@@ -121,25 +121,25 @@ class Invoked:
                 intake.count(location)
                 intake.later(setup.tell_checklist(self._intake, location, url))
                 return
-            asked = _parsed(line)
-            row = asked.verb
+            parsed = _parsed(line)
+            row = parsed.verb
             assert row is not None, "the line has a slash"
-            if _lacks_text(row, asked):
-                intake.later(self._ask(location, event, trigger, row, asked, url))
+            if _lacks_text(row, parsed):
+                intake.later(self._ask(location, event, trigger, row, parsed, url))
             else:
-                invocation = Invocation(row, asked.text, asked.options)
+                invocation = Invocation(row, parsed.text, parsed.options)
                 await intake.perform(location, event, invocation, ack, response_url=url)
 
     async def _ask(
-        self, location: Location, event: str, trigger: str, row: Verb, asked: Parsed, url: str
+        self, location: Location, event: str, trigger: str, row: Verb, parsed: Parsed, url: str
     ) -> None:
         """Open a window for the missing text, within three seconds."""
         intake = self._intake
         async with intake.reporting_faults(location, response_url=url):
             if row.rewords:
-                await windows.reword(intake, trigger, location, event, row, asked.text)
+                await windows.reword(intake, trigger, location, event, row, parsed.text)
             else:
-                lacking = PendingForm(row.work, row.name, options=asked.options)
+                lacking = PendingForm(row.work, row.name, options=parsed.options)
                 await windows.ask(intake, trigger, location, event, lacking, form=True)
 
 
@@ -157,7 +157,7 @@ def line_of(command: str, text: str) -> str:
 def _parsed(line: str) -> Parsed:
     """The parsed line, also where only the text is missing. Raises UserError."""
     try:
-        asked = parse(line)
+        parsed = parse(line)
     except UserError as error:
         if error.key != "commands.missing":
             raise
@@ -168,18 +168,18 @@ def _parsed(line: str) -> Parsed:
         row = filled.verb
         if row is None or row.argument is None or " " in row.argument.name:
             raise
-        asked = Parsed(row, filled.options)
-    row = asked.verb
+        parsed = Parsed(row, filled.options)
+    row = parsed.verb
     if row is not None and row.argument is not None and row.argument.many:  # no file can come with a command
         raise UserError("slack.attach", verb=row.path)
-    return asked
+    return parsed
 
 
-def _lacks_text(row: Verb, asked: Parsed) -> bool:
+def _lacks_text(row: Verb, parsed: Parsed) -> bool:
     argument = row.argument
     if row.rewords:
-        return len(asked.text.split()) == 1
-    return argument is not None and argument.required and not argument.many and not asked.text
+        return len(parsed.text.split()) == 1
+    return argument is not None and argument.required and not argument.many and not parsed.text
 
 
 class Shortcuts:
@@ -225,8 +225,8 @@ class Shortcuts:
         location = replace(location, thread=location.thread or ts)
 
         async def asked() -> Invocation:
-            held = await intake.thread_row(location)
-            channel = held.channel if held is not None else location.channel
+            thread_row = await intake.thread_row(location)
+            channel = thread_row.channel if thread_row is not None else location.channel
             return await intake.called_on_message(location, row, (ts, OWN + ts), channel)
 
         event = event_of("shortcut", str(body.get("action_ts")), location.user)
@@ -257,8 +257,8 @@ class Shortcuts:
             await windows.wrong(ack, say("slack_window.no_direct"))
             return
         options: dict[str, OptionValue] = {SHELF: shelf} if shelf else {}
-        answer_location, asked = replace(location, channel=channel), Invocation(row, text, options)
-        await windows.perform(self._intake, body, answer_location, asked, ack)
+        answer_location, invocation = replace(location, channel=channel), Invocation(row, text, options)
+        await windows.perform(self._intake, body, answer_location, invocation, ack)
 
     async def _direct(self, location: Location) -> str:
         """The direct conversation of `location.user` with the bot; "" if Slack does not answer in time."""
@@ -313,8 +313,8 @@ def ask_window(say: Words, shelves: list[str]) -> Block:
         windows.field(0, say("slack_window.question"), hint=say("slack_window.question_hint")),
         windows.asking(WORK, say("slack_window.work"), works, required=True),
     ]
-    if named := [(shelf, shelf) for shelf in shelves if len(shelf) <= VALUE_CHARS][:OPTIONS]:
-        menu = windows.menu(SHELF, named)
+    if options := [(shelf, shelf) for shelf in shelves if len(shelf) <= VALUE_CHARS][:OPTIONS]:
+        menu = windows.menu(SHELF, options)
         menu["placeholder"] = windows.plain(say("slack_window.shelf_all"), windows.HINT_CHARS)
         blocks.append(windows.asking(SHELF, say("slack_window.shelf"), menu))
     blocks.append({"type": "context", "elements": [windows.plain(say("slack_window.answered_direct"), 300)]})

@@ -175,12 +175,12 @@ class ThreadReader:
         return [message for message in messages if text_of(message, "ts") < origin.message]
 
     def _limited_names(self, location: Location) -> Name:
-        named: set[str] = set()
+        users: set[str] = set()
 
         async def name(user: str) -> str:
-            if user not in named and len(named) == NAMES:
+            if user not in users and len(users) == NAMES:
                 return user
-            named.add(user)
+            users.add(user)
             return await self._people.name(location, user)
 
         return name
@@ -251,6 +251,6 @@ async def _said(message: Mapping[str, Any], name: Name) -> ThreadMessage:
 
 async def _who(message: Mapping[str, Any], name: Name) -> str:
     profile = message.get("bot_profile") or {}
-    shown = str(profile.get("name") or message.get("username") or "")
+    name_shown = str(profile.get("name") or message.get("username") or "")
     user = text_of(message, "user")
-    return shown or (await name(user) if user else "?")
+    return name_shown or (await name(user) if user else "?")

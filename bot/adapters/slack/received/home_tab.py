@@ -69,9 +69,9 @@ class HomeTab:
         conversations = [(row, await self._link(location, row)) for row in rows[:SHOWN]]
         usage = await _usage(app, location, say, admin=admin)
         settings = [line async for line in _settings(app, location.space, say, admin=admin)]
-        shown = view(me.name, conversations, len(rows[SHOWN:]), usage, settings, say)
+        tab = view(me.name, conversations, len(rows[SHOWN:]), usage, settings, say)
         async with intake.workspaces.calling(location.team, location.enterprise) as client:
-            await client.views_publish(user_id=location.user, view=shown)
+            await client.views_publish(user_id=location.user, view=tab)
 
     async def _link(self, location: Location, row: SessionRow) -> str:
         """The link to its thread, "" if there is none.
@@ -117,23 +117,23 @@ class HomeTab:
 
     async def pressed(self, body: Body, location: Location) -> None:
         """Handle a press and publish the tab again. Only the presser's own sessions are found."""
-        what = str(action_of(body).get("action_id", ""))
+        action = str(action_of(body).get("action_id", ""))
         async with self._intake.reporting_faults(location):
-            if what == ASK:
+            if action == ASK:
                 await open_ask(self._intake, location, str(body.get("trigger_id") or ""))
                 return
-            if what.startswith(OPEN):
+            if action.startswith(OPEN):
                 return  # Slack itself opens the link
             try:
-                await self._change(location, what)
+                await self._change(location, action)
             finally:
                 await unattended("a Home tab could not be shown anew", self.publish(location))
 
-    async def _change(self, location: Location, what: str) -> None:
+    async def _change(self, location: Location, action: str) -> None:
         owned = self._intake.app.records.owned
         for name in (RESUME, ARCHIVE):
-            if what.startswith(name):
-                id = what.removeprefix(name)
+            if action.startswith(name):
+                id = action.removeprefix(name)
                 mine = await owned.all(location.space, location.user)
                 row = next(
                     (own for own in mine if own.id == id and own.platform == PLATFORM),
@@ -146,7 +146,7 @@ class HomeTab:
                 else:
                     await owned.resume(location.space, location.user, id, row.channel, row.thread)
                 return
-        if what != REFRESH:
+        if action != REFRESH:
             raise UserError("buttons.stale")
 
 
@@ -155,25 +155,25 @@ async def _usage(app: App, location: Location, say: Words, *, admin: bool) -> li
     own = await app.accounts.report(location.space, location.user)
     lines = [_spent("slack_home.own", own, say)]
     if admin:
-        whole = await app.accounts.report(location.space, location.user, everybody=True)
-        lines.append(_spent("slack_home.everybody", whole, say))
-        judged = whole.up + whole.down > 0
+        report = await app.accounts.report(location.space, location.user, everybody=True)
+        lines.append(_spent("slack_home.everybody", report, say))
+        judged = report.up + report.down > 0
         lines.append(
-            say("slack_home.judged", up=whole.up, down=whole.down) if judged else say("usage.not_judged")
+            say("slack_home.judged", up=report.up, down=report.down) if judged else say("usage.not_judged")
         )
     return [*lines, say("slack_home.usage_more")]
 
 
 def _spent(key: str, report: Report, say: Words) -> str:
-    whole = report.whole
-    usd = whole.cost_usd + whole.reserved_usd
-    sign = "≥ " if whole.unpriced else ""
+    total = report.whole
+    usd = total.cost_usd + total.reserved_usd
+    sign = "≥ " if total.unpriced else ""
     return say(
         key,
         days=report.days,
-        calls=whole.calls,
-        read=whole.input_tokens + whole.cache_read_tokens + whole.cache_write_tokens,
-        written=whole.output_tokens,
+        calls=total.calls,
+        read=total.input_tokens + total.cache_read_tokens + total.cache_write_tokens,
+        written=total.output_tokens,
         cost=sign + say("council.usd", n=budget.dollars(usd)),
     )
 

@@ -89,7 +89,7 @@ class Intake(intake.Intake):
 
         async def asked() -> Invocation:
             parsed, goes = parsed_of(text, files), placing.home(location, ordered=False)
-            place = placing.place(location, event="", goes=goes, held=await self.thread_row(location))
+            place = placing.place(location, event="", goes=goes, thread_row=await self.thread_row(location))
             return await self.interpreted(parsed, files, place, location.user)
 
         await self.perform(location, event, asked, ack)
@@ -128,10 +128,10 @@ class Intake(intake.Intake):
         await self.aside(location, event, key, tell)
 
     async def aside(
-        self, location: Location, event: str, what: str, do: Callable[[], Coroutine[Any, Any, Any]]
+        self, location: Location, event: str, label: str, do: Callable[[], Coroutine[Any, Any, Any]]
     ) -> None:
         """Do something without a run, once per event, unless the person has got too many of these."""
-        run = event_id(PLATFORM, location.space, f"{what}:{event}")
+        run = event_id(PLATFORM, location.space, f"{label}:{event}")
         async with self._taking.of(run):
             if run not in self._runs_of_events and not self.too_many_hints(location):
                 self._remember(run, "")
@@ -233,25 +233,27 @@ class Intake(intake.Intake):
             await ack()
         return became
 
-    async def _take(self, begun: Begun, run: str, asked: Invocation, ack: Ack) -> None:
+    async def _take(self, begun: Begun, run: str, invocation: Invocation, ack: Ack) -> None:
         """Begin the run of an invocation; returns once it is stored and acknowledged."""
         location, response_url = begun.location, begun.response_url
-        row = asked.row
+        row = invocation.row
         self.count(location, row)
         if row.at_once:
             # Answered at once, to the person alone, without a run: nothing in it has to be stored.
-            self.later(self._help(location, asked.text, response_url))
+            self.later(self._help(location, invocation.text, response_url))
             return
         # For an admin's verb Slack is asked again whether the person is one.
-        person = await self.people.of(location, fresh=asked.admin)
+        person = await self.people.of(location, fresh=invocation.admin)
         if not person.name:
             person = replace(person, name=words(person.locale)("slack.somebody"))
-        held, called_in = (
+        thread_row, called_in = (
             await self.thread_row(location),
             bool(row.plain and location.thread and location.message),
         )
         earlier = called_in and not await self.holds(location)
-        request = request_of(asked, location, run, person, held, earlier=earlier, response_url=response_url)
+        request = request_of(
+            invocation, location, run, person, thread_row, earlier=earlier, response_url=response_url
+        )
         stored = asyncio.get_running_loop().create_future()
 
         async def acknowledge() -> None:
@@ -263,8 +265,8 @@ class Intake(intake.Intake):
             async with intake.reporting_faults(partial(self._failed, begun)):
                 begun.run = (await self.app.perform(request, acknowledge)).run
 
-        going = self.later(perform())
-        await asyncio.wait({going, stored}, return_when=asyncio.FIRST_COMPLETED)
+        task = self.later(perform())
+        await asyncio.wait({task, stored}, return_when=asyncio.FIRST_COMPLETED)
 
     async def _help(self, location: Location, topic: str, response_url: str) -> None:
         async with self.reporting_faults(location, response_url=response_url):
@@ -290,24 +292,28 @@ def called_in(past: Request, location: Location) -> str:
 
 
 def request_of(
-    asked: Invocation,
+    invocation: Invocation,
     location: Location,
     run: str,
     person: Person,
-    held: ThreadRow | None = None,
+    thread_row: ThreadRow | None = None,
     *,
     earlier: bool = False,
     response_url: str = "",
 ) -> Request:
-    """`held` is the row of this thread, if it is the bot's; `earlier`: the thread existed before the bot was called.
+    """`thread_row` is the row of this thread, if it is the bot's; `earlier`: the thread existed before the bot was
+    called.
 
     `response_url` is a secret, "" where there is none.
     """
-    row, before = asked.row, called_in(asked.again, location) if asked.again is not None else ""
+    row, before = (
+        invocation.row,
+        called_in(invocation.again, location) if invocation.again is not None else "",
+    )
     earlier = earlier or before != ""
-    private = bool(asked.options.get("private")) or asked.personal
+    private = bool(invocation.options.get("private")) or invocation.personal
     goes = placing.home(location, ordered=row.ordered, private=private)
-    place = placing.place(location, event=run, goes=goes, held=held)
+    place = placing.place(location, event=run, goes=goes, thread_row=thread_row)
     if row.stops and not location.thread:
         # The message is at the channel's root: as a command does, it stops what its author has begun in the channel.
         place = replace(place, thread="")
@@ -324,14 +330,16 @@ def request_of(
         earlier=earlier,
     )
     author = Author(location.user, person.name, admin=person.admin)
-    return replace(asked, plain=asked.plain or earlier).request(run, place, author, person.locale, origin)
+    return replace(invocation, plain=invocation.plain or earlier).request(
+        run, place, author, person.locale, origin
+    )
 
 
-async def unattended(what: str, doing: Coroutine[Any, Any, None]) -> None:
-    """Do something that nobody waits for: a fault is logged in a line that begins with `what`."""
+async def unattended(label: str, doing: Coroutine[Any, Any, None]) -> None:
+    """Do something that nobody waits for: a fault is logged in a line that begins with `label`."""
     try:
         await doing
     except (SurfaceFault, StorageFault) as fault:
-        _log.warning("%s: %s", what, fault)
+        _log.warning("%s: %s", label, fault)
     except Exception as fault:
-        _log.error("%s: %s", what, type_and_trace(fault))
+        _log.error("%s: %s", label, type_and_trace(fault))

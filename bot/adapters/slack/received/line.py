@@ -38,10 +38,10 @@ async def text_without_mention(text: str, me: str, name: Name) -> str:
     """The message without the mention of `me`, and with names for other mentions."""
     # The blanks before it only from their first on: a match from each of many blanks would take seconds.
     mine = re.compile(rf"(?:(?<![ \t])[ \t]+)?<@{re.escape(me)}(?:\|[^<>]*)?>[ \t]*")
-    rest = mine.sub(" ", text) if me else text
-    people = list(dict.fromkeys(_PERSON.findall(rest)))[:NAMES]
+    unmentioned = mine.sub(" ", text) if me else text
+    people = list(dict.fromkeys(_PERSON.findall(unmentioned)))[:NAMES]
     names = dict(zip(people, await asyncio.gather(*map(name, people)), strict=True))
-    return unwrapped(rest, names).strip().lstrip(",:;").strip()
+    return unwrapped(unmentioned, names).strip().lstrip(",:;").strip()
 
 
 def people_in(text: str) -> list[str]:
@@ -61,8 +61,8 @@ def calls_others(text: str, me: str) -> bool:
 def unwrapped(text: str, names: Mapping[str, str]) -> str:
     """The text without Slack's markup. Half a surrogate pair becomes a replacement character, for the storage."""
     plain = _MARKED.sub(lambda match: _words(match[1], names), text)
-    for escaped, meant in _ESCAPES:
-        plain = plain.replace(escaped, meant)
+    for escaped, character in _ESCAPES:
+        plain = plain.replace(escaped, character)
     return plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -83,8 +83,8 @@ def _words(inside: str, names: Mapping[str, str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    for escaped, meant in reversed(_ESCAPES):
-        text = text.replace(meant, escaped)
+    for escaped, character in reversed(_ESCAPES):
+        text = text.replace(character, escaped)
     return text
 
 
@@ -125,10 +125,10 @@ def command_of(text: str) -> str | None:
 
 def _resources(text: str) -> str | None:
     """The line of a `bare` verb. These are common words, so they count only if nothing else is in the text."""
-    whole = " ".join(text.lower().rstrip(".!?").split())
-    if name := _house_names().get(whole):
+    words = " ".join(text.lower().rstrip(".!?").split())
+    if name := _house_names().get(words):
         return f"/{name}"
-    first, _, topic = whole.partition(" ")
+    first, _, topic = words.partition(" ")
     name = _house_names().get(first)
     if name == "help" and topic.lstrip("/") in _topics():
         return f"/help {topic}"

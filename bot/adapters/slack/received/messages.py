@@ -103,8 +103,8 @@ class Listener:
         """Handle Slack's own stop button, which anybody in the channel may press."""
         location = location_of_event(body, context.team_id, context.enterprise_id)
         with in_words():
-            held = await self._intake.thread_row(location)
-        await self._intake.app.stop(place(location, event="", goes="here", held=held))
+            thread_row = await self._intake.thread_row(location)
+        await self._intake.app.stop(place(location, event="", goes="here", thread_row=thread_row))
 
     async def _meant(self, location: Location, text: str, me: Me) -> bool:
         """Whether the message is for the bot: in a DM, with a mention, or in a thread of the bot's."""
@@ -242,10 +242,10 @@ class Deletions:
     async def _close(self, thread: Location) -> None:
         """If the message was a root of the bot's, stop the runs of its thread and archive the conversation."""
         with in_words():
-            if (held := await self._intake.thread_row(thread)) is None:
+            if (thread_row := await self._intake.thread_row(thread)) is None:
                 return
         await self._intake.thread_deleted(
-            Place(PLATFORM, thread.space, held.channel, held.thread), thread.real
+            Place(PLATFORM, thread.space, thread_row.channel, thread_row.thread), thread.real
         )
 
 

@@ -110,13 +110,13 @@ class Press:
                 answers=run,
             )
             return
-        asked = choice_form(chosen.command, run, private=private)
+        form = choice_form(chosen.command, run, private=private)
         await windows.ask(
             self.intake,
             self.trigger,
             self.location,
             self.event,
-            asked,
+            form,
             title=chosen.label,
             label=chosen.asks,
             filled=chosen.filled,
@@ -131,15 +131,15 @@ class Press:
     async def _count(self, run: str) -> None:
         """Raises Unavailable, and the faults of a surface."""
         records = self.intake.app.records
-        shown = await labels(records.offers, records.votes, self.location.space, run, LABEL, size)
-        await self._rewrite(lambda blocks: relabelled(blocks, shown))
+        new_labels = await labels(records.offers, records.votes, self.location.space, run, LABEL, size)
+        await self._rewrite(lambda blocks: relabelled(blocks, new_labels))
 
     async def stopped(self) -> None:
         """In the channel, or to the presser alone where the bot may not write."""
         location = self.location
-        who = (await self.intake.people.of(location)).name or location.user
+        name = (await self.intake.people.of(location)).name or location.user
         if not alone(self.body):
-            text = (await self.intake.words(location))("buttons.stopped", who=literal(who))
+            text = (await self.intake.words(location))("buttons.stopped", who=literal(name))
             try:
                 async with self.intake.workspaces.calling(location.team, location.enterprise) as client:
                     await client.chat_postMessage(
@@ -149,7 +149,7 @@ class Press:
                 pass
             else:
                 return
-        await self.tell("buttons.stopped", who=who)
+        await self.tell("buttons.stopped", who=name)
 
     async def remove_button(self, custom_id: str) -> None:
         try:
@@ -285,9 +285,9 @@ def _blocks(source: Citation, say: Words) -> list[tuple[Block, int]]:
         "elements": [{"type": "text", "text": title, "style": {"bold": True}}],
     }
     quoted = [{"type": "rich_text_quote", "elements": [{"type": "text", "text": piece}]} for piece in pieces]
-    whole = [([head, *quoted[:1]], len(title) + len("".join(pieces[:1])))]
-    whole += [([quote], len(piece)) for quote, piece in zip(quoted[1:], pieces[1:], strict=True)]
-    return [({"type": "rich_text", "elements": elements}, length) for elements, length in whole]
+    groups = [([head, *quoted[:1]], len(title) + len("".join(pieces[:1])))]
+    groups += [([quote], len(piece)) for quote, piece in zip(quoted[1:], pieces[1:], strict=True)]
+    return [({"type": "rich_text", "elements": elements}, length) for elements, length in groups]
 
 
 def _pieces(text: str) -> list[str]:

@@ -91,7 +91,7 @@ async def _shared(
     where = "buttons.shared" if location.channel == origin.channel else "buttons.shared_there"
     key = f"{where}_before"
     name = (await intake.people.of(location)).name or location.user
-    who = (await intake.words(location))("buttons.shared_by", who=literal(name))
+    credit = (await intake.words(location))("buttons.shared_by", who=literal(name))
     thread = origin.thread
     for n, part in enumerate(parts):
         row = await outbox.claim(location.space, past.id, f"share:{message_of(body)}:{n}")
@@ -99,7 +99,7 @@ async def _shared(
         if row.state != "sent":
             to = origin.channel, thread
             ts = "" if row.fresh else await _posted_ts(client, to, row)
-            ts = ts or await _post(client, to, who if n == 0 else "", part, row)
+            ts = ts or await _post(client, to, credit if n == 0 else "", part, row)
             await outbox.sent(location.space, past.id, row.stage, ts)
             key = where
         thread = thread or ts  # a long answer fills no channel
@@ -205,20 +205,20 @@ async def _member(client: AsyncWebClient, channel: str, user: str) -> bool:
     return True
 
 
-async def _post(client: AsyncWebClient, to: tuple[str, str], who: str, part: Part, row: OutboxRow) -> str:
+async def _post(client: AsyncWebClient, to: tuple[str, str], credit: str, part: Part, row: OutboxRow) -> str:
     """The message's ts; `to` is the channel and the thread. Raises a surface's faults, and Unavailable."""
     arguments: dict[str, Any] = {
         "channel": to[0],
         "thread_ts": to[1] or None,
-        "text": f"{who}\n{part.text}".strip()[:TEXT],
+        "text": f"{credit}\n{part.text}".strip()[:TEXT],
         "metadata": _metadata(row),
         "unfurl_links": False,
         "unfurl_media": False,
     }
-    shown = [*([small(who)] if who else []), *part.blocks][:BLOCKS]
+    blocks = [*([small(credit)] if credit else []), *part.blocks][:BLOCKS]
     try:
         with as_surface_faults():
-            return str((await client.chat_postMessage(**arguments, blocks=shown))["ts"])
+            return str((await client.chat_postMessage(**arguments, blocks=blocks))["ts"])
     except Refused:
         if not part.text:
             raise

@@ -102,8 +102,8 @@ async def reword(intake: Intake, trigger: str, location: Location, event: str, r
     name = name.strip()
     say, filled = await intake.words(location), await intake.wording(location, name)
     title, label = say("edge.edit", name=name), say("edge.edit_label")
-    asked = PendingForm(row.work, row.name, before=f"{name} ")
-    await ask(intake, trigger, location, event, asked, filled=filled, title=title, label=label)
+    form = PendingForm(row.work, row.name, before=f"{name} ")
+    await ask(intake, trigger, location, event, form, filled=filled, title=title, label=label)
 
 
 async def opened(intake: Intake, location: Location, trigger: str, view: Block) -> str:
@@ -118,9 +118,11 @@ async def opened(intake: Intake, location: Location, trigger: str, view: Block) 
     return str(answer["view"]["id"])
 
 
-async def perform(intake: Intake, body: Body, location: Location, asked: Invocation, ack: AsyncAck) -> bool:
+async def perform(
+    intake: Intake, body: Body, location: Location, invocation: Invocation, ack: AsyncAck
+) -> bool:
     """Perform a window's invocation; False if it was refused, which the person is told while the window stays open."""
-    if await intake.perform(location, _event(body), asked, ack):
+    if await intake.perform(location, _event(body), invocation, ack):
         return True
     await wrong(ack, (await intake.words(location))("slack_window.refused"))
     return False
@@ -142,15 +144,15 @@ async def finish(intake: Intake, body: Body, ack: AsyncAck, location: Location) 
         return
     row = pending.row
     try:
-        asked = pending.asked(typed(body), _filled(body))
+        invocation = pending.asked(typed(body), _filled(body))
     except UserError as error:
         await wrong(ack, say(error.key, **error.values), f"{FIELD}{error.values.get('name', '')}")
         return
-    if not asked.text and row.argument is not None and row.argument.required:
+    if not invocation.text and row.argument is not None and row.argument.required:
         await wrong(ack, say("slack_window.empty"))
         return
     answer_location = replace(location, channel=pending.channel, thread=pending.thread)
-    if await perform(intake, body, answer_location, asked, ack):
+    if await perform(intake, body, answer_location, invocation, ack):
         await intake.app.records.offers.forget(location.space, match["run"])
 
 
@@ -264,8 +266,8 @@ def option_field(field: Field) -> Block:
 
 def menu(action_id: str, options: Sequence[tuple[str, str]]) -> Block:
     """A menu of these (values, names)."""
-    shown = [{"text": plain(name, OPTION_CHARS), "value": value} for value, name in options]
-    return {"type": "static_select", "action_id": action_id, "options": shown}
+    options_shown = [{"text": plain(name, OPTION_CHARS), "value": value} for value, name in options]
+    return {"type": "static_select", "action_id": action_id, "options": options_shown}
 
 
 def asking(block_id: str, label: str, element: Block, *, required: bool = False) -> Block:
@@ -292,8 +294,8 @@ def _filled(body: Body) -> dict[str, str]:
 
 
 def section(text: str) -> Block:
-    shown = text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…"
-    return {"type": "section", "text": {"type": "plain_text", "text": shown, "emoji": False}}
+    excerpt = text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…"
+    return {"type": "section", "text": {"type": "plain_text", "text": excerpt, "emoji": False}}
 
 
 def listen(bolt: AsyncApp, intake: Intake) -> None:

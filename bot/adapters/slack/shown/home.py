@@ -285,8 +285,8 @@ class SlackHome:
         origin = self._origin
         root_deleted = closed.code == "thread_not_found"  # deleted by a user: do not repost
         if self._schedules is not None and not origin.user and (root_deleted or closed.code in LOST):
-            gone = self._place if root_deleted else replace(self._place, thread="")
-            self._side_tasks.do(leave_place(self._schedules, gone))
+            place = self._place if root_deleted else replace(self._place, thread="")
+            self._side_tasks.do(leave_place(self._schedules, place))
         if closed.code in NOWHERE or root_deleted or origin.private or not origin.user:
             return None
         if isinstance(surface, Thread) and surface.channel.startswith("D"):

@@ -33,14 +33,14 @@ async def post(
 ) -> None:
     """Post it below what the run has said, once; what cannot be sent is told there."""
     home = _home(records, workspaces, writers, request)
-    told = [clip.note] if clip.note else []
-    home.tell = told.append
+    lines = [clip.note] if clip.note else []
+    home.tell = lines.append
     try:
         await home.find()
         pages = [Page(body=clip.label, plain=clip.label, file=(clip.name, clip.data))] if clip.data else []
         for n, page in enumerate(pages):
             await _once(records.outbox, home, request, f"{key}:{n}", page, MessageStyle.LAYOUT)
-        for n, sentence in enumerate(told, len(pages)):
+        for n, sentence in enumerate(lines, len(pages)):
             page = Page(body=sentence, plain=sentence)
             await _once(records.outbox, home, request, f"{key}:{n}", page, MessageStyle.BARE)
     except SurfaceFault as fault:
@@ -52,17 +52,17 @@ async def unpost(
 ) -> None:
     """Delete what was posted of a stage, or of the whole run."""
     own = f"{SPOKEN}#{key}:" if key else f"{SPOKEN}#"
-    sent = [
+    files = [
         (part, message)
         for part, message in await records.outbox.parts(request.place.space, request.id, SPOKEN)
         if part.startswith(own) and message
     ]
-    if not sent:
+    if not files:
         return
     home = _home(records, workspaces, writers, request)
     try:
         await home.find()
-        for part, message in sent:
+        for part, message in files:
             with suppress(Gone, Refused):  # somebody else has deleted it
                 await with_retries(partial(home.surface.delete, message))
             await records.outbox.sent(request.place.space, request.id, part, "", "")

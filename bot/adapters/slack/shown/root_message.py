@@ -68,8 +68,8 @@ class RootMessage:
         self._fault: Exception | None = None
 
     def page(self, tasks: Sequence[Task] = (), title: str = "") -> Page:
-        question, who = self._origin.asked, self._request.author.name
-        return root_page(question, who, self._say, tasks=tasks, title=title)
+        question, name = self._origin.asked, self._request.author.name
+        return root_page(question, name, self._say, tasks=tasks, title=title)
 
     async def post(self, surface: Thread) -> str:
         """Have the writer post it on this surface; its ts. Raises Unavailable, and the faults of a surface."""

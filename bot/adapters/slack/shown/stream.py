@@ -70,10 +70,10 @@ class Streams:
     _live: dict[str, _Stream] = field(default_factory=dict)
     _refused: bool = False
 
-    async def begin(self, page: Page, named: Mapping[str, Any]) -> str | None:
+    async def begin(self, page: Page, speaker: Mapping[str, Any]) -> str | None:
         """Begin a stream; the new message, or None where it has to be posted instead. Raises Unsure.
 
-        `named`: the name and picture, if not the bot's. Raises PlaceClosed where these are not permitted.
+        `speaker`: the name and picture, if not the bot's. Raises PlaceClosed where these are not permitted.
         """
         if self._refused or not page.body.strip():
             return None
@@ -89,17 +89,17 @@ class Streams:
                     recipient_team_id=team,
                     recipient_user_id=user,
                     **_begun(page),
-                    **named,
+                    **speaker,
                 )
         except Unsure:
             raise
         except Unavailable:
             return None
         except (Gone, NotEditable, Refused, PlaceClosed) as fault:
-            if named and isinstance(fault, PlaceClosed) and fault.code == NO_SCOPE:
+            if speaker and isinstance(fault, PlaceClosed) and fault.code == NO_SCOPE:
                 raise
             if page.meanwhile is not None:  # its buttons, perhaps
-                return await self.begin(replace(page, meanwhile=None), named)
+                return await self.begin(replace(page, meanwhile=None), speaker)
             # If the stream is not the reason, the post will raise it.
             _log.info("no stream could be begun: %s", fault)
             self._refused = True
@@ -200,8 +200,8 @@ class Session:
     def __init__(self, workspace: Workspace, beside: SideTasks, user: str, title: str) -> None:
         self._workspace = workspace
         self._side_tasks = beside
-        named = plain(clean(title), TITLE)
-        self._about = {"initiator_user_id": user} | ({"title": named} if named else {})
+        title_shown = plain(clean(title), TITLE)
+        self._about = {"initiator_user_id": user} | ({"title": title_shown} if title_shown else {})
         self._wanted = ""
         self._status_sent = ""
         self._setting: asyncio.Task[None] | None = None
