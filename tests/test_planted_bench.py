@@ -11,7 +11,7 @@ def test_forty_facts_stand_in_one_scene_each_a_hundred_scenes_before_the_end() -
     assert len(FACTS) == 40
     assert {fact.name for fact in FACTS} == NAMED.keys()
     for name, branch in planted().items():
-        told = branch.story.told
+        told = branch.story.current_turns
         assert len(told) == SCENES
         for fact, id in branch.facts:
             holding = [turn for turn in told if turn.scene is not None and fact.text in turn.scene.text]

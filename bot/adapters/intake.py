@@ -90,14 +90,14 @@ class Cooldowns:
 
     def take(self, space: str, user: Hashable) -> float:
         """Count one request; the seconds to wait if it is one too many, else 0."""
-        now, who = self._clock(), (space, user)
+        now, author_key = self._clock(), (space, user)
         if len(self._counts) >= PEOPLE:
             self._counts = {
                 person: count for person, count in self._counts.items() if now < count.began + self._seconds
             }
-        count = self._counts.get(who)
+        count = self._counts.get(author_key)
         if count is None or now >= count.began + self._seconds:
-            count = self._counts[who] = _Count(now)
+            count = self._counts[author_key] = _Count(now)
         if count.taken == self._requests:
             return count.began + self._seconds - now
         count.taken += 1

@@ -1,4 +1,4 @@
-"""What was said before, by its words and its voice: in memory, so that nothing of it outlives the process."""
+"""A cache of sentences by words and voice: in memory only, so that nothing outlives the process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 
 class Cache:
-    """At most `most_bytes`; what was not asked for the longest goes first."""
+    """At most `most_bytes`; the least recently used sentence is dropped first."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes

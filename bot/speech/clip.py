@@ -1,4 +1,4 @@
-"""What was said as a file to keep: a WAV, or an MP3 that plays everywhere and is a twelfth of it.
+"""Narration as a file: a WAV, or an MP3, which plays everywhere and is a twelfth as large.
 
 Works on whole texts, in a thread of the caller's choice.
 """

@@ -1,4 +1,4 @@
-"""What is narrated as files: made beside the run, posted once its text stands, one after another in each place.
+"""Narration as files: made beside the run, posted once the text is shown, one after another in each place.
 
 For platforms that have no voice channel: each brings how a clip is packed and how it is posted.
 """
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
     from storage.readings import ReadingRow, Readings
 
 DIGITS: Final = 8
-"""Of the run's id in a clip's name."""
+"""How many characters of the run's id a clip's name has."""
 LONGEST_S: Final = 600.0
-"""Of one clip: what is left of a longer text is to be read."""
+"""The longest clip in seconds; the rest of a longer text is not narrated."""
 WAITING: Final = 200
-"""Clips that may wait in a process; more are not begun."""
+"""The most clips that wait in a process; more are not begun."""
 POST_S: Final = 120.0
 AUDIO_TOKENS_A_SECOND: Final = 1_250 / 60
 """What OpenAI counts for a minute of speech (its pricing page: $12 per million are about $0.015 a minute)."""
 CHARACTERS_A_SECOND: Final = 10
-"""Read slowly, so that what is set aside is rather too much."""
+"""Of slow speech, so that the reserved amount is rather too large."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """What was said of one stage. `data` is b"" where there is nothing to hear; `note` says why, or what is missing."""
+    """The narration of one stage. `data` is b"" without any sound; `note` says why, or what is missing."""
 
     name: str
     label: str
@@ -56,16 +56,16 @@ class Clip:
 
 
 HEARD: Final = "*"
-"""Of one that is kept: it was posted, or left out."""
+"""Stored once a clip was posted, or left out."""
 Unpost = Callable[["Request", str], Awaitable[None]]
-"""Takes back the clips of a request's stage by its key, "" for all of them; does nothing where there are none."""
+"""Deletes the clips of a request's stage by its key, "" for all stages; does nothing without any."""
 Post = Callable[[Request, Clip, str], Awaitable[None]]
 """Shows a clip where its run's text stands; the last is its `Speak.key`."""
 
 
 @dataclass(slots=True)
 class _Making:
-    """A clip on its way; `row` is None where it is not kept. `posting`: made, and being posted."""
+    """A clip that is being made; `row` is None where it is not stored. `posting`: it is made, and being posted."""
 
     request: Request
     words_aloud: Speak
@@ -90,8 +90,8 @@ class Clips:
     ) -> None:
         """`stands` says whether a request has not been withdrawn meanwhile. `suffix` is "mp3" or "wav".
 
-        With `kept` what is asked for is made after a crash, too, and `speak` may be called again: `post` then has to
-        find what it has posted. `unpost` takes back what was posted.
+        With `readings` what is asked for is made after a crash, too, and `speak` may be called again: `post` then has
+        to find what it has posted. `unpost` takes back what was posted.
         """
         self._speech = speech
         self._settings = settings
@@ -111,7 +111,7 @@ class Clips:
         return await self._settings.narrated(request)
 
     async def speak(self, request: Request, words_aloud: Speak) -> None:
-        """Have a clip made; does not wait for it."""
+        """Begin to make a clip; does not wait for it."""
         row = None
         if self._kept is not None:
             place = request.place
@@ -142,7 +142,7 @@ class Clips:
     async def take_up(
         self, platform: str, request_of: Callable[[str, str], Awaitable[Request | None]]
     ) -> None:
-        """At a start: have made what an earlier process has not posted. `request_of` takes a space and a run."""
+        """At a start: make the clips that an earlier process has not posted. `request_of` takes a space and a run."""
         for row in await self._kept.unheard(platform) if self._kept is not None else ():
             request = await request_of(row.space, row.run_id)
             if request is None or not row.whole:
@@ -163,7 +163,7 @@ class Clips:
             await self._unpost(request, key)
 
     async def _over(self, row: ReadingRow | None) -> None:
-        """Keep nothing of it but that it was said."""
+        """Store only that it was narrated."""
         if row is not None and self._kept is not None:
             await self._kept.over(HEARD, row.seq)
             await self._kept.tidy(row.space, HEARD)
@@ -173,16 +173,16 @@ class Clips:
         return len(self._going)
 
     async def settled(self) -> None:
-        """Wait until all that are asked for are posted."""
+        """Wait until all clips are posted."""
         while self._going:
             await asyncio.wait(self._going)
 
     async def stop(self, request: Request) -> int:
-        """Post none of those that wait where the request comes from; how many."""
+        """Drop the clips that wait in the request's place; returns how many."""
         return await self._leave_out(self._waiting_at(request.place))
 
     async def skip(self, request: Request) -> bool:
-        """Leave out the next one where the request comes from, if there is one."""
+        """Drop the next clip in the request's place; returns whether there was one."""
         return await self._leave_out(self._waiting_at(request.place)[:1]) > 0
 
     def _waiting_at(self, place: Place) -> list[asyncio.Task[None]]:
@@ -194,10 +194,10 @@ class Clips:
         )
 
     async def _leave_out(self, those: Iterable[asyncio.Task[None]]) -> int:
-        """Make no more of these; how many they were."""
+        """Stop making these; returns how many they were."""
         ended = {task: self._going[task] for task in those}
         for task, making in ended.items():
-            if not making.posting:  # half posted it could not be taken back
+            if not making.posting:  # a clip that is being posted cannot be cancelled
                 task.cancel()
             await asyncio.wait([task])
             await self._over(making.row)
@@ -218,7 +218,7 @@ class Clips:
         try:
             await self._said(making)
         except Exception:
-            await self._over(making.row)  # only what a kill has cut off is made again
+            await self._over(making.row)  # only what a crash has interrupted is made again
             raise
         await self._over(making.row)
 
@@ -232,7 +232,7 @@ class Clips:
                 clip = Clip("", "", b"", 0.0, say("speech.unheard", why=say(error.key, **error.values)))
             if clip is None:
                 return
-            # Its text stands before it, and is never kept waiting by it.
+            # The text is shown first, and never waits for the clip.
             if await self._ended(request.id) != "stopped" and await self._stands(request):
                 making.posting = True
                 async with asyncio.timeout(POST_S):
@@ -241,20 +241,20 @@ class Clips:
     async def _made(self, request: Request, words_aloud: Speak) -> Clip | None:
         """None where there is nothing to say."""
         manner = await manner_of(self._settings, self._config.speech, request, request.work, words_aloud)
-        said, faults, seconds, cut = list[bytes](), list[Unspoken](), 0.0, False
+        sounds, faults, seconds, cut = list[bytes](), list[Unspoken](), 0.0, False
         async with aclosing(self._speech.say(words_aloud.text, manner, self.paid(request))) as sentences:
             async for sentence in sentences:
                 if sentence.fault is not None:
                     faults.append(sentence.fault)
                     continue
-                said.append(sentence.pcm)
+                sounds.append(sentence.pcm)
                 seconds += sentence.seconds
                 if cut := seconds >= LONGEST_S:
                     break
         say = words(request.locale)
-        if not said:
+        if not sounds:
             return Clip("", "", b"", 0.0, say("speech.unheard", why=why(faults[0], say))) if faults else None
-        pcm = clip.joined(said)
+        pcm = clip.joined(sounds)
         pack = clip.mp3 if self._suffix == "mp3" else clip.wav
         data = await asyncio.to_thread(pack, pcm)
         notes = [say("speech.cut", minutes=int(LONGEST_S / 60))] if cut else []
@@ -272,12 +272,12 @@ class Clips:
             if speaker
             else say("speech.clip_bare", length=length)
         )
-        # Of the run and the stage alone: made again after a crash it has the same name, by which it is found.
+        # From the run and the stage alone, so that a clip made again after a crash has the same name.
         name = f"{_file(words_aloud.key)}-{request.id[-DIGITS:]}"
         return Clip(f"{name}.{self._suffix}", label, data, seconds, " ".join(notes))
 
     def paid(self, request: Request) -> Paid:
-        """Sets aside what a service's sentence may cost, then keeps what it did cost."""
+        """Reserves what a service's sentence may cost, then settles what it did cost."""
 
         async def paid(model: str, characters: int, call: Callable[[], Awaitable[float]]) -> None:
             provider, _, name = model.partition(":")
@@ -297,11 +297,11 @@ class Clips:
 
 
 ROLES: Final = ("narrator", "chair")
-"""Speakers who are no names: what they are called is in the catalogue."""
+"""Speakers without a name: the catalogue has their titles."""
 
 
 def why(fault: Unspoken, say: Words) -> str:
-    """What a person reads of a fault: no engine's own words."""
+    """The sentence about a fault; it has none of the engine's own words."""
     return say(f"speech.fault_{fault.why}", engine=fault.engine or "?", language=fault.detail)
 
 

@@ -110,9 +110,9 @@ class Narration:
 
     def _read(self, sentences: list[str]) -> list[Sentence]:
         return [
-            Sentence(said, written, self._speaker)
+            Sentence(words, written, self._speaker)
             for written in sentences
-            if (said := read_aloud(written, self._language))
+            if (words := read_aloud(written, self._language))
         ]
 
 

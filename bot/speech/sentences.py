@@ -33,18 +33,18 @@ _PAUSE = re.compile(r"[,;:–—]\s")
 
 
 class Sentences:
-    """Of one text: `feed` it as it comes, then `end` it."""
+    """The sentences of one text: `feed` its pieces, then call `end`."""
 
     def __init__(self) -> None:
         self._left = ""
 
     def feed(self, text: str) -> list[str]:
-        """The sentences that are whole by now, without spaces around them."""
+        """The sentences that are complete now, without spaces around them."""
         self._left += text
         return self._cut(ended=False)
 
     def end(self) -> list[str]:
-        """What is left, the last sentence included, if there is one."""
+        """The remaining sentences."""
         remainder = self._cut(ended=True)
         self._left = ""
         return remainder

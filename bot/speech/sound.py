@@ -1,4 +1,4 @@
-"""From an engine's samples to what is played: looked at, trimmed, made loud enough, at 48 kHz; then frames.
+"""From an engine's samples to playable sound: checked, trimmed, normalised, at 48 kHz; then frames.
 
 Works on whole sentences, in a thread of the caller's choice.
 """
@@ -23,13 +23,13 @@ FRAME_BYTES: Final = FRAME_SAMPLES * 2 * 2
 """Of two channels of 16 bits: what Discord's voice takes every 20 ms (its documentation, "Voice Connections")."""
 
 LEAD_MS: Final = 40
-"""Of silence that is left in front of a sentence: its first sound must not be cut."""
+"""Silence that is left before a sentence, so that its first sound is not cut."""
 TAIL_MS: Final = 60
 PAUSE_MS: Final = 160
 """Behind a sentence's tail. With the next one's lead there are some 260 ms between two: a speaker's breath."""
 
 _QUIET: Final = 0.01
-"""Of the loudest, below which a stretch of 10 ms counts as silence."""
+"""10 ms below this share of the loudest sample count as silence."""
 _FAINTEST: Final = 1e-3
 _LOUD: Final = 0.85
 """How loud the loudest is made, so that voices of different engines are alike; none is made louder than four times."""
@@ -77,7 +77,7 @@ def _trimmed(samples: Samples, rate: float, loudest: float) -> Samples:
 
 
 def silence(milliseconds: int) -> bytes:
-    """As `pcm` gives it."""
+    """Silence, in the format of `pcm`."""
     return bytes(2 * RATE * milliseconds // 1000)
 
 

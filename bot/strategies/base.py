@@ -179,14 +179,14 @@ def fused(
     if confident is None:
         confident = any(result.confident for result in results)
     by_chunk: dict[str, Passage] = {}
-    for one in (passage for some in results for passage in some.passages):
-        by_chunk.setdefault(one.chunk, one)
+    for passage_found in (passage for some in results for passage in some.passages):
+        by_chunk.setdefault(passage_found.chunk, passage_found)
     best = max((one.score for one in first.passages), default=1.0)
     scores = {one.chunk: one.score for one in first.passages}
     for some in results[1:]:
         bonus = best * (TITLED if some.titled else OTHER)
-        for rank, one in enumerate(some.passages[:HIGH], 1):
-            scores[one.chunk] = scores.get(one.chunk, 0.0) + bonus / rank
+        for rank, passage_found in enumerate(some.passages[:HIGH], 1):
+            scores[passage_found.chunk] = scores.get(passage_found.chunk, 0.0) + bonus / rank
     limit = inquiry.k or max(len(some.passages) for some in results)
     ranked = sorted(scores, key=lambda chunk: -scores[chunk])
     # The best of each further search is handed on, however strong the first search's tail.

@@ -105,7 +105,7 @@ def borne_out(question: str, before: str, language: str, passages: Sequence[Pass
     All of its names and numbers, and at least half of its own words: else the passages answer the earlier
     question alone.
     """
-    terms_said = set[str]().union(*(_said(one, language) for one in passages[:READ]))
+    terms_said = set[str]().union(*(_said(passage, language) for passage in passages[:READ]))
     known = set(content_terms(before, language))
     own = set(content_terms(question, language)) - known
     name_terms = set(content_terms(" ".join(_names(question)), language)) - known
@@ -127,5 +127,7 @@ def _names(question: str) -> list[str]:
     """Words with a capital inside the question, and numbers."""
     words = _WORD.findall(question)
     return [
-        one for at, one in enumerate(words) if one[0].isdigit() or (at and one[0].isupper() and one != "I")
+        word
+        for at, word in enumerate(words)
+        if word[0].isdigit() or (at and word[0].isupper() and word != "I")
     ]

@@ -66,12 +66,12 @@ class MultiHop:
                 break
             label = " · ".join(searches)
             yield Status(say("strategies.hop", what=label, hop=hop + 1, hops=hops), hop + 1, hops)
-            known = {one.chunk for some in results for one in some.passages}
+            known = {passage.chunk for some in results for passage in some.passages}
             steps = {f"search-hop-{hop + 1}-{n}": search for n, search in enumerate(searches, 1)}
             new = await search_all(self._library, run, inquiry, steps)
             searched += searches
             results += new
-            if known.issuperset(one.chunk for some in new for one in some.passages):
+            if known.issuperset(passage.chunk for some in new for passage in some.passages):
                 break
         yield fused(results, inquiry, confident=sure)
 

@@ -116,7 +116,7 @@ class Rewriting:
         by_step = dict(zip(steps, await search_all(self._library, run, inquiry, steps), strict=True))
         alone = by_step.pop(ALONE, first)
         if by_step:  # put into another language: what the first search could not do is done
-            alone = replace(alone, notices=[one for one in alone.notices if one != OTHER_LANGUAGE])
+            alone = replace(alone, notices=[notice for notice in alone.notices if notice != OTHER_LANGUAGE])
         begun = [*by_step.values(), alone]
         if alone is not first and first.confident and not alone.confident:
             begun.append(first)

@@ -121,7 +121,7 @@ def _is_variant(voice: str) -> bool:
 
 
 def _environment() -> dict[str, str]:
-    kept = (
+    environment = (
         "PATH",
         "LD_LIBRARY_PATH",
         "DYLD_LIBRARY_PATH",
@@ -130,4 +130,4 @@ def _environment() -> dict[str, str]:
         "ESPEAK_DATA_PATH",
         "SYSTEMROOT",
     )
-    return {key: os.environ[key] for key in kept if key in os.environ}
+    return {key: os.environ[key] for key in environment if key in os.environ}

@@ -67,7 +67,7 @@ class QuizAnswers:
         """Store a learner's answer and say whether it is right; in public, only that it is stored."""
         say, openly = words(run.request.locale), bool(run.request.options.get(OPENLY))
         outcome = await run.step("answered", partial(self._answered, run), Outcome)
-        question, left = outcome.question, outcome.total - outcome.answered
+        question, open_questions = outcome.question, outcome.total - outcome.answered
         if openly:
             yield Stage("answer", say("course.quiz_kept", n=question.n + 1))
             letter, answer = LETTERS[outcome.chosen], harmless(question.options[outcome.chosen])
@@ -77,8 +77,8 @@ class QuizAnswers:
             yield Stage("answer", say("course.quiz_right" if right else "course.quiz_wrong"))
             yield Text(_solution(question, say))
             yield _source(question, 1)
-        if left:
-            yield Notice(say("course.quiz_left", n=left))
+        if open_questions:
+            yield Notice(say("course.quiz_left", n=open_questions))
         elif not openly:
             yield Notice(say("course.quiz_score", right=outcome.right, total=outcome.total))
 

@@ -46,12 +46,12 @@ def ranked(
             key = scene or (name, text)
             if key not in items or items[key].relevance < relevance:
                 items[key] = Item(scene, name, text, relevance)
-    left, cut = config.evidence_chars, []
+    chars_left, cut = config.evidence_chars, []
     for item in sorted(items.values(), key=lambda item: -item.relevance)[: config.evidence_items]:
-        room = min(config.evidence_item_chars, left)
+        room = min(config.evidence_item_chars, chars_left)
         if room < LEAST_CHARS:
             break
         text = search.window(item.text, terms, room)
-        left -= len(text)
+        chars_left -= len(text)
         cut.append(Item(item.scene, item.name, text, item.relevance))
     return cut

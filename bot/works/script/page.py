@@ -25,21 +25,21 @@ _BESIDE: Final = 28
 def page(elements: Iterable[Element]) -> str:
     """What is printed of the elements, paragraphs parted by empty lines."""
     blocks: list[list[str]] = []
-    left: list[list[Element]] = []
+    left_column: list[list[Element]] = []
     for dual, group in groupby(
         _speeches(elements), lambda speech: speech[0].kind == "cue" and speech[0].dual
     ):
         speeches = list(group)
-        if left:
-            blocks += _beside(left, speeches if dual == RIGHT else [])
-            left = []
+        if left_column:
+            blocks += _beside(left_column, speeches if dual == RIGHT else [])
+            left_column = []
             if dual == RIGHT:
                 continue
         if dual == LEFT:
-            left = speeches
+            left_column = speeches
         else:
             blocks += map(_column, speeches)
-    blocks += _beside(left, [])
+    blocks += _beside(left_column, [])
     return "\n\n".join("\n".join(block) for block in blocks)
 
 
@@ -74,11 +74,11 @@ def _column(speech: Iterable[Element]) -> list[str]:
     return lines
 
 
-def _beside(left: list[list[Element]], right: list[list[Element]]) -> list[list[str]]:
+def _beside(left_column: list[list[Element]], right: list[list[Element]]) -> list[list[str]]:
     """Each speech of the left with the one on its right."""
     rows: list[list[str]] = []
     nobody: list[Element] = []
-    for pair in zip_longest(left, right, fillvalue=nobody):
+    for pair in zip_longest(left_column, right, fillvalue=nobody):
         columns = [[line for element in speech for line in _narrow(element)] for speech in pair]
         rows.append(
             [

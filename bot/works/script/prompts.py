@@ -51,17 +51,17 @@ class ScriptPrompts:
     def question(self, intent: Intent, *, tools: bool) -> Prompt:
         """What comes again stands first, marked for the cache: who the model is, the script; then its scenes' cards,
         where no tools look them up. Then what is of this question alone: conversation, scene and question."""
-        snapshot, left = self._snapshot, self._config.tokens(self._snapshot.tier)
+        snapshot, tokens_left = self._snapshot, self._config.tokens(self._snapshot.tier)
         scene = (
-            self._focus(left // 2)
+            self._focus(tokens_left // 2)
             if snapshot.scene and (intent in ("LOCAL_EDIT", "SCENE_FEEDBACK") or not tools)
             else ""
         )
-        history = self._history(left // 4)
-        left -= text_tokens(scene) + text_tokens(history) + text_tokens(snapshot.question)
-        facts = _cut(self._facts(), max(left, 0))
+        history = self._history(tokens_left // 4)
+        tokens_left -= text_tokens(scene) + text_tokens(history) + text_tokens(snapshot.question)
+        facts = _cut(self._facts(), max(tokens_left, 0))
         if not tools:
-            facts += _cut(self._cards(), max(left - text_tokens(facts), 0))
+            facts += _cut(self._cards(), max(tokens_left - text_tokens(facts), 0))
         system, user = snapshot.prompts["script"].fill(
             language=LANGUAGES.get(snapshot.language, "the language of the question"),
             form=FORMS[intent],
@@ -139,10 +139,10 @@ def _cut(text: str, tokens: int) -> str:
     """The beginning of the text that has about so many tokens, whole lines of it."""
     if text_tokens(text) <= tokens:
         return text
-    lines, left = [], tokens
+    lines, tokens_left = [], tokens
     for line in text.split("\n"):
-        left -= text_tokens(line) + 1
-        if left < 0:
+        tokens_left -= text_tokens(line) + 1
+        if tokens_left < 0:
             break
         lines.append(line)
     return "\n".join([*lines, "…"]) if lines else ""

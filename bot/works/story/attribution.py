@@ -1,6 +1,6 @@
-"""Sentences of a scene in which somebody speaks or acts, told by code: in English and Portuguese, and only plain ones.
+"""Finds sentences of a scene in which a character speaks or acts, by code: in English and Portuguese, plain ones only.
 
-What it does not see costs little; a sentence that it sees wrongly costs a question. Pure.
+A missed sentence costs little; a wrong one costs people a question. Pure.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 SHORTEST: Final = 2
-"""Letters of a part of a name."""
+"""The fewest letters of a part of a name."""
 _QUOTE: Final = re.compile(r"“[^“”]{1,600}”|\"[^\"]{1,600}\"|«[^«»]{1,600}»")
 _DASHED: Final = re.compile(r"(?:^|\n)\s*[—–]\s*([^—–\n]{1,600})[—–]\s*([^—–\n]{1,80})")
 _BREAK: Final = re.compile(r"(?<=[.!?…])[\"”»]?\s+|\n+")
@@ -65,7 +65,7 @@ def sentences(text: str) -> list[str]:
 
 
 def forms(name: str, others: Iterable[str]) -> tuple[str, ...]:
-    """How a text may call the character: by the whole name, or by a part of it that nobody else's has."""
+    """The character's names in a text: the whole name, and parts of it that no other name has."""
     theirs = {
         part.casefold() for other in others if other.casefold() != name.casefold() for part in other.split()
     }
@@ -116,7 +116,7 @@ def _done_by(name: str, decided: bool) -> re.Pattern[str]:
 
 
 def unquoted(text: str) -> str:
-    """What is told in a text, without what somebody says in it."""
+    """The text without quoted speech."""
     return _DASHED.sub(" ", _QUOTE.sub(" ", text))
 
 

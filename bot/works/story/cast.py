@@ -1,4 +1,6 @@
-"""The cast of a story: what is typed behind `cast`, who may speak, and characters as a model writes them. Pure."""
+"""The cast of a story: parses the argument of `cast` and the characters that a model writes; says who may speak.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,12 @@ NAME_CHARS: Final = 80
 SHEET_CHARS: Final = 4_000
 STYLE_CHARS: Final = 1_000
 SHOWN_CHARS: Final = 1_000
-"""Of who somebody is, where the cast is listed."""
+"""The longest description of a character in the list of the cast."""
 CAST: Final = 40
 PICTURE_CHARS: Final = 2_000
-"""Of an address; Discord and Slack take little more."""
+"""The longest address of a picture; Discord and Slack take little more."""
 ROLES: Final = ("about", "style", "player", "picture", "remove")
-"""The options that say something of one character."""
+"""The options that describe a character."""
 
 Word: TypeAlias = Literal["", "speak", "mute", "unmute", "all"]
 _WORDS: Final[Mapping[str, Word]] = {
@@ -36,7 +38,7 @@ _STYLE = re.compile(r"\b(?:style|dialogue|voice|talks?|speech|estilo|fala)\s*:\s
 
 @dataclass(frozen=True, slots=True)
 class Character:
-    """As a model has thought it up."""
+    """A character that a model has invented."""
 
     name: str
     about: str
@@ -48,7 +50,7 @@ class Character:
 
 
 def typed(text: str, options: Mapping[str, OptionValue]) -> tuple[Word, str]:
-    """The word that a line behind `cast` begins with, and the name that follows; "" where it is about a sheet.
+    """The word at the beginning of the argument of `cast`, and the name that follows; "" where it is a sheet.
 
     What has a colon, or an option that says something of a character, is a sheet: so somebody may be called "Speak".
     """
@@ -69,7 +71,9 @@ def called(story: Story, name: str) -> str:
 
 
 def may_speak(story: Story, name: str) -> str:
-    """The character's name as the cast has it. Raises UserError where there is none, or a player speaks for it."""
+    """The character's name as in the cast. Raises UserError for an unknown character, and for one that a player
+    plays.
+    """
     if not name:
         raise UserError("story.cast_whom", names=", ".join(story.cast) or "…")
     if not (character := called(story, name)):
@@ -80,12 +84,12 @@ def may_speak(story: Story, name: str) -> str:
 
 
 def free(story: Story) -> list[str]:
-    """Who may reply: neither muted nor played by anybody."""
+    """The characters who may reply: neither muted nor played by a person."""
     return [name for name, sheet in story.cast.items() if not (sheet.get("muted") or sheet.get("player"))]
 
 
 def speaker(story: Story, name: str, *, own: bool) -> Speaker | None:
-    """The character as its words are shown, also one who has left the cast; None for the narrator."""
+    """The speaker under which a character's words are shown, also after it has left the cast; None for the narrator."""
     return Speaker(name, str(story.cast.get(name, {}).get("picture") or ""), own) if name else None
 
 
@@ -118,10 +122,10 @@ def lines(story: Story, say: Words) -> str:
 
 
 class Unnamed:
-    """A reply as it streams, without the name that many models put in front of it."""
+    """Removes the name that many models put before a character's reply, while the reply streams."""
 
     def __init__(self, name: str) -> None:
-        """Without a name all is passed on as it comes."""
+        """Without a name nothing is removed."""
         before = rf"\s*[*_]*{re.escape(name)}[*_]*\s*:[*_]*\s*"
         self._before = re.compile(before, re.IGNORECASE)
         self._wait = len(name) + 8
@@ -139,7 +143,7 @@ class Unnamed:
 
 
 def read_characters(text: str, most: int) -> list[Character]:
-    """The characters out of what a model wrote, whether as lines, as a table or as JSON; each name once."""
+    """Parses the characters that a model wrote, as lines, as a table or as JSON; each name once."""
     rows = list(_from_json(text)) or list(_from_lines(text))
     characters: dict[str, Character] = {}
     for name, about, style in rows:
@@ -167,7 +171,7 @@ def _from_json(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _texts(row: Mapping[Any, Any]) -> tuple[str, str, str]:
-    """A name, who that is, and how this one talks, by whatever names a model gives to these."""
+    """The name, description and style in a JSON object, under whatever keys a model uses."""
     texts = {str(key).casefold(): value for key, value in row.items() if isinstance(value, str)}
 
     def first(*names: str) -> str:
@@ -179,7 +183,9 @@ def _texts(row: Mapping[Any, Any]) -> tuple[str, str, str]:
 
 
 def _from_lines(text: str) -> Iterator[tuple[str, str, str]]:
-    """Lines with bars, as they were asked for; without any, those that name somebody before a colon or a dash."""
+    """Characters from lines with bars, as the prompt asks for; without any, from lines with a name before a colon or
+    dash.
+    """
     lines = [_BULLET.sub("", line).strip() for line in text.splitlines()]
     barred = [[part.strip() for part in line.strip("|").split("|")] for line in lines if "|" in line]
     rows = [row for row in barred if len(row) > 1 and not set("".join(row)) <= set("-: ")]

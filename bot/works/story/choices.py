@@ -1,4 +1,4 @@
-"""What can be done after a scene: the choices as a model writes them, as they are offered, and as they are left."""
+"""The choices under a scene: parsed from a model's text, offered as buttons, and disabled later."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from bot.works.story.turn import SCENE, Scene, Turn
 from storage.stories import ALIAS
 
 LABEL_CHARS = 75
-"""Of a choice on its button (Discord's and Slack's limit is 80 and 75); the line that it stands for is whole."""
+"""The longest label of a button (Discord's limit is 80, Slack's 75); the choice itself is not cut."""
 CHOICE_CHARS = 300
 _BULLET = re.compile(r"^\s*(?:[-*•–—]+|\(?\d{1,2}[.):]|[A-Fa-f][.)])\s+")
 
 
 CODE: Final = 8
-"""Characters of the end of a run's id that a turn is named by."""
+"""How many characters of the end of a run's id name a turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The scene that was the last one: its run's message loses its buttons. `taken` is the choice that was pressed.
+    """The scene that was the last one: the buttons of its message are disabled. `taken`: the choice that was pressed.
 
     It is the version `scene` of the `turn`, which is number `n`. `again`: another version takes its place.
     """
@@ -44,7 +44,7 @@ class Before:
     again: bool = False
 
     def greyed(self, story: Story, say: Words) -> Changed:
-        """Its message from now on; what is flagged of it can still be answered, while it counts."""
+        """The new content of its message; its flags can still be settled while the scene counts."""
         turn = story.turns.get(self.turn)
         scene = turn.scene if turn is not None else None
         flags = flagged(scene, self.n, say) if scene is not None and scene.id == self.scene else ()
@@ -59,7 +59,7 @@ class Before:
 
 
 def read_choices(text: str, most: int) -> list[str]:
-    """The choices out of what a model wrote: its list's lines, or, without a list, its short lines; each once."""
+    """Parses the choices that a model wrote: the lines of its list, or without a list its short lines; each once."""
     lines = [line.strip().strip('*_`"“”').strip() for line in text.splitlines()]
     listed = [_BULLET.sub("", line).strip('*_`"“” ') for line in lines if _BULLET.match(line)]
     listed_lines = listed or [line for line in lines if line and len(line) <= 120 and not line.endswith(":")]
@@ -68,7 +68,7 @@ def read_choices(text: str, most: int) -> list[str]:
 
 
 def played_elsewhere(away: OtherThread, say: Words) -> tuple[Event, ...]:
-    """What a thread is told whose branch is played in another one."""
+    """The events that tell a thread that its branch is played in another one."""
     ways = (
         Choice(say("story.button_take_back"), f"/story switch {away.branch[-ALIAS:]}"),
         Choice(say("story.button_fork"), "/story fork"),
@@ -78,7 +78,7 @@ def played_elsewhere(away: OtherThread, say: Words) -> tuple[Event, ...]:
 
 
 def ways(choices: Sequence[str], turn: Turn | None, say: Words, *, votes: bool = False) -> list[Choices]:
-    """What can be done after a scene: the choices and something else; another version, back, on."""
+    """The buttons after a scene: the choices, "something else", another version, back, on."""
     groups = []
     own, card = something_else(say), (stopcard(turn.id, say),) if turn is not None else ()
     if choices and votes:
@@ -106,7 +106,7 @@ def ways(choices: Sequence[str], turn: Turn | None, say: Words, *, votes: bool =
 
 
 def ways_after_refusal(say: Words) -> Choices:
-    """Where the model would not write the scene, or not on."""
+    """The buttons after the model has refused to write the scene."""
     return Choices(
         say("story.refused_what"),
         (
@@ -119,7 +119,7 @@ def ways_after_refusal(say: Words) -> Choices:
 
 
 def scene_changed(story: Story, turn: Turn, say: Words, speaker: Speaker | None = None) -> Changed:
-    """The message of a turn's scene as the story stands: with what is flagged and not settled, and its ways to go on.
+    """The new content of a scene's message: with its open flags, and the ways to go on.
 
     Of a scene that others have followed only the flag can still be answered. The turn has a scene.
     """
@@ -183,7 +183,7 @@ def stopcard(turn: str, say: Words) -> Choice:
 
 
 def card_code(turn: str) -> str:
-    """As much of a turn's id as somebody types who has no button: its end, which no other turn of a story has."""
+    """The end of a turn's id, to be typed where there are no buttons; unique within a story."""
     run, _, key = turn.rpartition("/")
     return f"{run[-CODE:]}/{key}"
 

@@ -68,7 +68,7 @@ def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str =
 
     Raises ValueError where the turn is not of this story.
     """
-    turns = story.told
+    turns = story.current_turns
     if before is not None:
         turns = turns[: [turn.id for turn in turns].index(before)]
     foundation, styles, focus = _foundation(story, frame.begins), _styles(story), _focus(story)
@@ -101,7 +101,7 @@ def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str =
 def told_in(story: Story, asked: Prompt) -> set[str]:
     """The turns that a prompt contains word for word."""
     texts = {message.text for message in asked.messages}
-    last = story.told[-len(asked.messages) :]  # no others have a message of their own
+    last = story.current_turns[-len(asked.messages) :]  # no others have a message of their own
     return {turn.id for turn in last if _turn(turn)[0].text in texts}
 
 
@@ -113,7 +113,7 @@ def then(asked: Prompt, scene: str, task: str, *, answer: int) -> Prompt:
 
 def briefly(story: Story, turn: Turn, *, answer: int) -> Prompt:
     """The prompt for the demo model, which continues a text and understands little else."""
-    turns = story.told
+    turns = story.current_turns
     before = turns[: [earlier.id for earlier in turns].index(turn.id)][-2:]
     scenes = [earlier.scene.text.strip() for earlier in before if earlier.scene is not None]
     premise = untrusted.data(str(story.settings.get("premise", "")))
@@ -199,11 +199,11 @@ def action(act: Act, intents: Sequence[tuple[str, str]] = ()) -> str:
     )
     plays = f' plays="{_name(act.character)}"' if act.character else ""
     dice = "".join(f"\n<dice>{untrusted.data(line)}</dice>" for line in act.rolls)
-    said = {"open": "The story begins.", "continue": "Go on."}.get(act.mode) or untrusted.data(act.text)
+    text_done = {"open": "The story begins.", "continue": "Go on."}.get(act.mode) or untrusted.data(act.text)
     if act.speaker:
-        plays, said = f' speaker="{_name(act.speaker)}"', f"{untrusted.data(act.speaker)} replies."
+        plays, text_done = f' speaker="{_name(act.speaker)}"', f"{untrusted.data(act.speaker)} replies."
     by = _name(act.name or "a player")
-    return f'{intended}<turn by="{by}"{plays} how="{act.mode}">\n{said}{dice}\n</turn>'
+    return f'{intended}<turn by="{by}"{plays} how="{act.mode}">\n{text_done}{dice}\n</turn>'
 
 
 def _name(text: str) -> str:

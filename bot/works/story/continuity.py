@@ -1,6 +1,6 @@
-"""What a scene says that cannot be, going by how the story stood before it: told by code, beside the extractor's word.
+"""Finds contradictions between a scene and the state before it, by code, besides those that the extractor reports.
 
-Each check would rather miss something than flag what a reader takes for granted. Pure.
+Each check prefers missing a contradiction to flagging what readers accept. Pure.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bot.works.story.state import Character, characters
 from bot.works.story.story import Story
 
 GONE: Final = "–"
-"""What somebody holds from whom the last thing was taken."""
+"""What a character holds after losing its last thing."""
 _PARTS: Final = re.compile(r"\s*(?:[,;]|\band\b|\be\b|&)\s*", re.IGNORECASE)
 _INDEFINITE: Final = ("a", "an", "some", "um", "uma", "uns", "umas", "algum", "alguma")
 _OWN: Final = ("his", "her", "their", "its", "my", "your", "seu", "sua", "seus", "suas")
@@ -76,7 +76,7 @@ def _dead(
 
 
 def raised(turn: str, story: Story) -> list[str]:
-    """Those of the dead of whom a player plainly says that they live: not asked, not tried, not wished for."""
+    """The dead characters that a player plainly says are alive: not as a question, an attempt or a wish."""
     narrated = attribution.unquoted(turn)
     sentences = [
         sentence
@@ -93,7 +93,7 @@ def raised(turn: str, story: Story) -> list[str]:
 
 
 def things(holding: str) -> dict[frozenset[str], str]:
-    """What somebody holds, each thing by its telling words; without what is only one of many, such as "a knife"."""
+    """What a character holds, each thing by its distinctive words; without indefinite things such as "a knife"."""
     parts = [part for part in _PARTS.split(holding.strip()) if part.casefold() not in _NOTHING]
     return {words: part for part in parts if (words := telling(part))}
 
@@ -162,7 +162,7 @@ def _lose(
 
 def _elsewhere(
     standing: Sequence[Mapping[str, Any]], before: Mapping[str, Character], places: tuple[str, str],
-    told: str, say: Words,
+    passage: str, say: Words,
 ) -> list[str]:  # fmt: skip
     """Who was in one place and is in another one that the story knows apart, with no word of a way there."""
     known_places = [
@@ -186,6 +186,6 @@ def _elsewhere(
         apart = any(place == here_words for place in known_places) or (
             jumped and not here_now.isdisjoint(here_words)
         )
-        if apart and not attribution.moved(told, character.name, other_names):
+        if apart and not attribution.moved(passage, character.name, other_names):
             problems.append(say("story.flag_elsewhere", name=character.name, was=was, now=now))
     return problems

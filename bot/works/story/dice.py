@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from bot.words import Words
 
 MOST_ROLLS = 10
-"""Of one turn."""
+"""The most rolls of one turn."""
 EXPRESSION_CHARS = 200
 """Longer expressions are refused before they are parsed."""
 MOST_DICE = 100
-"""Of one expression, with all that explode or are rolled again: each is shown, and told to the writer."""
+"""The most dice of one expression, including exploded and repeated ones: each is shown, also to the writer."""
 
 _SIGNS = str.maketrans({"−": "-", "×": "*"})
 
@@ -76,7 +76,8 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Roll:
-    """Dice as they fell. `expression` is what was rolled, advantage included, and `shown` each die of it, as Markdown.
+    """The result of a roll. `expression` is what was rolled, advantage included, and `shown` each die of it, as
+    Markdown.
 
     `natural` is 20 or 1 where the d20 that counts shows that, and else 0. By itself it decides nothing: a check
     succeeds by its total.
@@ -169,12 +170,12 @@ def _plain(dice: str) -> str:
     return "".join(dice.translate(_SIGNS).lower().split()).rstrip(",")
 
 
-def rolled(wanted: Wanted) -> Roll:
+def rolled(requested: Wanted) -> Roll:
     """The dice thrown: never the same again, so a run does this in a step.
 
     Advantage is d20's own on 1d20; anything else is rolled twice as a whole. A division rounds down. Raises UserError.
     """
-    expression = wanted.expression
+    expression = requested.expression
     if len(expression) > EXPRESSION_CHARS:
         raise _error("long", length=len(expression), limit=EXPRESSION_CHARS)
     import d20
@@ -186,21 +187,21 @@ def rolled(wanted: Wanted) -> Roll:
         divided = re.sub("//?", "//", expression)
         tree = roller.parse(divided)
         first = d20.utils.leftmost(tree)
-        twice = wanted.advantage and not (isinstance(first, d20.ast.Dice) and str(first) == "1d20")
+        twice = requested.advantage and not (isinstance(first, d20.ast.Dice) and str(first) == "1d20")
         if twice:
-            tree = roller.parse(f"({divided}, {divided})k{'h' if wanted.advantage > 0 else 'l'}1")
-        result = roller.roll(tree, advantage=0 if twice else wanted.advantage)
+            tree = roller.parse(f"({divided}, {divided})k{'h' if requested.advantage > 0 else 'l'}1")
+        result = roller.roll(tree, advantage=0 if twice else requested.advantage)
         written, total = str(result.result), int(result.total)
     except d20.TooManyRolls as error:
         raise _error("crowd", expression=_short(expression), limit=MOST_DICE) from error
     except (d20.RollError, ArithmeticError, RecursionError, ValueError) as error:
         raise _error("bad", expression=_short(expression)) from error
     natural = 0 if twice else {d20.CritType.CRIT: 20, d20.CritType.FAIL: 1}.get(result.crit, 0)
-    return Roll(str(result.ast), written, total, natural, wanted.check, wanted.dc)
+    return Roll(str(result.ast), written, total, natural, requested.check, requested.dc)
 
 
 def as_text(rolls: Sequence[Roll], say: Words) -> str:
-    """What people see: a line of Markdown for each roll."""
+    """For people: a line of Markdown for each roll."""
     return "\n".join(_line(roll, say) for roll in rolls)
 
 
@@ -211,7 +212,7 @@ def _line(roll: Roll, say: Words) -> str:
 
 
 def for_writer(rolls: Sequence[Roll]) -> str:
-    """What the writer is told: a line of plain data for each roll, in the language of the prompts."""
+    """For the writer: a line of plain data for each roll, in the language of the prompts."""
     return "\n".join(", ".join(_facts(roll)) for roll in rolls)
 
 

@@ -1,4 +1,4 @@
-"""What players take along: a story as a book, as JSON or as a chat, its characters as cards, its lore as World Info.
+"""Exports a story as a book, as JSON or as a chat, its characters as cards, its lore as World Info.
 
 Nothing here is kept as a step: it is read anew after a crash, for a step would be one more copy of all of it.
 """
@@ -97,7 +97,7 @@ class Exports:
         yield Attachment(name, media, data)
 
     async def _source(self, request: Request) -> _Source:
-        """The story that is played here, as it stands; or the one that is named, as its first branch does."""
+        """The story that is played here, on its branch; or the named one, on its first branch."""
         folded = " ".join(request.text.split()).casefold()
         space = request.place.space
         if not folded:
@@ -160,7 +160,7 @@ def _epub(source: _Source, request: Request, say: Words) -> tuple[str, str, byte
 
 
 def _chat(source: _Source, nodes: Sequence[NodeRow], request: Request, say: Words) -> tuple[str, str, bytes]:
-    speakers = {turn.act.speaker for turn in source.story.told}
+    speakers = {turn.act.speaker for turn in source.story.current_turns}
     # A chat's own character is the one whose words no speaker has: so one that came in goes out as it came.
     narrators = [name for name in cast.free(source.story) if name not in speakers]
     narrator = narrators[0] if len(narrators) == 1 else say("story.narrator")
@@ -183,7 +183,7 @@ def _card_of(source: _Source, request: Request) -> tuple[str, dict[str, Any]]:
     if not character:
         names = ", ".join(story.cast) or "…"
         raise UserError("story.export_which", names=names)
-    first = story.told[0].scene if story.told else None
+    first = story.current_turns[0].scene if story.current_turns else None
     premise = str(story.settings.get("premise") or "")
     return character, card.card(
         character, story.cast[character], premise, first.text if first is not None else ""
@@ -236,7 +236,7 @@ def shared(row: StoryRow, branch: str, story: Story) -> tuple[StoryRow, list[Bra
     for id, entry in story.lore.items():
         add("lore", {"id": id, "entry": entry})
     chapters = {chapter.turn: chapter for chapter in state.chapters(story)}
-    for turn in ("", *(turn.id for turn in story.told)):
+    for turn in ("", *(turn.id for turn in story.current_turns)):
         if turn:
             _turn(story, turn, add)
         if (chapter := chapters.get(turn)) is not None:

@@ -77,7 +77,7 @@ class Look:
 class Before:
     """The state before a turn's scene: the turns before, and the characters with their player's corrections."""
 
-    told: list[Turn]
+    turns: list[Turn]
     characters: dict[str, state.Character]
 
 
@@ -123,7 +123,7 @@ class Extraction:
 
     def settled(self, story: Story, of_last: int) -> int:
         """How many of the first turns wait for no extraction; only the last `of_last` may."""
-        last = story.told[-of_last:]
+        last = story.current_turns[-of_last:]
         waiting = {version.turn for version in _scenes(last, TRIES)}
         waiting |= {turn.id for turn in last if not turn.scenes and not is_line(turn)}  # it is being written
         before = next((n for n, turn in enumerate(last) if turn.id in waiting), len(last))
@@ -140,7 +140,7 @@ class Extraction:
             for stretch in stretches(story, self._settings.extract_lines)
             if stretch[-1].failed < tries
         ]
-        return _scenes(story.told, tries) + logged
+        return _scenes(story.current_turns, tries) + logged
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """Read the branch's scenes that were not read yet; contradictions are posted under the scene.
@@ -290,7 +290,7 @@ def stretch_of(story: Story, version: Version) -> list[Turn]:
 
 def before_turns(story: Story, turn: str) -> list[Turn]:
     """The turns that count and came before this one."""
-    turns = story.told
+    turns = story.current_turns
     return turns[: next((n for n, earlier in enumerate(turns) if earlier.id == turn), len(turns))]
 
 
@@ -307,9 +307,9 @@ def before(story: Story, version: Version) -> Before:
 
 def events_for(story: Story, before: Before, mode: str) -> list[KeyEvent]:
     """The events of the chapter to look for in a scene; its climax once all have happened."""
-    if not (chapters := state.chapters(story, before.told)):
+    if not (chapters := state.chapters(story, before.turns)):
         return []
-    chapter, happened = chapters[-1], state.done(story, before.told)
+    chapter, happened = chapters[-1], state.done(story, before.turns)
     if events := state.checked(chapter, happened, mode):
         return events
     return [KeyEvent(chapter.id, chapter.climax)] if chapter.climax and chapter.id not in happened else []
@@ -349,7 +349,11 @@ def read(
     ]
     happened = {check.number for check in findings.key_events if check.happened}
     place = _line(findings.place)
-    places = (one.extracted.place for one in reversed(before.told) if one.extracted is not None)
+    places = (
+        earlier_turn.extracted.place
+        for earlier_turn in reversed(before.turns)
+        if earlier_turn.extracted is not None
+    )
     last_place = next(filter(None, places), "")
     flags = list[str]()
     if scene is not None:

@@ -1,4 +1,4 @@
-"""What players bring along: files of stories, characters and lore, and what was said in a thread before there was one.
+"""Imports files of stories, characters and lore, and the messages of a thread from before the story.
 
 A file becomes a story of its own, which whoever brought it can open; a character or a lorebook goes into the story
 that is played here. Each is taken in by one step, which a crash has repeated: it finds what it has done already.
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
     from storage.stories import Node
 
 NAMED: Final = 20
-"""Bad lines that are told of."""
+"""The most bad lines that are reported."""
 AT_ONCE: Final = 200
-"""Entries of a lorebook that are appended together: others write in between."""
+"""How many entries of a lorebook are appended together: others write in between."""
 SAID: Final = 10_000
-"""Messages of a thread."""
+"""The most messages of a thread."""
 
 UNKNOWN: Final = 0
-"""In place of how many there are."""
+"""Stands for a total that is not known."""
 CARDS_MB: Final = 100
-"""Of the files of a story's cards together."""
+"""The limit of all files of a story's cards."""
 
 Progress = Callable[[tuple[int, int]], None]
 
@@ -71,7 +71,7 @@ class ImportResult:
     bad_count: int = 0
     refused: Refused | None = None
     book: bool = False
-    """The bad ones are entries of a lorebook."""
+    """`bad` are entries of a lorebook."""
     plain: bool = False
     """A card's own picture was too large to be kept."""
 
@@ -123,7 +123,7 @@ class Imports:
         taking: Callable[[Progress], Any],
         refused: list[Refused],
     ) -> AsyncGenerator[Event, None]:
-        """One step, and what came of it."""
+        """Run one import as a step, and show its result."""
         say, pump = words(run.request.locale), Pump[tuple[int, int], ImportResult]()
         reading = say("story.import_reading", name=name)
         yield Status(reading)
@@ -152,7 +152,7 @@ class Imports:
             yield Choices("", (Choice(say("story.button_open"), f"/story open {result.alias}"),))
 
     async def _remembered(self, run: Run, id: str, say: Words) -> AsyncGenerator[Event, None]:
-        """Make the vectors of a new story: what a crash leaves out the next turn makes."""
+        """Make the vectors of a new story; after a crash the next turn makes the missing ones."""
         space, pump = run.request.place.space, Pump[tuple[int, int], int]()
         story = await self._logs.story(space, id, id)
 
@@ -324,5 +324,5 @@ def _told(key: str, values: dict[str, Any], book: Lorebook) -> ImportResult:
 
 
 def _words(entry: dict[str, Any]) -> tuple[Sequence[str], str]:
-    """What makes two entries the same."""
+    """The words by which two entries are the same."""
     return tuple(entry["keys"]), str(entry["content"])

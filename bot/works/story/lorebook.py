@@ -273,17 +273,17 @@ def _beginnings(
     texts: Iterable[tuple[int, str]], *, folded: bool, marked: bool
 ) -> tuple[list[str], list[int]]:
     """What begins at each character, or at each word and at each sign between words, sorted; and the numbers to it."""
-    found: list[str] = []
+    beginnings: list[str] = []
     numbers: list[int] = []
     for number, text in texts:
         text = _form(text, folded=folded)
         if marked:
             text = _marked(text)
         places: Iterable[int] = (at.start() for at in _BEGINS.finditer(text)) if marked else range(len(text))
-        found += (text[place : place + KEY_CHARS] for place in places)
-        numbers += [number] * (len(found) - len(numbers))
-    order = sorted(range(len(found)), key=found.__getitem__)
-    return [found[place] for place in order], [numbers[place] for place in order]
+        beginnings += (text[place : place + KEY_CHARS] for place in places)
+        numbers += [number] * (len(beginnings) - len(numbers))
+    order = sorted(range(len(beginnings)), key=beginnings.__getitem__)
+    return [beginnings[place] for place in order], [numbers[place] for place in order]
 
 
 _REGEX = re.compile(r"/(.+)/([dgimsuvy]*)", re.DOTALL)

@@ -16,10 +16,10 @@ def mode_of(story: Story, settings: StoryConfig) -> str:
 
 
 def everybody(story: Story) -> dict[str, str]:
-    """Whoever has taken a turn or joined, in the order in which they came: their names by their ids."""
+    """All people who have taken a turn or joined, in that order: names by id."""
     acts = [
         (turn.first, act.author, act.name)
-        for turn in story.told
+        for turn in story.current_turns
         if (act := turn.act).mode != "open" and act.author and not act.speaker
     ]
     arrivals = sorted([*acts, *((member.seq, id, member.name) for id, member in story.party.items())])
@@ -30,14 +30,14 @@ def everybody(story: Story) -> dict[str, str]:
 
 
 def names_of(story: Story) -> dict[str, str]:
-    """Of everybody who is or was at the table, who began the story, too, by their ids."""
-    acts = {turn.act.author: turn.act.name for turn in story.told if turn.act.author}
+    """The names by id of all who are or were at the table, the story's author included."""
+    acts = {turn.act.author: turn.act.name for turn in story.current_turns if turn.act.author}
     return acts | everybody(story)
 
 
 def members(story: Story) -> dict[str, str]:
-    """The same without those who have left and not taken a turn since."""
-    last = {turn.act.author: turn.first for turn in story.told}
+    """Those of `everybody` who have not left, or have taken a turn since."""
+    last = {turn.act.author: turn.first for turn in story.current_turns}
     return {
         id: name
         for id, name in everybody(story).items()
@@ -50,7 +50,7 @@ def whose(story: Story) -> tuple[str, str] | None:
     present, order = members(story), list(everybody(story))
     if len(present) < 2:
         return None
-    acts = (turn.act for turn in story.told)
+    acts = (turn.act for turn in story.current_turns)
     acted = [act.author for act in acts if act.mode != "open" and not act.speaker and act.author in order]
     after = order.index(acted[-1]) + 1 if acted else 0
     waiting = [id for id in (*order[after:], *order[:after]) if id in present]
@@ -77,14 +77,14 @@ def waited_for(story: Story, settings: StoryConfig) -> tuple[str, str] | None:
 
 
 def game_master(story: Story) -> str:
-    """Their id; "" where that is nobody, as of a story that was imported."""
+    """The game master's id; "" for none, as in an imported story."""
     return str(story.settings.get("gm") or "")
 
 
 def masters(story: Story, author: Author) -> bool:
-    """Whether they may do what is the game master's: they are, or run the place, or nobody at the table is."""
+    """Whether they may act as game master: they are it, or an admin, or nobody at the table is."""
     master = game_master(story)
-    here = any(turn.act.author == master for turn in story.told) or master in story.party
+    here = any(turn.act.author == master for turn in story.current_turns) or master in story.party
     return author.admin or author.id == master or not here
 
 
@@ -97,4 +97,4 @@ def passed(story: Story) -> int:
 
 def last_taken(story: Story) -> str:
     """The last turn that a player took, "" for none: a character who replies takes none."""
-    return next((turn.id for turn in reversed(story.told) if not turn.act.speaker), "")
+    return next((turn.id for turn in reversed(story.current_turns) if not turn.act.speaker), "")

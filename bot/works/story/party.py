@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from storage.stories import Node
 
 DEADLINE: Final = "deadline"
-"""The kind of what waits in the calendar's table for a turn to take too long."""
+"""The kind of a schedule that ends a turn's time."""
 OVERDUE: Final = "overdue"
-"""The verb that it begins."""
+"""The verb that it runs."""
 WHISPER_CHARS: Final = 1_000
 SHOWN: Final = 20
-"""Whispers that are shown, the last ones."""
+"""How many of the last whispers are shown."""
 LONGEST: Final = timedelta(days=60)
 _SPAN = re.compile(r"(\d{1,5})\s*(min|minutes?|minutos?|h|hours?|horas?|d|days?|dias?)", re.IGNORECASE)
 _MINUTES: Final = {"m": 1, "h": 60, "d": 24 * 60}
@@ -54,7 +54,7 @@ _NONE: Final = ("off", "none", "-", "0", "nada", "não", "nao")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A sentence of the catalogue, or a text as it is; `to` is the name of who has a whisper."""
+    """A key of the catalogue, or a text; `to`: the name of the whisper's recipient."""
 
     key: str = ""
     values: dict[str, str | int] | None = None
@@ -71,7 +71,7 @@ class Party:
         count_votes: Callable[[Run], AsyncGenerator[Event, None]],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`count_votes` plays what the table has voted for; it raises UserError where nobody has."""
+        """`count_votes` plays the choice with the most votes; it raises UserError without any vote."""
         self._logs = logs
         self._schedules = schedules
         self._settings = settings
@@ -117,7 +117,7 @@ class Party:
         return node(request.id, "party", "party", body, author=request.author.id)
 
     async def _leave(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
-        """Whoever asks; or somebody who is absent, by the game master."""
+        """Leave the table; the game master may remove somebody who is absent."""
         story, leaver = played.story, request.author
         if name_typed := request.text.strip():
             id, name = self._named(story, name_typed)
@@ -229,7 +229,7 @@ class Party:
         yield Choices("", (Choice(say("story.button_whisper"), "/story whisper"),))
 
     async def wait(self, run: Run) -> None:
-        """Have the calendar come for who is waited for now, where a turn may take only so long."""
+        """Schedule the deadline of the present turn, if the story has one."""
         request = run.request
 
         async def begun() -> bool:
@@ -317,7 +317,7 @@ class Party:
             await self.wait(run)
 
     async def _passed_over(self, run: Run, played: PlayedStory) -> tuple[str, str] | None:
-        """Keep that who was waited for is passed over; whose turn it is then."""
+        """Store that the awaited player is passed over; returns whose turn it is then."""
         body = {"passed": {"after": last_taken(played.story), "count": passed(played.story) + 1}}
         await self._logs.append(played, node(run.id, "set", "set", body))
         now = await self._logs.here(run.request.place)

@@ -1,7 +1,6 @@
-"""Whether a scene speaks or acts for characters that players play, sentence by sentence as it is written.
+"""Detects where a scene speaks or acts for the players' characters, sentence by sentence while it is written.
 
-Told by code, in English and Portuguese, and only where it is plain: it would rather miss one than stop a good scene.
-Pure.
+By code, for English and Portuguese, and only in plain cases: missing one is better than stopping a good scene. Pure.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from bot.works.story import attribution
 from bot.works.story.turn import Turn
 
 LATELY: Final = 5
-"""Turns whose words a scene may repeat."""
+"""How many turns' words a scene may repeat."""
 _FEWEST: Final = 2
-"""Words of a line: who only cries out has decided nothing."""
+"""The fewest words of a line that counts: a cry decides nothing."""
 _TALKING: Final = re.compile(
     r"\b(?:say|tell|ask|answer|repl(?:y|ies)|whisper|shout|mutter|call|cry|add|greet|thank|explain|beg|warn|order|offer"
     r"|introduce|apologi[sz]e|persuade|convince|negotiate|threaten|argue|talk|speak|sing|pray|swear|promise|lie|joke"
@@ -36,21 +35,21 @@ _PERSONS: Final = {"second": ("you", "você"), "first": ("I",)}
 """The person in which a story's view has the player's character told."""
 _DASH: Final = ("—", "–")
 _STEM: Final = 4
-"""Letters by which a deed is known again: "agree" in "agreed"."""
+"""How many first letters identify a deed: "agree" in "agreed"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Players:
-    """Whose characters are played, and what has been said that they say and do."""
+    """The characters that people play, and what their players said that they say and do."""
 
     called: Mapping[str, tuple[str, ...]]
-    """How a scene calls each of them; "you" where the story is told to a player."""
+    """The names that a scene has for each; "you" in a story in the second person."""
     turn: str
-    """What is done in the turn that the scene follows."""
+    """The text of the turn before the scene."""
     own: Mapping[str, str]
-    """What players do in it, or want to do, by their characters."""
+    """What players do or want to do in it, by character."""
     said: frozenset[str]
-    """Words of it, and of the last turns."""
+    """The words of this turn and the last ones."""
 
     @classmethod
     def of(
@@ -72,7 +71,7 @@ class Players:
         return cls(called, turn.act.text, own, frozenset(_words("\n".join(texts))))
 
     def acted_for(self, passage: str) -> list[str]:
-        """Those for whom the passage speaks, decides or acts in a way that no player has said."""
+        """The characters for whom the passage speaks, decides or acts without their players."""
         folded = passage.casefold()
         return [
             name
@@ -105,13 +104,13 @@ class Players:
 
 
 class WatchedScene:
-    """A scene as its pieces come: what of it may be shown, until a sentence speaks or acts for a player's character.
+    """A scene while it streams: passes on what may be shown, until a sentence speaks or acts for a player's character.
 
     Whatever the pieces are, the same text comes out the same.
     """
 
     def __init__(self, players: Players | None, *, stop: bool) -> None:
-        """Without players all is passed on as it comes. Where it does not `stop`, what is found is only noted."""
+        """Without players everything is passed on. Without `stop` sentences are only noted in `acted_for`."""
         self._players, self._stop = players, stop
         self._text = ""
         self._shown = self._read = 0
@@ -119,7 +118,7 @@ class WatchedScene:
 
     @property
     def kept_back(self) -> str:
-        """What has not been shown."""
+        """The text that was not passed on."""
         return self._text[self._shown :]
 
     def feed(self, piece: str, *, last: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""Who was there in which turn of a story, and so what a character may know. Pure.
+"""Who was present in which turn of a story, and so what a character may know. Pure.
 
 Whoever played or replied was there, and whom the extractor has seen in the scene. To be spoken of is not to be there:
 of a scene that nobody has looked into yet, as of a new version, the others know nothing.
@@ -20,15 +20,17 @@ def known_as(story: Story, name: str) -> str:
     key = plain_name.casefold()
     if (seen := state.characters(story).get(key)) is not None:
         return seen.name
-    return next((turn.act.name for turn in story.told if _speaks(turn) == key), "")
+    return next((turn.act.name for turn in story.current_turns if _speaks(turn) == key), "")
 
 
 def unknown_to(story: Story, character: str) -> set[str]:
     """The turns of which the character knows nothing: it was in none of their scenes."""
     key = character.casefold()
     # Of a chat log the lines of one group are a scene.
-    groups = {turn.act.group for turn in story.told if turn.act.group and _was_there(turn, key)}
-    return {turn.id for turn in story.told if turn.act.group not in groups and not _was_there(turn, key)}
+    groups = {turn.act.group for turn in story.current_turns if turn.act.group and _was_there(turn, key)}
+    return {
+        turn.id for turn in story.current_turns if turn.act.group not in groups and not _was_there(turn, key)
+    }
 
 
 def _was_there(turn: Turn, key: str) -> bool:

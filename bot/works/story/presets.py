@@ -1,4 +1,4 @@
-"""How two of a cast deal with each other: presets.yml, and files of the user's own laid over it.
+"""Presets of how two characters deal with each other: presets.yml, and the user's own files over it.
 
 Knows no story. A file is read when a preset is first asked for, off the event loop, and YAML is imported only then.
 """

@@ -142,7 +142,7 @@ class Recall:
         async def forgotten() -> bool:
             played = await self._logs.writable(request)
             of = request.text.strip()
-            pieces_known = {part for turn in played.story.told for part in pieces_of(turn)}
+            pieces_known = {part for turn in played.story.current_turns for part in pieces_of(turn)}
             if of not in pieces_known:
                 raise UserError("story.gone")
             body = {"node": of}
@@ -226,7 +226,9 @@ class Recall:
                     raise UserError("story.no_scene", n=number, count=story.length)
                 return Since(plan, number)
         if request.verb == "missed" or OWN_TURN.fullmatch(plain):
-            own = [at for at, turn in enumerate(story.told, 1) if turn.act.author == request.author.id]
+            own = [
+                at for at, turn in enumerate(story.current_turns, 1) if turn.act.author == request.author.id
+            ]
             if request.verb == "missed" and own and own[-1] == story.length:
                 raise UserError("story.nothing_missed")
             # Of who has just taken the last turn, all that there is to tell came before.
@@ -237,7 +239,7 @@ class Recall:
         since = await asyncio.to_thread(point_in_time, plain, datetime.now(zone), request.locale)
         if since is None:
             raise UserError("story.recap_since")
-        turns = enumerate(story.told, 1)
+        turns = enumerate(story.current_turns, 1)
         if (first := next((n for n, turn in turns if _played_at(turn, zone) >= since), 0)) == 0:
             last = _played_at(story.head, zone)
             raise UserError("story.nothing_since", when=f"{since:{SHOWN_TIME}}", last=f"{last:{SHOWN_TIME}}")
@@ -297,7 +299,7 @@ def _length(request: Request) -> int:
 
 def recap_prompt(story: Story, since: Since, count: int) -> Prompt:
     """The scenes to tell of, from the first on, and as many of the last ones whole as there is room for."""
-    plan, turns = since.taken, list(enumerate(story.told, 1))[since.first - 1 :]
+    plan, turns = since.taken, list(enumerate(story.current_turns, 1))[since.first - 1 :]
     for chars in (BRIEF_CHARS, BRIEF_CHARS // 4):
         parts = {number: _told(number, _briefly(turn, chars)) for number, turn in turns}
         cost = sum(map(text_tokens, parts.values()))

@@ -1,4 +1,4 @@
-"""Safety at the table: what it has agreed on, where mature stories may be told, and the stop card.
+"""Safety at the table: its agreement, where mature stories may be told, and the stop card.
 
 The card takes a scene out of the story for good, on all branches, and what was played on from it. Nobody is asked who
 plays it or why, and nothing that is shown or kept with the story says who did.
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 MATURE: Final = "mature"
 AGREED_CHARS: Final = 1_000
-"""Of the lines, and of the veils."""
+"""The longest lines, and the longest veils."""
 NOTHING: Final = ("-", "none", "off", "nada", "nenhum", "nenhuma")
 
 Adults = Callable[[Request], Awaitable[bool]]
@@ -48,7 +48,7 @@ Adults = Callable[[Request], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a stop card takes away. `again`: another one had taken it already."""
+    """What a stop card withdraws. `again`: an earlier card has withdrawn it already."""
 
     story: str
     branch: str
@@ -58,13 +58,13 @@ class Card:
 
 
 async def check_rating(story: Story, request: Request, adults: Adults) -> None:
-    """Raises UserError for a mature story where not only adults are."""
+    """Raises UserError for a mature story in a place that is not for adults only."""
     if story.settings.get("rating") == MATURE and not await adults(request):
         raise UserError("story.not_for_all")
 
 
 def agreement(request: Request) -> dict[str, str]:
-    """What the options of a request say of it, "" for what shall be open again. Raises UserError if one is too long."""
+    """The parts of the agreement in a request's options; "" removes a part. Raises UserError if one is too long."""
     limits = {}
     for name in AGREED:
         if (value := request.options.get(name)) is not None:
@@ -76,7 +76,7 @@ def agreement(request: Request) -> dict[str, str]:
 
 
 def agreed_lines(story: Story, say: Words) -> list[str]:
-    """It, as people read it."""
+    """The agreement, for people."""
     limits = {name: str(story.settings.get(name) or "") for name in AGREED}
     if limits["rating"]:
         limits["rating"] = say(f"names.rating_{limits['rating']}")
@@ -87,7 +87,7 @@ class Safety:
     def __init__(
         self, logs: Logs, runs: Runs, adults: Adults, *, checks: Callable[[Request], Awaitable[bool]]
     ) -> None:
-        """`checks`: whether scenes are looked into where a request comes from."""
+        """`checks`: whether scenes are checked in a request's place."""
         self._logs = logs
         self._runs = runs
         self._adults = adults
@@ -95,7 +95,7 @@ class Safety:
         self._playing_card = asyncio.Lock()
 
     async def agree(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Show what the table has agreed on, or change it; it holds from the next scene on, on all branches."""
+        """Show the table's agreement, or change it from the next scene on, on all branches."""
         request, say = run.request, words(run.request.locale)
 
         async def agreed() -> list[str]:
@@ -119,7 +119,7 @@ class Safety:
             yield Notice(say("story.unchecked"))
 
     async def stopcard(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Once, however many play it under the same scene. What is being written of it is stopped."""
+        """Withdraw a scene, once, however many cards are played. Runs that are writing it are stopped."""
         request, say = run.request, words(run.request.locale)
         card = await run.step("card", lambda: self._card(request), Card)
         yield Stage("stopcard", "")
@@ -196,7 +196,7 @@ class Safety:
         return await stories.turn_ending(space, code) if node_row is None and is_code else node_row
 
     async def _stopped(self, space: str, card: Card) -> set[str]:
-        """The runs that were writing something of what is gone."""
+        """Stop the runs that are writing withdrawn turns; returns them."""
         story = await self._logs.story(space, card.story, card.branch)
         turns = story.gone_with(card.turn)
         writing = {run for turn, runs in self._logs.writing.items() if turn in turns for run in runs}
@@ -205,7 +205,7 @@ class Safety:
         return writing
 
     async def _withdrawn(self, space: str, card: Card) -> list[list[str]]:
-        """The messages of all that is gone, each as its run and stage, once nothing of it is being written."""
+        """The messages of all withdrawn turns, each as its run and stage, once none is being written."""
         writing = await self._stopped(space, card)  # once more, should a crash have come in between
         for shown_by in {*writing, *(shown_by for shown_by, _ in await self._messages(space, card))}:
             await self._runs.ended(shown_by)

@@ -557,8 +557,8 @@ class SceneVerbs:
             body["stage"] = plan.stage
         if stopped:
             body["stopped"] = True
-        kept = node(run.id, plan.stage, "scene", body, turn=plan.turn)
-        await self._logs.stories.append(run.request.place.space, plan.story, plan.branch, [kept])
+        scene_node = node(run.id, plan.stage, "scene", body, turn=plan.turn)
+        await self._logs.stories.append(run.request.place.space, plan.story, plan.branch, [scene_node])
 
     async def _choices(self, run: Run, plan: TurnPlan, asked: Prompt, scene: str) -> list[str]:
         """Choices of how to go on, stored with the scene; none where the writer is late."""
@@ -570,15 +570,15 @@ class SceneVerbs:
         later = context.then(asked, scene, task, answer=min(room(25 * plan.choices, None), plan.answer))
         try:
             models = self.models.with_roles(plan.roles)
-            told = await models.ask(run, "writer", "choices", later, within=plan.seconds)
+            completion = await models.ask(run, "writer", "choices", later, within=plan.seconds)
         except UserError as error:
             _log.info("no choices for %s: %s", run.id, error)
             return []
-        choices = read_choices(told.text, plan.choices)
+        choices = read_choices(completion.text, plan.choices)
         if choices:
             body = {"scene": f"{run.id}/{plan.stage}", "choices": choices}
-            kept = node(run.id, "choices", "choices", body, turn=plan.turn)
-            await self._logs.stories.append(run.request.place.space, plan.story, plan.branch, [kept])
+            choices_node = node(run.id, "choices", "choices", body, turn=plan.turn)
+            await self._logs.stories.append(run.request.place.space, plan.story, plan.branch, [choices_node])
         return choices
 
 
@@ -588,7 +588,7 @@ def pressed_late(request: Request, story: Story) -> TurnPlan | None:
     """
     if not request.answers or (story.head is not None and story.head.shown_by == request.answers):
         return None
-    pressed = next((turn for turn in story.told if turn.shown_by == request.answers), None)
+    pressed = next((turn for turn in story.current_turns if turn.shown_by == request.answers), None)
     if any(turn.shown_by == request.answers for id, turn in story.turns.items() if id in story.carded):
         return None  # under what stands there since a stop card was played
     if pressed is not None:
@@ -599,12 +599,12 @@ def pressed_late(request: Request, story: Story) -> TurnPlan | None:
     return None
 
 
-def people(given: str) -> list[tuple[str, dict[str, str]]]:
+def people(listed: str) -> list[tuple[str, dict[str, str]]]:
     """Parses characters as people list them, into names and sheets: "Mira: a diver; Bo", or "Mira, Bo" without
     sheets.
     """
     cast = []
-    for part in given.split(";"):
+    for part in listed.split(";"):
         names, _, about = part.partition(":")
         tidy = [" ".join(name.split())[:80] for name in names.split(",")]
         *others, last = [name for name in tidy if name] or [""]

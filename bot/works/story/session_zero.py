@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 STEPS: Final = ("premise", "tone", "rating", "lines", "veils", "cast", "mode")
 BEGIN: Final = "begin"
-"""The step behind the last question."""
+"""The step after the last question."""
 SKIP: Final = ("skip", "pular", "pula", *NOTHING)
 YES: Final = ("yes", "y", "ok", "go", "begin", "start", "sim", "s", "vamos", "começa", "começar", "pode")
 
@@ -126,7 +126,7 @@ class SessionZero:
         return Progress(played.row.id, played.branch, following, now, shown_by, line)
 
     async def _new(self, request: Request) -> Progress:
-        """A story of which nothing has been told: what the request says of it is not asked."""
+        """Begin a story without scenes; what the request already says is not asked."""
         say, premise, space = words(request.locale), request.text.strip(), request.place.space
         nodes: list[Node] = []
         options = {name: str(value) for name, value in request.options.items() if isinstance(value, str)}
@@ -146,7 +146,7 @@ class SessionZero:
         return Progress(row.id, row.id, following)
 
     async def _answer(self, request: Request, step: str, text: str, say: Words) -> list[Node]:
-        """What the log gets of an answer. Raises UserError for one that says nothing, or too much."""
+        """The nodes for an answer. Raises UserError for an empty one, or one that is too long."""
         author, limits = request.author.id, self._scene_verbs.settings
         if step == "premise":
             if len(text) > limits.premise_chars:
@@ -194,7 +194,7 @@ def _given(part: Node) -> set[str]:
 
 
 def _next(story: Story, step: str, answered: set[str]) -> str:
-    """The first step behind this one to which nobody has said anything yet."""
+    """The next step that is not answered yet."""
     settled = {*answered, *(name for name, value in story.settings.items() if value)}
     settled |= {"cast"} if story.cast else set()
     later = STEPS[STEPS.index(step) + 1 :] if step else STEPS
@@ -207,7 +207,7 @@ def _before(step: str) -> str:
 
 
 def _so_far(story: Story, step: str, say: Words) -> str:
-    """What was answered to a question that is asked once more; "" for nothing."""
+    """The earlier answer to a question that is asked again; "" for none."""
     if step == "cast":
         return ", ".join(story.cast)
     setting = str(story.settings.get(step) or "")

@@ -51,7 +51,7 @@ def characters(
             key: replace(character, fields={**character.fields}, relations={**character.relations})
             for key, character in before.items()
         }
-    for turn in story.told if turns is None else turns:
+    for turn in story.current_turns if turns is None else turns:
         corrections, at = story.corrections.get(turn.id, ()), _version(turn)
         if not (corrections or turn.scenes or turn.found):  # nearly all lines of a chat log
             continue
@@ -135,7 +135,7 @@ def since(
 
 def chapters(story: Story, turns: Sequence[Turn] | None = None) -> list[Chapter]:
     """The chapters that have begun, the current one last."""
-    ids = {turn.id for turn in (story.told if turns is None else turns)}
+    ids = {turn.id for turn in (story.current_turns if turns is None else turns)}
     return [
         chapter
         for chapter in story.chapters.values()
@@ -173,7 +173,7 @@ def done(story: Story, turns: Sequence[Turn] | None = None) -> set[str]:
     """The ids of key events that have happened, and of chapters whose climax has, as extracted and as corrected."""
     happened = set[str]()
     _tick(happened, story.ticks.get("", ()))
-    for turn in story.told if turns is None else turns:
+    for turn in story.current_turns if turns is None else turns:
         ticks, at = story.ticks.get(turn.id, ()), _version(turn)
         if not (ticks or turn.scenes or turn.found):
             continue
@@ -197,7 +197,7 @@ def memories(story: Story, name: str) -> list[tuple[Turn, CharacterMemory]]:
     key = name.casefold()
     return [
         (turn, memory)
-        for turn in story.told
+        for turn in story.current_turns
         if (extracted := turn.extracted) is not None
         for memory in extracted.memories
         if memory.character.casefold() == key

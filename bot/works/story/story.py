@@ -127,7 +127,7 @@ class Story:
         return current is not None and current.id == scene
 
     @property
-    def told(self) -> list[Turn]:
+    def current_turns(self) -> list[Turn]:
         """The turns that count, in order."""
         return [self.turns[id] for id in self.path[: self.length]]
 

@@ -54,7 +54,7 @@ def is_line(turn: Turn) -> bool:
 
 
 def as_scene(stretch: Sequence[Turn]) -> str:
-    """The stretch as an extractor reads it, with the times that its lines name."""
+    """The stretch as the extractor reads it, with the times of its lines."""
     lines, when = list[str](), ""
     for turn in stretch:
         if turn.act.when not in ("", when):

@@ -260,7 +260,7 @@ class Table:
         turn = played.story.head
         if request.answers:  # a button under some scene
             # Of several scenes of one run, the last one's message has the buttons.
-            latest_first = reversed(played.story.told)
+            latest_first = reversed(played.story.current_turns)
             turn = next((earlier for earlier in latest_first if _of(earlier, request.answers)), turn)
         if turn is None or turn.scene is None:
             raise UserError("story.nothing_yet")

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 NAME_CHARS = 40
 DRAWN = 40
-"""Branches in a picture; those that were made last."""
+"""The most branches in a picture: the latest ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Twig:
-    """One branch: `depth` under the first one, `leaves` is the number of the scene behind which it left its parent.
+    """A branch: `depth` below the first one; `leaves`: the number of its parent's scene after which it begins.
 
     `parent` is its parent's place in the list, -1 for none.
     """

@@ -129,7 +129,7 @@ def players(story: Story, plan: TurnPlan) -> Players | None:
 def choices_task(story: Story, plan: TurnPlan) -> str:
     """The task of offering choices, which lead towards the chapter's open events."""
     task = "\n".join(plan.prompts["story_choices"].fill(count=str(plan.choices)))
-    goals = guidance(story, story.told, plan.check)
+    goals = guidance(story, story.current_turns, plan.check)
     return (
         f"{goals}\nIf it fits, let some of the ways lead towards the milestones, without naming them.\n{task}"
         if goals
@@ -150,7 +150,7 @@ def searched(story: Story, plan: TurnPlan) -> tuple[list[LoreEntry], list[str]]:
     before it. Entries that always apply are in the prompt's foundation.
     """
     entries = [LoreEntry(id, **entry) for id, entry in story.lore.items() if not entry.get("constant")]
-    turn, turns = story.turns[plan.turn], story.told
+    turn, turns = story.turns[plan.turn], story.current_turns
     before = (
         turns[: [earlier.id for earlier in turns].index(turn.id)][-plan.lore_depth :]
         if plan.lore_depth

@@ -132,7 +132,7 @@ class World:
         turn = next(
             (
                 earlier
-                for earlier in played.story.told
+                for earlier in played.story.current_turns
                 if request.answers and earlier.shown_by == request.answers
             ),
             None,
@@ -151,7 +151,7 @@ class World:
         turn = next(
             (
                 earlier
-                for earlier in played.story.told
+                for earlier in played.story.current_turns
                 if earlier.scene is not None and earlier.scene.id == scene_id
             ),
             None,
@@ -204,7 +204,7 @@ class World:
             parts.append("\n".join([f"**{n}. {chapter.title}**\n", *lines]))
         loose = [
             f"- {event}"
-            for turn in story.told
+            for turn in story.current_turns
             if (extracted := turn.extracted) is not None
             for event in extracted.events
         ]
@@ -319,9 +319,13 @@ def _box(event: str, happened: Container[str]) -> str:
     return "☑" if event in happened else "☐"
 
 
-def _character(story: Story, wanted: str, say: Words) -> Answer:
+def _character(story: Story, name_typed: str, say: Words) -> Answer:
     """How a character stands, and what it remembers, with links to the scenes. Raises UserError for nobody's name."""
-    key, characters, remembered = wanted.casefold(), state.characters(story), state.memories(story, wanted)
+    key, characters, remembered = (
+        name_typed.casefold(),
+        state.characters(story),
+        state.memories(story, name_typed),
+    )
     names = {
         name.casefold(): name
         for name in [*(character.name for character in characters.values()), *story.cast]
@@ -330,7 +334,7 @@ def _character(story: Story, wanted: str, say: Words) -> Answer:
         names.setdefault(key, remembered[0][1].character)
     if key not in names:
         all_names = ", ".join(names.values()) or "…"
-        raise UserError("story.no_state_of", name=wanted[: cast.NAME_CHARS], names=all_names)
+        raise UserError("story.no_state_of", name=name_typed[: cast.NAME_CHARS], names=all_names)
     parts, links = [_card(characters.get(key) or state.Character(names[key]), say)], dict[str, str]()
     if remembered:
         lines = [f"**{say('story.remembers', n=len(remembered))}**"]

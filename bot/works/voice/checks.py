@@ -27,7 +27,9 @@ _OFF = frozenset({"off", "no", "false", "0", "não", "nao", "desligado", "deslig
 
 
 def voices(resources: Resources, text: str, *, admin: bool) -> str:
-    """The voices as they are kept. Raises UserError for what is none, is not here, or costs money and is for admins."""
+    """The voices as they are stored. Raises UserError for an unknown or missing voice, and for one that costs money
+    unless an admin sets it.
+    """
     speech = resources.speech
     try:
         chosen = parse_list(text)

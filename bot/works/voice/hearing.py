@@ -41,17 +41,17 @@ if TYPE_CHECKING:
 HEARD: Final = "heard"
 """The stage that shows the words, and the kind of the storage's offers by which they are kept."""
 MOST_CHARS: Final = 3_900
-"""Of words that can be changed in a window: Discord's and the storage's room for a field is 4,000."""
+"""The longest text that can be changed in a window: Discord's and the storage's limit of a field is 4,000."""
 LOOKS_S: Final = (0.5, 1.0, 2.0)
-"""Before each look whether the platform itself has heard what was said."""
+"""Seconds before each look for the platform's own transcript."""
 MORE_LOOKS_S: Final = (3.0, 5.0, 8.0, 10.0)
-"""Before the next ones, where nobody else can listen."""
+"""Seconds before the next looks, where there is no model to transcribe."""
 PLAY, CHANGE, LEAVE = range(3)
 """The ways, by their numbers."""
 
 
 @dataclass(frozen=True, slots=True)
-class SpokenSentence:
+class RecordedWords:
     text: str
     seconds: float = 0.0
 
@@ -63,7 +63,9 @@ class Hearing:
         self._transcriber = Transcriber(resources.config, Budget(resources.ledger, resources.config.budget))
 
     async def hear(self, run: Run) -> AsyncGenerator[Event, None]:
-        """The words of a recording, and what may be done with them. The request's text is what the platform heard."""
+        """Show the words of a recording, and offer to play them. The request's text is the platform's own
+        transcript.
+        """
         request, say = run.request, words(run.request.locale)
         text, part = request.text.strip(), bool(request.options.get("part"))
         if clip := str(request.options.get("listens") or ""):
@@ -86,7 +88,7 @@ class Hearing:
             for refusal in refused:
                 raise UserError(refusal.key, **refusal.values)
             path = Path(brought[0].path)
-            text = (await run.step("heard", lambda: self._heard(request, path), SpokenSentence)).text
+            text = (await run.step("heard", lambda: self._heard(request, path), RecordedWords)).text
         if not any(map(str.isalnum, text)):
             raise UserError("voice.nothing_heard")
 
@@ -112,7 +114,7 @@ class Hearing:
                 return transcript
         return Transcript("")
 
-    async def _heard(self, request: Request, path: Path) -> SpokenSentence:
+    async def _heard(self, request: Request, path: Path) -> RecordedWords:
         """Raises UserError."""
         data = await asyncio.to_thread(path.read_bytes)
         try:
@@ -122,10 +124,10 @@ class Hearing:
         limit = self._resources.config.speech.spoken_minutes
         if recording.seconds > 60 * limit:
             raise UserError("voice.recording_long", minutes=round(recording.seconds / 60), limit=limit)
-        return SpokenSentence(await self._transcriber.text(request, recording, data), recording.seconds)
+        return RecordedWords(await self._transcriber.text(request, recording, data), recording.seconds)
 
     async def taken(self, run: Run) -> AsyncGenerator[Event, None]:
-        """The message of the words once one of the ways was taken."""
+        """The message with the words, after one of the ways was chosen."""
         request, say = run.request, words(run.request.locale)
         await self._runs.ended(request.answers)  # one that a crash cut off would show its buttons again
         way, offered = request.options.get("way"), ways(request.text, request.author.id, say)
@@ -136,7 +138,7 @@ class Hearing:
 
 
 def ways(text: str, speaker: str, say: Words) -> Choices:
-    """What can be done with the words, by whoever has spoken them."""
+    """The choices under the words, for the speaker only."""
     ways = [Choice(say("voice.play"), "/voice play")]
     if len(text) <= MOST_CHARS:
         ways.append(

@@ -36,7 +36,7 @@ SCOPES: Final[dict[str, Scope]] = {
     "everyone": "space",
 }
 RESET: Final = "reset"
-"""Typed instead of a value: back to what holds further out."""
+"""Typed instead of a value: removes the setting."""
 TRIED: Final = "One, two, three."
 
 
@@ -73,7 +73,7 @@ class VoiceWork:
             yield Speak(request.text.strip(), "voice")
 
     async def _done(self, request: Request, reader: Reader | VoiceChannels | None, say: Words) -> str:
-        """Do as the verb says, and what to say of it. Raises UserError."""
+        """Carry out the verb; returns the sentence about it. Raises UserError."""
         channels = reader if isinstance(reader, VoiceChannels) else None
         match request.verb:
             case "say":
@@ -119,7 +119,7 @@ class VoiceWork:
         yield Text(answer)
 
     def _name(self, request: Request) -> str:
-        """The setting's name. Raises UserError for a kind of work that there is not."""
+        """The setting's name. Raises UserError for an unknown kind of work."""
         from bot.commands import KINDS  # which imports this folder
 
         base = {"voice": VOICE, "speed": SPEED, "narrate": NARRATE}[request.verb]
@@ -132,7 +132,7 @@ class VoiceWork:
         return base
 
     def _scope(self, request: Request) -> Scope:
-        """Whom it is for, if this person may set it for them. Raises UserError."""
+        """For whom to set it, if this person may. Raises UserError."""
         own = request.verb == "narrate" or bool(request.options.get("as"))
         scope = SCOPES[str(request.options.get("for") or ("thread" if own else "me"))]
         if scope in ("channel", "space") and not request.author.admin:
@@ -148,7 +148,7 @@ class VoiceWork:
         return checks.on_or_off(text)
 
     async def _holds(self, request: Request, say: Words) -> str:
-        """What holds now for whoever asks, where they ask."""
+        """The settings that apply to the asker in this place."""
         if request.verb == "narrate":
             narrated = await self._settings.narrated(request)
             reader = self._resources.readers.get(request.place.platform)
@@ -196,7 +196,7 @@ class VoiceWork:
         return "\n".join([*lines, "", *(f"- {line}" for line in voice), "", f"{narrated} {names} {last}"])
 
     async def _tried(self, name: str, say: Words) -> str:
-        """A few words said, and how long they took."""
+        """Say a few words; returns how long that took."""
         speech = self._resources.speech
         began = time.perf_counter()
         try:
@@ -208,7 +208,7 @@ class VoiceWork:
 
 
 def _called(request: Request, say: Words) -> str:
-    """What is set, as a person calls it."""
+    """The setting's name for people."""
     base = say(f"voice.called_{request.verb}")
     if speaker := str(request.options.get("as") or "").strip():
         return say("voice.called_as", name=speaker[:80])

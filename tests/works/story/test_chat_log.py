@@ -36,7 +36,7 @@ def story(data: bytes) -> Story:
 
 
 def test_every_line_is_a_turn_with_its_speaker_its_time_and_its_id() -> None:
-    acts = [turn.act for turn in story(log(*LINES)).told]
+    acts = [turn.act for turn in story(log(*LINES)).current_turns]
     assert [(act.label, act.name, act.when, act.group) for act in acts] == [
         ("D1:1", "Gina", "2 May", "1"),
         ("D1:2", "Jon", "2 May", "1"),
@@ -62,8 +62,8 @@ def test_bad_lines_are_named_and_the_others_taken() -> None:
 
 def test_older_encodings_are_read() -> None:
     line = json.dumps({"id": "1", "speaker": "João", "text": "Não há água."}, ensure_ascii=False)
-    assert story(line.encode("latin-1")).told[0].act.text == "Não há água."
-    assert story(b"\xef\xbb\xbf" + line.encode()).told[0].act.name == "João"
+    assert story(line.encode("latin-1")).current_turns[0].act.text == "Não há água."
+    assert story(b"\xef\xbb\xbf" + line.encode()).current_turns[0].act.name == "João"
 
 
 def test_a_file_that_is_cut_within_a_character_keeps_its_other_lines() -> None:

@@ -176,7 +176,9 @@ class Exchanged(Table):
             assert list(after.memories.values()) == list(before.memories.values())
             assert after.presets == before.presets
             assert list(after.intents.values()) == list(before.intents.values())
-            assert [len(turn.versions) for turn in after.told] == [len(turn.versions) for turn in before.told]
+            assert [len(turn.versions) for turn in after.current_turns] == [
+                len(turn.versions) for turn in before.current_turns
+            ]
 
 
 Exchanged.TestCase.settings = settings(

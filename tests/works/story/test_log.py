@@ -280,7 +280,7 @@ class Table(RuleBasedStateMachine):
                 *(text for pair in story.intents.values() for text in pair),
                 *(title for _, title in state.titles(story, story.path)),
                 *(memory.text for _, memory in state.memories(story, "Bo")),
-                *(event for turn in story.told if turn.extracted for event in turn.extracted.events),
+                *(event for turn in story.current_turns if turn.extracted for event in turn.extracted.events),
             ]
             assert set(re.findall(r"\bword\d+", " ".join(found))) <= left
 
@@ -372,7 +372,9 @@ class Table(RuleBasedStateMachine):
 
 
 def shown(story: Story) -> list[tuple[str, str]]:
-    return [(turn.act.text, turn.scene.text if turn.scene is not None else "") for turn in story.told]
+    return [
+        (turn.act.text, turn.scene.text if turn.scene is not None else "") for turn in story.current_turns
+    ]
 
 
 Table.TestCase.settings = settings(
@@ -405,7 +407,7 @@ def test_what_others_wanted_to_do_goes_with_the_scene_behind_which_they_said_it(
     open_ = tale.add("intent", {"name": "Bia", "text": "I kill the spiders."})
     tale.add("stopcard", {}, stopped)
     tale.turn("I go out.", "The sea is flat.")
-    assert [turn.intents for turn in tale.story.told] == [(), ()]
+    assert [turn.intents for turn in tale.story.current_turns] == [(), ()]
     assert tale.story.unpinned == {append_turn, open_}, "and no file has it"
 
 
@@ -465,7 +467,7 @@ def test_what_the_writer_thought_up_goes_with_the_scene_that_it_came_from() -> N
 
     def there() -> tuple[list[str], list[str], list[tuple[int, str]]]:
         story = tale.story
-        shown = titles(story, [turn.id for turn in story.told])
+        shown = titles(story, [turn.id for turn in story.current_turns])
         return list(story.cast), [one.title for one in chapters(story)], shown
 
     all_there = ["Mira", "Bo"], ["Inside", "Said by Ana"], [(2, "Said by Ana")]

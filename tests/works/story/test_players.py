@@ -29,7 +29,7 @@ def players(turn: str = "I light the lamp.", *, by: str = "Mira", intent: str = 
     if intent:
         tale.add("intent", {"name": "Bo", "text": intent})
     tale.add("act", {"mode": "act", "text": turn, "name": "Ana", "character": by})
-    *before, now = tale.story.told
+    *before, now = tale.story.current_turns
     return Players.of(["Mira", "Bo"], now, before)
 
 
@@ -78,7 +78,7 @@ def test_a_character_is_known_by_a_part_of_its_name_and_by_the_storys_person(
 ) -> None:
     tale = Tale()
     tale.add("act", {"mode": "act", "text": "I light the lamp.", "name": "Ana", "character": "Mira Vale"})
-    now = tale.story.told[-1]
+    now = tale.story.current_turns[-1]
     watching = Players.of(["Mira Vale"], now, [], cast=["Mira Vale", "Bo Larsen"], view=view)
     assert bool(watching.acted_for(passage)) == acted
 

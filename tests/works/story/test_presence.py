@@ -90,7 +90,7 @@ async def recalled(memory: Memory, branch: str, story: Story, character: str) ->
     assert not unknown & {piece.turn for piece in pieces}
     secrets = {
         word
-        for turn in story.told
+        for turn in story.current_turns
         for word in re.findall(r"secret\d+", turn.scene.text if turn.scene else "")
     }
     asked = [f"the word of the vault is {secret}" for secret in sorted(secrets)]

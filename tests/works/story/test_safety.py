@@ -159,7 +159,7 @@ async def test_a_stop_card_takes_a_scene_out_of_all_but_the_log(tmp_path: Path) 
         assert "spiders" not in text
         there = imported(text.encode(), "story.json", "other")
         story = folded(lineage({row.id: row for row in there.branches}, there.story.id), there.nodes)
-        assert [turn.act.text for turn in story.told] == ["", "I stay upstairs."]
+        assert [turn.act.text for turn in story.current_turns] == ["", "I stay upstairs."]
         assert any("spiders" in node.body for node in await log(talk, "scene")), "the log keeps it"
         (card,) = await log(talk, "stopcard")
         assert card.author_id == "", "and not who played the card"

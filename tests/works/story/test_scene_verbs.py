@@ -499,8 +499,10 @@ async def test_two_hundred_turns_by_three_players_come_in_order_and_once(
         taken = [re.findall(r"This is turn (\d+)\.", last(asked))[-1] for asked in writer.scenes[1:]]
         assert taken == [str(n) for n in range(200)]
         played = await talk.app.works["story"]._table._logs.here(Place("terminal", "local", "terminal", "t"))  # type: ignore[attr-defined]
-        assert [turn.act.text for turn in played.story.told[1:]] == [f"This is turn {n}." for n in range(200)]
-        assert all(len(turn.scenes) == 1 for turn in played.story.told)
+        assert [turn.act.text for turn in played.story.current_turns[1:]] == [
+            f"This is turn {n}." for n in range(200)
+        ]
+        assert all(len(turn.scenes) == 1 for turn in played.story.current_turns)
 
 
 async def test_a_story_is_open_to_who_began_it_or_took_a_turn_and_where_it_is_played(
@@ -664,15 +666,15 @@ async def test_two_threads_that_play_one_branch_at_once_mix_no_turns(tmp_path: P
             if one.verb == "act"
         }
         played = await talk.app.works["story"]._table._logs.here(Place("terminal", "local", "terminal", "t"))  # type: ignore[attr-defined]
-        told = [turn.act.text for turn in played.story.told[2:]]
+        told = [turn.act.text for turn in played.story.current_turns[2:]]
         assert sorted(told) == sorted(text for text, said in shown.items() if "number" in said)
         assert all("number" in said or "another thread" in said for said in shown.values())
         assert {text[:3] for text in told} == {"Ana", "Bia"}
         for name in ("Ana", "Bia"):
             numbers = [int(text.split()[-1][:-1]) for text in told if text.startswith(name)]
             assert numbers == sorted(numbers)
-        for n, scene in enumerate(played.story.told[1:], 1):
-            before = played.story.told[n - 1].scene
+        for n, scene in enumerate(played.story.current_turns[1:], 1):
+            before = played.story.current_turns[n - 1].scene
             assert before.text in [message["content"] for message in writer.scenes[n]["messages"]], scene.act
 
 

@@ -245,12 +245,12 @@ def test_a_past_chapter_came_to_its_end_only_where_all_that_leads_there_has_happ
     bell = {"scene": tale.nodes[-1].id, "done": ["e1"]}
     tale.add("extracted", bell, found)
     tale.add("chapter", {"id": "c2", "title": "Two"}, found)
-    told = state.chapter_prompt(tale.story, tale.story.told)
+    told = state.chapter_prompt(tale.story, tale.story.current_turns)
     assert "One: the bell is found" in told
     assert "the door closes" not in told
     assert "Bo weds" not in told
     tale.add("extracted", bell | {"done": ["e1", "c1"]}, found)
-    told = state.chapter_prompt(tale.story, tale.story.told)
+    told = state.chapter_prompt(tale.story, tale.story.current_turns)
     assert "One: the bell is found; the door closes; Bo weds" in told
 
 
@@ -259,8 +259,8 @@ def test_a_climax_alone_guides_and_is_looked_for() -> None:
     first = tale.turn("I search.", "Nothing.")
     tale.add("chapter", {"id": "c1", "title": "One", "key_events": [], "climax": "the door closes"}, first)
     story = tale.story
-    assert "the door closes" in state.guidance(story, story.told, "1")
-    looked_for = extraction.events_for(story, extraction.Before(story.told, {}), "1")
+    assert "the door closes" in state.guidance(story, story.current_turns, "1")
+    looked_for = extraction.events_for(story, extraction.Before(story.current_turns, {}), "1")
     assert [event.text for event in looked_for] == ["the door closes"]
 
 
@@ -352,7 +352,7 @@ def test_a_clock_that_jumps_back_changes_no_order() -> None:
     late = datetime(2031, 1, 1, tzinfo=UTC)
     nodes = [replace(one, created_at=late - timedelta(days=one.seq)) for one in tale.nodes]
     story = folded([Part("main")], nodes)
-    assert [turn.id for turn in story.told] == [first, second]
+    assert [turn.id for turn in story.current_turns] == [first, second]
     assert state.characters(story)["bo"].fields["where"] == "the pier"
 
 
@@ -542,7 +542,7 @@ def test_a_late_extraction_loses_to_a_correction_of_an_event_and_a_later_version
     tale.add("ticked", {"event": "e1", "happened": False}, turn)
     tale.add("extracted", {"scene": first, "done": ["e1"]}, turn)
     assert state.done(tale.story) == set()
-    assert state.idle(tale.story, tale.story.told) == 1, "what did not happen moves no chapter on"
+    assert state.idle(tale.story, tale.story.current_turns) == 1, "what did not happen moves no chapter on"
     second = tale.add("scene", {"text": "The bell.", "at": 1}, turn)
     tale.add("extracted", {"scene": second, "done": ["e1"]}, turn)
     assert state.done(tale.story) == {"e1"}

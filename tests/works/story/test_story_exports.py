@@ -131,9 +131,9 @@ async def test_what_is_shared_is_what_is_told_and_the_whole_is_for_its_owner(tmp
             assert gone not in text
         found = imported(data, name, "another")
         story = folded([Part(found.story.id)], found.nodes)
-        assert [turn.act.text for turn in story.told] == ["", "I knock."]
+        assert [turn.act.text for turn in story.current_turns] == ["", "I knock."]
         assert story.settings["lines"] == "spiders"
-        assert [turn.scene.text for turn in story.told if turn.scene] == [
+        assert [turn.scene.text for turn in story.current_turns if turn.scene] == [
             "This is what was written as number 1.",
             "This is what was written as number 3.",
         ]

@@ -143,7 +143,7 @@ def test_what_was_looked_into_is_not_once_more_unless_it_was_not_lived_through_t
 
 
 def test_each_thing_is_of_the_line_that_tells_it() -> None:
-    stretch = told(*LINES).story.told[:3]
+    stretch = told(*LINES).story.current_turns[:3]
     said = [
         "Gina hid a silver key.",
         "Jon thinks nobody will look there.",
@@ -186,7 +186,7 @@ async def test_what_was_found_in_a_log_is_exported_and_imported(tmp_path: Path) 
     again = imported(exported(*whole).encode(), "log.json", "local")
     story = folded([Part(again.branches[0].id)], again.nodes)
     assert state.characters(story)["gina"].fields["holding"] == "a map"
-    found = story.told[2].found
+    found = story.current_turns[2].found
     assert found is not None
     assert (found.turns, found.lines) == (3, (2,))
     assert not stretches(story, 1_000)

@@ -187,9 +187,9 @@ async def sync(tree: CommandTree[Any], notes: Notes, guilds: Sequence[int] = ())
 async def _put(
     tree: CommandTree[Any], notes: Notes, application: int, guild: int | None, commands: Payload
 ) -> bool:
-    name, wanted = note_of(application, guild), digest(commands)
+    name, current = note_of(application, guild), digest(commands)
     recorded = await notes.get(name)
-    if recorded == wanted or (recorded is None and not commands and guild is not None):
+    if recorded == current or (recorded is None and not commands and guild is not None):
         return False
     http = tree.client.http
     try:
@@ -201,7 +201,7 @@ async def _put(
     except (discord.HTTPException, aiohttp.ClientError, OSError) as fault:
         _log.warning("Discord did not take the commands for %s: %r", guild or "everybody", fault)
         return False
-    await notes.set(name, wanted)
+    await notes.set(name, current)
     _log.info("told Discord %d commands for %s", len(commands), guild or "everybody")
     return True
 

@@ -50,7 +50,7 @@ class Book:
 
 def book_of(row: StoryRow, story: Story, say: Words) -> Book:
     """The book of a story as it is told. What was taken back or flipped away is not in it."""
-    turns = story.told
+    turns = story.current_turns
     cast = [
         (name, str(sheet.get("about") or ""), str(sheet.get("player") or ""))
         for name, sheet in story.cast.items()

@@ -161,7 +161,7 @@ def sillytavern(story: Story, player: str, character: str, sources: Mapping[str,
     What came from such a chat goes out with all fields that it had: `sources` are those of acts and scenes by id, and
     of the chat under "".
     """
-    turns = story.told
+    turns = story.current_turns
     start = turns[0].made if turns else datetime.now(UTC)
     player = next((turn.act.name for turn in turns if turn.act.name and turn.act.text), player)
     header: dict[str, Any] = {"user_name": player, "character_name": character}

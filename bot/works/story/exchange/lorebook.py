@@ -140,11 +140,11 @@ def kept_fields(text: Any) -> dict[str, Any]:
     return fields if isinstance(fields, dict) else {}
 
 
-def _row(n: int, given: Mapping[str, Any]) -> dict[str, Any]:
-    source = kept_fields(given.get("source"))
+def _row(n: int, stored_entry: Mapping[str, Any]) -> dict[str, Any]:
+    source = kept_fields(stored_entry.get("source"))
     if "key" in source:
-        return {**source, "content": given["content"]}
-    entry = LoreEntry("", **{name: value for name, value in given.items() if name != "source"})
+        return {**source, "content": stored_entry["content"]}
+    entry = LoreEntry("", **{name: value for name, value in stored_entry.items() if name != "source"})
     more = {"extensions": source["extensions"]} if "extensions" in source else {}
     return {
         "uid": n,

@@ -87,8 +87,8 @@ def scores_of(story: Story, recalled: Sequence[Recalled], gold: Sequence[str]) -
 
     `scene_hit@5`: whether one of the first five scenes holds a gold.
     """
-    numbers = {turn.act.label or str(number): number for number, turn in enumerate(story.told, 1)}
-    scenes = [turn.act.group or turn.id for turn in story.told]
+    numbers = {turn.act.label or str(number): number for number, turn in enumerate(story.current_turns, 1)}
+    scenes = [turn.act.group or turn.id for turn in story.current_turns]
     gold_turns = {numbers.get(label, 0) for label in gold}
     turns = list(dict.fromkeys(piece.number for piece in recalled))
     first = list(dict.fromkeys(scenes[turn - 1] for turn in turns))[:5]

@@ -431,7 +431,7 @@ class Memory:
 
 def _sample(story: Story) -> list[str]:
     """Texts from the whole story, evenly spread."""
-    turns = story.told[:: -(-story.length // _SAMPLE) or 1]
+    turns = story.current_turns[:: -(-story.length // _SAMPLE) or 1]
     scenes = [turn.scene.text for turn in turns if turn.scene is not None]
     return [str(story.settings.get("premise", "")), *(turn.act.text for turn in turns), *scenes]
 

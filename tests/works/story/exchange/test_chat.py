@@ -64,7 +64,7 @@ def told(story: Story) -> list[tuple[str, str, str, list[str]]]:
             [one.text for one in turn.versions if turn.scene]
             and [turn.scene.text if turn.scene else "", *(one.text for one in turn.versions)],
         )
-        for turn in story.told
+        for turn in story.current_turns
     ]
 
 
@@ -79,7 +79,7 @@ def test_swipes_become_versions_and_the_shown_one_counts() -> None:
     assert found.story.title == "storm"
     assert found.turns == 4
     assert set(story.cast) == {"Mira", "Bo"}
-    assert [f"{turn.made:%Y-%m-%d %H:%M}" for turn in story.told[:2]] == [
+    assert [f"{turn.made:%Y-%m-%d %H:%M}" for turn in story.current_turns[:2]] == [
         "2026-03-04 05:06",
         "2026-03-04 05:07",
     ]
@@ -128,7 +128,7 @@ def test_a_chat_goes_out_with_every_field_that_it_came_with() -> None:
 
 def test_what_was_told_another_way_here_goes_out_so_and_the_rest_as_it_came() -> None:
     story, found = story_in(lines(*FULL), "storm.jsonl")
-    mira, storm = story.told[0], story.told[1]
+    mira, storm = story.current_turns[0], story.current_turns[1]
     mira.scene_shown = mira.scenes[0].id
     storm.scenes.append(Scene("new", "It has none.", ""))
     storm.scene_shown = "new"
@@ -200,7 +200,7 @@ MIRA : No.
 
 def test_a_text_says_who_says_what() -> None:
     story, found = story_in(PLAIN.encode(), "beach.txt")
-    assert [(turn.act.name, turn.act.text, turn.act.label) for turn in story.told] == [
+    assert [(turn.act.name, turn.act.text, turn.act.label) for turn in story.current_turns] == [
         ("Ana", "I knock.\nAgain, and louder.", "3"),
         ("Mira", "Go away: I am busy.", "6"),
         ("Bo Two-Hats", "https://example.org is no name", "7"),

@@ -116,7 +116,7 @@ def test_titles_are_those_of_the_chapters_that_have_begun_also_where_turns_were_
     story = tale.story
     known = titles(story, story.path)
     for at in range(story.length):
-        begun = chapters(story, story.told[:at])
+        begun = chapters(story, story.current_turns[:at])
         assert title_at(known, at) == (begun[-1].title if begun else "")
 
 

@@ -105,7 +105,7 @@ async def test_the_same_names_everywhere_at_once_and_nothing_crosses(tmp_path: P
                 group.create_task(resources.hammer(space, thread))
         for space, other in (("one", "two"), ("two", "one")):
             await resources.learn(space, "main")
-            nodes = [turn.act.id for turn in (await resources.played(space, "main")).story.told]
+            nodes = [turn.act.id for turn in (await resources.played(space, "main")).story.current_turns]
             assert len(await resources.vectors.of(space, f"{space} story", ONE, nodes)) == len(nodes)
             assert await resources.vectors.of(other, f"{space} story", ONE, nodes) == {}
             assert await resources.vectors.of(other, f"{other} story", ONE, nodes) == {}

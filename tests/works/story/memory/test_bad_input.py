@@ -64,7 +64,7 @@ async def test_dates_that_jump_back_change_no_order(memory: Memory) -> None:
         tale.add("act", body)
     pieces = await found(memory, tale, "the boat of May 1923")
     assert {piece.number for piece in pieces[:2]} == {2, 5}
-    assert [turn.act.text[16:17] for turn in tale.story.told] == list("12345")
+    assert [turn.act.text[16:17] for turn in tale.story.current_turns] == list("12345")
 
 
 async def test_the_language_of_a_story_follows_it(memory: Memory) -> None:

@@ -43,7 +43,7 @@ def test_a_turn_is_what_its_player_wrote_and_the_scene_that_counts() -> None:
 def test_a_piece_is_indexed_with_who_says_it_and_when() -> None:
     tale = Tale()
     tale.add("act", {"mode": "say", "text": "Hello.", "name": "Gina", "when": "20 January, 2023"})
-    (pieces,) = pieces_of(tale.story.told[0]).values()
+    (pieces,) = pieces_of(tale.story.current_turns[0]).values()
     assert [piece.prefixed for piece in pieces] == ["Gina (20 January, 2023): Hello."]
 
 
@@ -56,7 +56,9 @@ def test_a_line_of_a_chat_log_is_embedded_with_those_before_it_in_its_scene() ->
 
     def texts() -> list[str]:
         story = folded([Part(read.story.id)], nodes)
-        return [embedded(story, story.path, at)[turn.act.id][0] for at, turn in enumerate(story.told)]
+        return [
+            embedded(story, story.path, at)[turn.act.id][0] for at, turn in enumerate(story.current_turns)
+        ]
 
     assert texts()[:5] == [
         "Gina: Where did you go?",
