@@ -87,7 +87,7 @@ class App:
         self._gate = AcknowledgementGate()
         self._clips: list[tuple[str, Clips]] = []
         self._begun: set[asyncio.Task[Ticket]] = set()
-        self._telling: set[asyncio.Task[None]] = set()
+        self._reporting: set[asyncio.Task[None]] = set()
         self._guard: asyncio.Task[None] | None = None
         self._platforms: dict[str, Platform] = {WATCH: Platform(WATCH, LogView)}
         self._live = LiveRuns(self._inbox)
@@ -261,9 +261,9 @@ class App:
                 case ended:
                     _log.error("run %s cannot be taken up again: %s", request.id, ended)
                     # In a task: a platform that is slow to show it must not delay the start.
-                    telling = asyncio.create_task(self._execution.give_up(self._live.expect(request, 0)))
-                    self._telling.add(telling)
-                    telling.add_done_callback(self._telling.discard)
+                    reporting = asyncio.create_task(self._execution.give_up(self._live.expect(request, 0)))
+                    self._reporting.add(reporting)
+                    reporting.add_done_callback(self._reporting.discard)
         await self._engine.purge()
         self.resources.missing_vectors.start(self._has_jobs)
         for platform, clips in self._clips:
@@ -489,7 +489,7 @@ class App:
         if self._begun:
             await asyncio.wait(set(self._begun))
         # Whoever has not been informed by now will be at the next start.
-        tasks = [*self._telling, *(live.task for live in self._live.all() if live.task is not None)]
+        tasks = [*self._reporting, *(live.task for live in self._live.all() if live.task is not None)]
         for task in tasks:
             task.cancel()
         if tasks:

@@ -157,10 +157,10 @@ def _unknown(question: str) -> str:
         if called["quoted"]:
             return called["quoted"].strip()
         words = (called["before"] or called["after"] or called["lesson"]).split()
-        telling = [not {fold(word)} & (IDLE | _ABOUT | _WHICH) for word in words]
+        meaningful = [not {fold(word)} & (IDLE | _ABOUT | _WHICH) for word in words]
         if not called["before"]:
-            words = words[: [*telling, False].index(False)]
-        elif not all(telling) and not (telling[0] and words[0][0].isupper() and words[-1][0].isupper()):
+            words = words[: [*meaningful, False].index(False)]
+        elif not all(meaningful) and not (meaningful[0] and words[0][0].isupper() and words[-1][0].isupper()):
             words = []
         if words:
             return " ".join(words)

@@ -37,7 +37,7 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class CharacterSheet:
     """A character: who they are, and how they change."""
 
     name: str = ""
@@ -57,7 +57,7 @@ class Thread:
 @dataclass(frozen=True, slots=True)
 class Whole:
     acts: list[Act] = field(default_factory=list)
-    characters: list[Sheet] = field(default_factory=list)
+    characters: list[CharacterSheet] = field(default_factory=list)
     threads: list[Thread] = field(default_factory=list)
 
 
@@ -75,7 +75,7 @@ class Analysis:
         card = self.cards.get(scene.content)
         return card.summary if card else ""
 
-    def sheet(self, name: str) -> Sheet | None:
+    def sheet(self, name: str) -> CharacterSheet | None:
         characters = self.whole.characters if self.whole else []
         return next((sheet for sheet in characters if sheet.name.upper() == name), None)
 
@@ -103,7 +103,7 @@ def from_findings(script: Script, findings: Mapping[str, str]) -> Analysis:
     stored = json.loads(findings[WHOLE])
     whole = Whole(
         [Act(**act) for act in stored["acts"]],
-        [Sheet(**sheet) for sheet in stored["characters"]],
+        [CharacterSheet(**sheet) for sheet in stored["characters"]],
         [Thread(**thread) for thread in stored["threads"]],
     )
     return Analysis(cards, missing, whole, stored["basis"] == basis(script))

@@ -95,10 +95,10 @@ def raised(turn: str, story: Story) -> list[str]:
 def things(holding: str) -> dict[frozenset[str], str]:
     """What a character holds, each thing by its distinctive words; without indefinite things such as "a knife"."""
     parts = [part for part in _PARTS.split(holding.strip()) if part.casefold() not in _NOTHING]
-    return {words: part for part in parts if (words := telling(part))}
+    return {words: part for part in parts if (words := distinctive_words(part))}
 
 
-def telling(text: str) -> frozenset[str]:
+def distinctive_words(text: str) -> frozenset[str]:
     return frozenset(
         word for word in re.findall(r"\w+", text.casefold()) if word not in (*_INDEFINITE, *_SMALL.split())
     )
@@ -123,7 +123,7 @@ def _held(
             sentences = [
                 sentence
                 for sentence in attribution.sentences(f"{turn}\n{scene}")
-                if words <= telling(sentence)
+                if words <= distinctive_words(sentence)
             ]
             passed = any(_PASSING.search(sentence) for sentence in sentences)
             for other, holding in holders.items():
@@ -166,9 +166,11 @@ def _elsewhere(
 ) -> list[str]:  # fmt: skip
     """Who was in one place and is in another one that the story knows apart, with no word of a way there."""
     known_places = [
-        telling(place) for character in before.values() if (place := character.fields.get("where", ""))
+        distinctive_words(place)
+        for character in before.values()
+        if (place := character.fields.get("where", ""))
     ]
-    here_now, here_before = map(telling, places)
+    here_now, here_before = map(distinctive_words, places)
     jumped = bool(here_now and here_before) and here_now.isdisjoint(here_before)
     problems = []
     for row in standing:
@@ -178,8 +180,8 @@ def _elsewhere(
             character is None
             or character.dead
             or not was
-            or not (here_words := telling(now))
-            or not telling(was).isdisjoint(here_words)
+            or not (here_words := distinctive_words(now))
+            or not distinctive_words(was).isdisjoint(here_words)
         ):
             continue
         other_names = [someone.name for key, someone in before.items() if key != character.name.casefold()]

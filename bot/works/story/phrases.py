@@ -46,15 +46,17 @@ def overused(scenes: Sequence[str], names: Collection[str], least: int) -> list[
         frequent = {phrase: len(scenes) for phrase, scenes in scenes_of.items() if len(scenes) >= least}
         places = [(n, clause, at) for n, clause, at in places if clause[at : at + length] in frequent]
         often |= frequent
-    telling = [phrase for phrase in often if _telling(phrase) and not words_of_names.intersection(phrase)]
+    distinctive = [
+        phrase for phrase in often if _is_distinctive(phrase) and not words_of_names.intersection(phrase)
+    ]
     chosen: list[tuple[str, ...]] = []
-    for phrase in sorted(telling, key=lambda phrase: (-len(phrase), -often[phrase], phrase)):
+    for phrase in sorted(distinctive, key=lambda phrase: (-len(phrase), -often[phrase], phrase)):
         if not any(set(phrase) & set(longer) - _BINDING for longer in chosen):
             chosen.append(phrase)
     return [" ".join(phrase) for phrase in sorted(chosen, key=lambda phrase: -often[phrase])[:MOST]]
 
 
-def _telling(phrase: tuple[str, ...]) -> bool:
+def _is_distinctive(phrase: tuple[str, ...]) -> bool:
     return all(phrase) and sum(word not in _BINDING for word in phrase) >= CONTENT_WORDS
 
 

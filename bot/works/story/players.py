@@ -87,8 +87,8 @@ class Players:
         if _TALKING.search(self.own.get(name, "")):
             return False  # what was told in other words is put into a line here
         for line in attribution.speeches(passage, form):
-            telling = set(_words(line)) - _BINDING
-            if len(_words(line)) >= _FEWEST and 2 * len(telling & self.said) < len(telling):
+            content_words = set(_words(line)) - _BINDING
+            if len(_words(line)) >= _FEWEST and 2 * len(content_words & self.said) < len(content_words):
                 return True
         return False
 

@@ -14,7 +14,7 @@ import pytest
 from bot.events import Notice
 from bot.readers.screenplay.fountain import fountain
 from bot.works.script import analysis
-from bot.works.script.analysis import Act, Card, Sheet, Thread, Whole
+from bot.works.script.analysis import Act, Card, CharacterSheet, Thread, Whole
 from bot.works.script.model import Script, script
 from storage.scripts import Reader
 from tests.fakes.chat_completions import ChatService
@@ -135,7 +135,7 @@ def test_the_whole_is_kept_without_what_there_is_not() -> None:
     made = _script()
     whole = Whole(
         [Act("One", 1, 2), Act("Back", 2, 1), Act("Off", 1, 3)],
-        [Sheet("ADA", "x" * 5_000), Sheet(" ")],
+        [CharacterSheet("ADA", "x" * 5_000), CharacterSheet(" ")],
         [Thread("Lamp", "", [2, 2, 0, 3, 1])],
     )
     found = analysis.from_findings(made, {"whole": analysis.body_of_whole(whole, made)})

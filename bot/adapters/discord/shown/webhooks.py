@@ -45,8 +45,8 @@ class Webhooks:
 
     def hopeless(self, place: int) -> bool:
         """Whether a try has failed lately in the channel of this place, a channel or a thread."""
-        resting = self._without.get(self._channel_id(place))
-        return resting is not None and self._clock() < resting[1]
+        failure = self._without.get(self._channel_id(place))
+        return failure is not None and self._clock() < failure[1]
 
     async def of(self, place: int) -> discord.Webhook | NoWebhook:
         """The webhook for posts there; made if there is none yet."""
