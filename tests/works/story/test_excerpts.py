@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+import shutil
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -51,14 +53,27 @@ async def playing(
             yield talk
 
 
-async def told(talk: Talk, writer: Writer) -> None:
+@pytest.fixture(scope="module")
+def _told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    async def tell() -> None:
+        async with playing(folder, writer := Writer()) as talk:
+            await talk.say(START)
+            writer.next.append(Reply(DRESS))
+            await talk.say("We climb to the roof.")
+            for number in range(3, SCENES):
+                writer.next.append(Reply(prose(number, 60)))
+                await talk.say(f"I go down to step number {number}.")
+        assert DRESS not in str(writer.scenes[-1]["messages"])
+
+    folder = tmp_path_factory.mktemp("told")
+    asyncio.run(tell())
+    return folder / "data"
+
+
+@pytest.fixture
+def told(_told: Path, tmp_path: Path) -> None:
     """A story whose second scene is of the sundress; it stands in no prompt any more."""
-    await talk.say(START)
-    writer.next.append(Reply(DRESS))
-    await talk.say("We climb to the roof.")
-    for number in range(3, SCENES):
-        writer.next.append(Reply(prose(number, 60)))
-        await talk.say(f"I go down to step number {number}.")
+    shutil.copytree(_told, tmp_path / "data")
 
 
 def related(writer: Writer) -> str:
@@ -89,10 +104,9 @@ def writer() -> Writer:
     return Writer()
 
 
+@pytest.mark.usefixtures("told")
 async def test_the_scene_that_a_turn_speaks_of_is_remembered(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
-        await told(talk, writer)
-        assert DRESS not in str(writer.scenes[-1]["messages"])
         await talk.say("I ask Mira about the sundress of the party.")
         assert '<past scene="2">\nAna: We climb' not in related(writer)
         assert DRESS in related(writer)
@@ -124,9 +138,9 @@ async def test_what_a_prompt_tells_anyway_is_not_told_twice(tmp_path: Path, writ
         assert related(writer) == ""
 
 
+@pytest.mark.usefixtures("told")
 async def test_linear_remembers_nothing(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer, "linear") as talk:
-        await told(talk, writer)
         await talk.say("I ask Mira about the sundress of the party.")
         assert DRESS not in str(writer.scenes[-1]["messages"])
 
@@ -153,21 +167,21 @@ async def test_a_version_that_was_flipped_away_and_a_sibling_are_never_remembere
         assert "burns" not in str(writer.scenes[-1]["messages"])
 
 
+@pytest.mark.usefixtures("told")
 async def test_a_turn_that_asks_for_nothing_is_searched_by_how_the_story_stands(
     tmp_path: Path, writer: Writer
 ) -> None:
     async with playing(tmp_path, writer) as talk:
-        await told(talk, writer)
         writer.next.append(Reply("Somebody speaks of a sundress, and of a party."))
         await talk.say("I listen.")
         await talk.say("/story continue")
         assert DRESS in related(writer)
 
 
+@pytest.mark.usefixtures("told")
 async def test_a_small_model_parts_a_turn_into_what_is_searched_for(tmp_path: Path) -> None:
     writer = Parting()
     async with playing(tmp_path, writer, extractor="fake:tiny", recall={"decomposition": 0.3}) as talk:
-        await told(talk, writer)
         await talk.say("The garment of that evening hangs on her chair again.")
         assert DRESS in related(writer), "not one word of the turn stands in the scene"
         asked, before = writer.parted[-1], len(writer.parted)
@@ -180,18 +194,18 @@ async def test_a_small_model_parts_a_turn_into_what_is_searched_for(tmp_path: Pa
         assert len(writer.parted) == before + 1, "so short a turn has no parts"
 
 
+@pytest.mark.usefixtures("told")
 async def test_a_turn_is_parted_only_where_the_configuration_says_so(tmp_path: Path) -> None:
     writer = Parting()
     async with playing(tmp_path, writer, extractor="fake:tiny") as talk:
-        await told(talk, writer)
         await talk.say("I ask Mira about the sundress of the party.")
         assert DRESS in related(writer)
         assert not writer.parted
 
 
+@pytest.mark.usefixtures("told")
 async def test_other_stories_are_remembered_nowhere(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
-        await told(talk, writer)
         await talk.say("/sessions new")
         await talk.say('/story start Another story --title "Another"')
         for number in range(2, SCENES):
