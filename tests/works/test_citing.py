@@ -142,8 +142,8 @@ def test_a_paragraph_ends_a_quotation_and_the_text_goes_on() -> None:
 
 def test_a_hostile_text_is_read_in_no_time() -> None:
     began = time.process_time()
-    through('[1 "a",' * 4_000, '[1 "1 ' * 4_000, "[" * 20_000, '[1,"]' * 4_000)
-    assert time.process_time() - began < 5
+    through('[1 "a",' * 2_000, '[1 "1 ' * 2_000, "[" * 10_000, '[1,"]' * 2_000)
+    assert time.process_time() - began < 2.5
 
 
 ANSWERS = st.lists(
@@ -269,6 +269,6 @@ def test_a_marker_takes_no_time_to_check() -> None:
     began = time.process_time()
     for text in ('[1 "a', "[1]", "word [1] ", "[1-20]", '[1 "a]', '[1 "a" ', "[[[[[[[9]"):
         gate = CitationGate([passage] * 10, lambda said: content_terms(said, "en"))
-        gate.feed((text * 16_000)[:16_000])
+        gate.feed((text * 8_000)[:8_000])
         gate.finish()
-    assert time.process_time() - began < 3.5
+    assert time.process_time() - began < 1.75
