@@ -41,10 +41,10 @@ NARRATED = 10
 
 
 class Houses:
-    """One at a time: who asks for another platform's has the one before closed."""
+    """One at a time: who asks for another platform's has the one before closed. `tests`: how many may want a table."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, tests: int) -> None:
+        self._folder, self._tests = folder, tests
         self._kind: tuple[str, bool] | None = None
         self._house: SharedBot[Any] | None = None
         self._count = 0
@@ -57,7 +57,7 @@ class Houses:
             folder = self._folder / str(self._count)
             folder.mkdir()
             self._kind = kind
-            tables = NARRATED if platform.endswith("narrated") else TABLES
+            tables = min(self._tests, NARRATED if platform.endswith("narrated") else TABLES)
             self._house = SharedBot(folder, *PLATFORMS[platform], council=council is not None, tables=tables)
         return await self._house.table(council)
 
@@ -68,8 +68,11 @@ class Houses:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def houses(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Houses]:
-    all_ = Houses(tmp_path_factory.mktemp("houses"))
+async def houses(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Houses]:
+    tests = sum(item.path == request.path for item in request.session.items)
+    all_ = Houses(tmp_path_factory.mktemp("houses"), tests)
     yield all_
     await all_.close()
 
