@@ -8,12 +8,15 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
+import time
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.kill.process import Events
+from tests.kill.process import LOOK_S, Events
+
+LOCKED_S = 60.0
 
 
 def rows(database: Path, query: str, *values: object) -> list[tuple[Any, ...]]:
@@ -33,12 +36,21 @@ def rows(database: Path, query: str, *values: object) -> list[tuple[Any, ...]]:
 
 
 def live(database: Path, query: str) -> list[tuple[Any, ...]]:
-    """The rows of a query to a database that its process is using; none where it is not there yet."""
-    try:
-        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
-            return connection.execute(query).fetchall()
-    except sqlite3.OperationalError:
-        return []
+    """The rows of a query to a database that its process is using; none where it or its table is not there yet.
+
+    While a process that has just begun mends what a kill has left, the database is locked to everybody else.
+    """
+    until = time.monotonic() + LOCKED_S
+    while True:
+        try:
+            with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
+                return connection.execute(query).fetchall()
+        except sqlite3.OperationalError as error:
+            if not database.exists() or "no such table" in str(error):
+                return []
+            if time.monotonic() > until:
+                raise
+            time.sleep(LOOK_S)
 
 
 def inbox(data: Path) -> list[tuple[str, str, str, str]]:

@@ -69,6 +69,11 @@ async def seen(true: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
+async def over(d: Driver) -> None:
+    """Wait for the end of every run: one that a restart takes up again would ask the model for the next reply."""
+    await d.until(lambda: "" not in d.states())
+
+
 async def played(d: Driver, turns: int, seed: str) -> None:
     """So many turns by three players, with a kill -9 after every A_START of them at most, anywhere in a turn."""
     chance, writer = random.Random(seed), Writer()

@@ -12,6 +12,7 @@ from tests.fakes.reply import Reply
 from tests.wire.conftest import PLATFORMS
 from tests.wire.shared_bot import SharedBot
 from tests.wire.stories import ANA, BIA, CHOICES, PREMISE
+from tests.wire.stories_played import over
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 FLAG = "Bo is dead, and acts here"
@@ -40,6 +41,7 @@ async def test_what_is_flagged_is_kept_corrected_or_written_anew(driver: Any) ->
     await d.until(lambda: not d.model.findings)
 
     async def plays(scene: str) -> None:
+        await over(d)
         d.model.findings.append({"characters": [standing("Bo", where="the deck", present=True)]})
         d.model.queue += [Reply(scene), CHOICES]
         await d.mention(ANA, talk, "I wait.")
@@ -64,6 +66,7 @@ async def test_what_is_flagged_is_kept_corrected_or_written_anew(driver: Any) ->
     await d.mention(ANA, talk, "I watch.")
     await d.until(lambda: not d.model.findings)
     await plays("Bo lights a pipe.")
+    await over(d)
     d.model.queue += [Reply("The pipe lies there, cold."), CHOICES]
     await d.choose(ANA, talk, "Write it another way")
     await d.until(lambda: any("cold." in post.text for post in talk.posts()))

@@ -10,6 +10,7 @@ import pytest
 from tests.fakes.reply import Reply
 from tests.wire.on_discord import DiscordTalk, OnDiscord
 from tests.wire.stories import ANA, BIA, CHOICES, PREMISE, count
+from tests.wire.stories_played import over
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
 
@@ -37,6 +38,7 @@ async def told(d: OnDiscord, *, own: bool = True, permit: bool = True) -> Discor
 async def switch(d: OnDiscord, value: str) -> None:
     options: dict[str, Any] = {"setting": "story.own_names", "value": value, "for": "everyone"}
     await d.command(BIA, "settings set", **options)
+    await over(d)
 
 
 async def speak(d: OnDiscord, talk: DiscordTalk, line: str, *replies: Reply) -> None:

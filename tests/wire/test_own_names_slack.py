@@ -11,6 +11,7 @@ from tests.fakes.reply import Reply
 from tests.wire.on_slack import OnSlack
 from tests.wire.slack_talk import SlackTalk
 from tests.wire.stories import ANA, BIA, CHOICES, PREMISE, count
+from tests.wire.stories_played import over
 from tests.wire.test_own_names import PICTURE, REPLY
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
@@ -22,6 +23,7 @@ async def told(d: OnSlack, *, table: int = 0, own: bool = True) -> SlackTalk:
     """A story with Mira and Bo in its cast."""
     if own:
         await d.command(BIA, "settings set story.own_names on --for everyone")
+        await over(d)
     runs = len(d.states())
     d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
     talk = await d.ask(ANA, PREMISE, verb="story start", table=table, cast="Mira: a diver; Bo")

@@ -16,7 +16,7 @@ from tests.kill.remains import live
 from tests.wire.conftest import PLATFORMS
 from tests.wire.shared_bot import SharedBot
 from tests.wire.stories import ANA, BIA, CHOICES, PREMISE, count
-from tests.wire.stories_played import seen
+from tests.wire.stories_played import over, seen
 from tests.wire.test_schedules import due_now, left
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.asyncio(loop_scope="module")]
@@ -25,12 +25,18 @@ SECRET = "the lamp is a trapdoor in disguise"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", params=["discord", "slack"])
-async def driver(
+async def table(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Any]:
     shared: SharedBot[Any] = SharedBot(tmp_path_factory.mktemp("house"), *PLATFORMS[request.param], tables=1)
     yield await shared.table()
     await shared.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def driver(table: Any) -> AsyncIterator[Any]:
+    yield table
+    await over(table)
 
 
 async def test_a_session_zero_goes_on_after_a_kill(driver: Any) -> None:
@@ -93,7 +99,7 @@ async def struck(d: Any, chance: random.Random, asked: Coroutine[Any, Any, Any])
     await asyncio.sleep(chance.random() * 0.3)
     await d.restart()
     await asyncio.gather(answering, return_exceptions=True)
-    await d.until(lambda: d.states().count("") == 0)
+    await over(d)
 
 
 def kept(d: Any, kind: str) -> int:
@@ -105,7 +111,8 @@ async def test_what_a_party_does_is_done_once_whenever_the_bot_is_killed(driver:
     await d.restart()  # people's turns are counted anew
     d.model.queue += [Reply("The sea is flat at noon."), CHOICES]
     talk = await d.ask(ANA, PREMISE, verb="story start", mode="round-robin", cast="Mira: a diver")
-    await d.until(lambda: count(talk.said(), "flat at noon") == 1 and not d.model.queue)
+    await d.until(lambda: count(talk.said(), "flat at noon") == 1)
+    await over(d)
     await d.command(ANA, "story join", talk=talk)
     await d.until(lambda: count(talk.said(), "is at the table") == 1)
     masters: tuple[tuple[str, str, dict[str, str], str], ...] = (
@@ -141,7 +148,8 @@ async def test_a_turn_whose_time_is_up_is_passed_once_whenever_the_bot_is_killed
     await d.restart()
     d.model.queue += [Reply("The sea is flat at dusk."), CHOICES]
     talk = await d.ask(ANA, PREMISE, verb="story start", mode="round-robin")
-    await d.until(lambda: count(talk.said(), "flat at dusk") == 1 and not d.model.queue)
+    await d.until(lambda: count(talk.said(), "flat at dusk") == 1)
+    await over(d)
     for person in (ANA, BIA):
         await d.command(person, "story join", talk=talk)
     await d.until(lambda: count(talk.said(), "is at the table") == 2)

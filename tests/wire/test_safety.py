@@ -18,7 +18,7 @@ from tests.kill.remains import live
 from tests.wire.conftest import PLATFORMS
 from tests.wire.shared_bot import SharedBot
 from tests.wire.stories import ANA, BIA, CHOICES, PREMISE, count
-from tests.wire.stories_played import seen
+from tests.wire.stories_played import over, seen
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.asyncio(loop_scope="module")]
 CARD = "✋ Stop card"
@@ -27,7 +27,7 @@ KILLS = 12 if ALL else 4
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", params=["discord", "slack"])
-async def driver(
+async def table(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Any]:
     shared: SharedBot[Any] = SharedBot(tmp_path_factory.mktemp("house"), *PLATFORMS[request.param], tables=1)
@@ -35,13 +35,14 @@ async def driver(
     await shared.close()
 
 
+@pytest_asyncio.fixture(loop_scope="module")
+async def driver(table: Any) -> AsyncIterator[Any]:
+    yield table
+    await over(table)
+
+
 def cards(d: Any) -> int:
     return len(live(d.process.data / "sutradhar.db", "SELECT id FROM story_nodes WHERE kind = 'stopcard'"))
-
-
-async def over(d: Any) -> None:
-    """Wait until no run is left that would ask the model again, and take the next test's reply."""
-    await seen(lambda: d.states().count("") == 0)
 
 
 async def test_a_scene_is_taken_out_and_nobody_is_named(driver: Any) -> None:
@@ -92,7 +93,6 @@ async def test_what_is_being_written_is_stopped_and_withdrawn(driver: Any) -> No
     await d.mention(ANA, talk, "I leave it shut.")
     await d.until(lambda: count(talk.said(), "The door stays shut.") == 1 and not d.model.queue)
     assert "Spiders" not in d.model.prompts[-1]
-    await over(d)
 
 
 async def test_mature_stories_are_told_where_only_adults_are(driver: Any) -> None:
@@ -114,7 +114,6 @@ async def test_mature_stories_are_told_where_only_adults_are(driver: Any) -> Non
     d.model.queue += [Reply("It opens in the thread, too."), CHOICES]
     await d.mention(BIA, talk, "I push it.")
     await d.until(lambda: count(talk.said(), "It opens in the thread, too.") == 1)
-    await over(d)
 
 
 def writer(asked: dict[str, Any], *, hold: bool = False) -> Reply:

@@ -13,6 +13,7 @@ import pytest
 from tests.kill.instants import ALL
 from tests.wire.conftest import Take
 from tests.wire.stories import ANA, BIA
+from tests.wire.stories_played import over
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
 
@@ -47,6 +48,7 @@ async def test_a_reminder_calls_only_who_has_asked_to_be_called(platform: str, t
     asked = await d.command(ANA, "schedule reminder", text=text, when="in 300 days", every="week")
     followed = await d.choose(BIA, asked, "🔔 Call me, too")
     await d.until(lambda: any("called by name" in line for line in followed.said()))
+    await over(d)
     due_now(d)
     await d.until(lambda: len(reminders(d)) == before + 1)
     await d.until(lambda: all(d.states()))
