@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import NoReturn
 
 LEFT_OUT = ("apt-get", "useradd", "groupadd", "adduser", "addgroup")
+# Not compiling a thousand modules that nobody imports here, nor fetching again what `make run` has fetched.
+PIP = {"PIP_COMPILE": "0", "PIP_NO_CACHE_DIR": "0"}
 SMOKE = "/help\n/rules roll 2d6+3\n"
 TOTAL = re.compile(r"2d6 .*= \W?([5-9]|1[0-5])\b")  # what 2d6+3 can come to
 
@@ -178,7 +180,7 @@ class Builder:
             done = subprocess.run(
                 ["/bin/sh", "-euc", self.move(stage, part)],
                 cwd=stage.at(stage.workdir),
-                env=self.environment(stage),
+                env=self.environment(stage) | PIP,
                 stdin=subprocess.DEVNULL,
                 check=False,
             )
