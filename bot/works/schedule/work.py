@@ -178,29 +178,25 @@ class Scheduling:
     async def _remind(self, run: Run) -> AsyncGenerator[Event, None]:
         """What the calendar begins when a reminder's time has come."""
         request, say, space = run.request, words(run.request.locale), run.request.place.space
-        id = request.answers
+        id, last = request.answers, bool(request.options.get("last"))
 
         async def followers() -> list[str]:
             return list(await self._schedules.followers(space, id))
 
-        async def over() -> bool:
-            return await self._schedules.remove(space, id)
-
-        yield Stage(
-            "reminder",
-            f"⏰ {say('schedule.is_reminder')}",
-            calls=tuple(await run.step("followers", followers, list[str])),
-        )
+        # As they are now: a step would cost more than all the rest. Of the last time they are kept in one, since they
+        # are deleted at its end, and shown again after a crash behind that.
+        calls = await run.step("followers", followers, list[str]) if last else await followers()
+        yield Stage("reminder", f"⏰ {say('schedule.is_reminder')}", calls=tuple(calls))
         yield Text(request.text)
         if due := str(request.options.get("due") or ""):
-            at, zone = datetime.fromisoformat(due), await run.step("zone", lambda: self._zone(request), str)
+            at, zone = datetime.fromisoformat(due), await self._zone(request)
             yield Notice(say("schedule.late", when=shown(_clock(at, zone), zone, say)))
-        if not request.options.get("last"):
+        if last:
+            await self._schedules.remove(space, id)
+        else:
             follow = Choice(say("schedule.button_follow"), f"/schedule follow {id[-CODE:]}")
             unfollow = Choice(say("schedule.button_unfollow"), f"/schedule unfollow {id[-CODE:]}")
             yield Choices("", (follow, unfollow))
-        else:
-            await run.step("over", over, bool)
 
     async def _here(self, request: Request) -> Sequence[ScheduleRow]:
         place = request.place
