@@ -6,7 +6,7 @@ Knows no table. SQLite (`sqlite+aiosqlite:///path`) and Postgres (`postgresql+ps
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -135,34 +135,44 @@ class Database:
             if not self._under_way:
                 self._idle.set()
 
-    async def _one(self, statement: Executable, result: Callable[[CursorResult[Any]], T]) -> T:
+    async def _one(
+        self,
+        statement: Executable,
+        result: Callable[[CursorResult[Any]], T],
+        parameters: Mapping[str, Any] | None = None,
+    ) -> T:
         """What `result` takes of one statement, which is a transaction by itself: cheaper than `read` and `write`."""
 
         def executed(connection: Connection) -> T:
-            taken = result(connection.execute(statement))
+            taken = result(connection.execute(statement, parameters))
             connection.commit()
             return taken
 
         async with self._connected() as connection:
             return await connection.run_sync(executed)
 
-    async def rows(self, query: Executable, of: Callable[..., T]) -> list[T]:
+    async def rows(self, query: Executable, of: Callable[..., T], /, **parameters: Any) -> list[T]:
         """The rows of a query, each as an `of`, which has a field for each column."""
-        return await self._one(query, lambda rows: [of(**row._mapping) for row in rows])
+        return await self._one(query, lambda rows: [of(**row._mapping) for row in rows], parameters)
 
-    async def row(self, query: Executable, of: Callable[..., T]) -> T | None:
+    async def row(self, query: Executable, of: Callable[..., T], /, **parameters: Any) -> T | None:
         """The same for a query of one row at most."""
-        row = await self._one(query, lambda rows: rows.one_or_none())
+        row = await self._one(query, lambda rows: rows.one_or_none(), parameters)
         return of(**row._mapping) if row else None
 
-    async def column(self, query: Executable) -> list[Any]:
+    async def column(self, query: Executable, /, **parameters: Any) -> list[Any]:
         """The first column of a query's rows."""
-        return await self._one(query, lambda rows: list(rows.scalars()))
+        return await self._one(query, lambda rows: list(rows.scalars()), parameters)
 
-    async def run(self, statement: UpdateBase) -> int:
+    async def run(self, statement: UpdateBase, /, **parameters: Any) -> int:
         """One statement as a transaction of its own: how many rows it has changed."""
         async with self._turn:
-            return await self._one(statement, lambda changed: int(changed.rowcount))
+            return await self._one(statement, lambda changed: int(changed.rowcount), parameters)
+
+    async def inserted(self, insert: UpdateBase, of: Callable[..., T], /, **values: Any) -> T | None:
+        """The same for an INSERT that returns its row: None where a conflict kept it out."""
+        async with self._turn:
+            return await self.row(insert, of, **values)
 
     async def alone(self, connection: AsyncConnection, name: str) -> None:
         """Let no other `write` be past this point with the same name until this one has ended.

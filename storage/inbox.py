@@ -60,25 +60,30 @@ class Inbox:
     """A request's id is a hash over its space, so the engine may look one up by id alone."""
 
     def __init__(self, db: Database) -> None:
+        from sqlalchemy import bindparam, or_
+
+        from storage.tables import inbox as t
+
         self._db = db
+        # Every run asks these: to build a statement costs more than to execute it.
+        self._receive = db.insert(t).on_conflict_do_nothing(index_elements=["id"]).returning(t.c.id, t.c.seq)
+        self._get = t.select().where(t.c.id == bindparam("of"))
+        self._end = t.update().where(t.c.id == bindparam("of")).values(state=bindparam("to"))
+        # For many rows at once a list of values would not do.
+        self._go_on = self._end.where(or_(*(t.c.state == state for state in UNFINISHED)))
 
     async def receive(self, rows: Sequence[NewRequest]) -> dict[str, int]:
         """Keep requests, all of them or, if it fails, none: `seq` by id, growing in the order of `rows`.
 
         An id that is missing there was kept before: the platform delivered it twice.
         """
-        from storage.tables import inbox
-
         values = [{**asdict(row), "state": "received", "created_at": datetime.now(UTC)} for row in rows]
-        new = self._db.insert(inbox).on_conflict_do_nothing(index_elements=["id"])
         async with self._db.write() as connection:
-            fresh = await connection.execute(new.returning(inbox.c.id, inbox.c.seq), values)
+            fresh = await connection.execute(self._receive, values)
             return dict(sorted(map(tuple, fresh), key=itemgetter(1)))
 
     async def get(self, id: str) -> InboxRow | None:
-        from storage.tables import inbox
-
-        return await self._db.row(inbox.select().where(inbox.c.id == id), InboxRow)
+        return await self._db.row(self._get, InboxRow, of=id)
 
     async def last_of(self, space: str, author_id: str) -> InboxRow | None:
         """The latest that this person asked in the space."""
@@ -90,17 +95,11 @@ class Inbox:
 
     async def set_states(self, states: Mapping[str, InboxState]) -> None:
         """The states of requests by id, all of them or, if it fails, none. What has ended runs no more."""
-        from sqlalchemy import bindparam, or_
-
-        from storage.tables import inbox
-
-        changed = inbox.update().where(inbox.c.id == bindparam("of")).values(state=bindparam("to"))
-        started = changed.where(or_(*(inbox.c.state == unfinished for unfinished in UNFINISHED)))
         running, ended = list[dict[str, str]](), list[dict[str, str]]()
         for id, state in states.items():
             (running if state in UNFINISHED else ended).append({"of": id, "to": state})
         async with self._db.write() as connection:
-            for change, rows in ((started, running), (changed, ended)):
+            for change, rows in ((self._go_on, running), (self._end, ended)):
                 if rows:
                     await connection.execute(change, rows)
 

@@ -13,22 +13,28 @@ from storage.db import Database
 
 class Offers:
     def __init__(self, db: Database) -> None:
+        from sqlalchemy import bindparam
+
+        from storage.tables import offers as t
+
         self._db = db
+        # Nearly every run asks these: to build a statement costs more than to execute it.
+        names = {"of_space": t.c.space, "of_run": t.c.run_id, "of_kind": t.c.kind}
+        self._forget_kind = t.delete().where(*(column == bindparam(name) for name, column in names.items()))
+        self._insert = t.insert()
 
     async def keep(
         self, space: str, run: str, kind: str, items: Sequence[str], *, author_id: str = ""
     ) -> None:
         """Keep what the run offers of this kind, in place of what it offered before: to `author_id`, or to all."""
-        from storage.tables import offers as t
-
         new = {"space": space, "run_id": run, "kind": kind, "created_at": datetime.now(UTC)}
         new["author_id"] = author_id
         rows = [{**new, "n": n, "item": item} for n, item in enumerate(items)]
-        same_kind = (t.c.space == space, t.c.run_id == run, t.c.kind == kind)
+        same_kind = {"of_space": space, "of_run": run, "of_kind": kind}
         async with self._db.write() as connection:
-            await connection.execute(t.delete().where(*same_kind))
+            await connection.execute(self._forget_kind, same_kind)
             if rows:
-                await connection.execute(t.insert(), rows)
+                await connection.execute(self._insert, rows)
 
     async def get(self, space: str, run: str, kind: str, n: int) -> str | None:
         from storage.tables import offers as t

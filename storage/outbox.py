@@ -5,7 +5,7 @@ Knows no platform: `message_id` and `shown` are the view's own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -28,39 +28,38 @@ class OutboxRow:
 
 class Outbox:
     def __init__(self, db: Database) -> None:
+        from sqlalchemy import bindparam
+
+        from storage.tables import outbox as t
+
         self._db = db
+        # Every run asks these: to build a statement costs more than to execute it.
+        names = {"of_space": t.c.space, "of_run": t.c.run_id, "of_stage": t.c.stage}
+        this_stage = [column == bindparam(name) for name, column in names.items()]
+        self._claim = db.insert(t).on_conflict_do_nothing().returning(*t.columns)
+        self._get = t.select().where(*this_stage)
+        sent = t.update().where(*this_stage).values(state="sent")
+        self._sent = sent.values(message_id=bindparam("message"), shown=bindparam("shows"))
 
     async def claim(self, space: str, run: str, stage: str) -> OutboxRow:
         """The stage's row, made now if it is not there.
 
         Not fresh and still "sending": a send was begun and nobody knows whether it arrived.
         """
-        from storage.tables import outbox
-
-        new = self._db.insert(outbox).values(
-            space=space, run_id=run, stage=stage, state="sending", created_at=datetime.now(UTC)
-        )
-        this_stage = (outbox.c.space == space, outbox.c.run_id == run, outbox.c.stage == stage)
-        async with self._db.write() as connection:
-            fresh = (await connection.execute(new.on_conflict_do_nothing())).rowcount == 1
-            row = (await connection.execute(outbox.select().where(*this_stage))).one()
-            return OutboxRow(**row._mapping, fresh=fresh)
+        new = {"space": space, "run_id": run, "stage": stage, "state": "sending"}
+        row = await self._db.inserted(self._claim, OutboxRow, **new, created_at=datetime.now(UTC))
+        if row is not None:
+            return replace(row, fresh=True)
+        return await self.get(space, run, stage) or await self.claim(space, run, stage)
 
     async def sent(self, space: str, run: str, stage: str, message_id: str, shown: str | None = None) -> None:
         """Note that the message is there, and what it shows now."""
-        from storage.tables import outbox
-
-        this_stage = (outbox.c.space == space, outbox.c.run_id == run, outbox.c.stage == stage)
-        await self._db.run(
-            outbox.update().where(*this_stage).values(state="sent", message_id=message_id, shown=shown)
-        )
+        this_stage = {"of_space": space, "of_run": run, "of_stage": stage}
+        await self._db.run(self._sent, **this_stage, message=message_id, shows=shown)
 
     async def get(self, space: str, run: str, stage: str) -> OutboxRow | None:
         """The stage's row, if the stage was ever claimed."""
-        from storage.tables import outbox
-
-        this_stage = (outbox.c.space == space, outbox.c.run_id == run, outbox.c.stage == stage)
-        return await self._db.row(outbox.select().where(*this_stage), OutboxRow)
+        return await self._db.row(self._get, OutboxRow, of_space=space, of_run=run, of_stage=stage)
 
     async def shown_by(self, space: str, *message_ids: str) -> list[tuple[str, str]]:
         """The runs, and their stages, that have a message of one of these ids.

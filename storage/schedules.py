@@ -36,7 +36,19 @@ class ScheduleRow:
 
 class Schedules:
     def __init__(self, db: Database) -> None:
+        from sqlalchemy import bindparam, select
+
+        from storage.tables import schedule_followers as f
+        from storage.tables import schedules as t
+
         self._db = db
+        # Many come in the same minute: to build a statement costs more than to execute it.
+        unchanged = (t.c.id == bindparam("of"), t.c.next_at == bindparam("due", type_=t.c.next_at.type))
+        self._end = t.delete().where(*unchanged)
+        move = t.update().where(*unchanged)
+        self._move = move.values(next_at=bindparam("following"), fired=bindparam("times"))
+        of_schedule = (f.c.space == bindparam("space"), f.c.schedule_id == bindparam("of"))
+        self._followers = select(f.c.author_id).where(*of_schedule).order_by(f.c.created_at, f.c.author_id)
 
     async def add(self, row: ScheduleRow) -> None:
         """Keep it; one that is there already stays as it is."""
@@ -85,15 +97,11 @@ class Schedules:
 
         Nothing happens where it was moved on already.
         """
-        from storage.tables import schedules as t
-
-        unchanged = (t.c.id == row.id, t.c.next_at == row.next_at)
+        unchanged = {"of": row.id, "due": row.next_at}
         if following is None:
-            await self._db.run(t.delete().where(*unchanged))
+            await self._db.run(self._end, **unchanged)
         else:
-            await self._db.run(
-                t.update().where(*unchanged).values(next_at=following, fired=row.fired + fired)
-            )
+            await self._db.run(self._move, **unchanged, following=following, times=row.fired + fired)
 
     async def remove(self, space: str, *ids: str) -> bool:
         """Whether there was any of them; nobody follows them any more."""
@@ -122,12 +130,7 @@ class Schedules:
 
     async def followers(self, space: str, id: str) -> Sequence[str]:
         """Whoever follows it, in the order in which they began to."""
-        from sqlalchemy import select
-
-        from storage.tables import schedule_followers as t
-
-        query = select(t.c.author_id).where(t.c.space == space, t.c.schedule_id == id)
-        return await self._db.column(query.order_by(t.c.created_at, t.c.author_id))
+        return await self._db.column(self._followers, space=space, of=id)
 
 
 def _at(space: str, platform: str, channel: str, thread: str) -> tuple[ColumnElement[bool], ...]:

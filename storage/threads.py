@@ -35,7 +35,14 @@ class Threads:
     """One real thread holds one conversation, and a conversation is in one real thread at most."""
 
     def __init__(self, db: Database) -> None:
+        from sqlalchemy import bindparam
+
+        from storage.tables import threads as t
+
         self._db = db
+        # Every run asks this: to build a statement costs more than to execute it.
+        names = {"space": t.c.space, "channel": t.c.channel, "thread": t.c.thread}
+        self._in_place = t.select().where(*(column == bindparam(name) for name, column in names.items()))
 
     async def bind(self, space: str, channel: str, thread: str, real: str) -> None:
         """The conversation is in this real thread from now on. Binding again what is bound changes nothing."""
@@ -58,10 +65,8 @@ class Threads:
 
     async def real(self, space: str, channel: str, thread: str) -> str | None:
         """The real thread that the conversation is in."""
-        from storage.tables import threads as t
-
-        in_place = (t.c.space == space, t.c.channel == channel, t.c.thread == thread)
-        row = await self._db.row(t.select().where(*in_place), ThreadRow)
+        place = {"space": space, "channel": channel, "thread": thread}
+        row = await self._db.row(self._in_place, ThreadRow, **place)
         return row.real if row else None
 
     async def held(self, space: str, real: str) -> ThreadRow | None:
