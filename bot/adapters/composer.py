@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Generic, assert_never
@@ -88,7 +89,7 @@ class Composer(Generic[AnyPage]):
         self._choices: list[str] = []
         self._meanwhile: list[str] = []
         self._sources: list[str] = []
-        self._stored_counts = (0, 0)
+        self._stored_counts: Counter[str] = Counter()
         self._begun = True
         """Whether the work has begun: False where a choice that is offered would begin it, so nothing can be rated."""
         self._changes_last = True
@@ -259,11 +260,10 @@ class Composer(Generic[AnyPage]):
 
     async def _keep_offers(self) -> None:
         """Store what the buttons of the open stage offer, before they are shown."""
-        counted = (len(self._choices), len(self._sources))
-        if self._stored_counts != counted:
-            await self._keep(stored_choices.KIND, self._choices)
-            await self._keep("source", self._sources)
-            self._stored_counts = counted
+        for kind, items in ((stored_choices.KIND, self._choices), ("source", self._sources)):
+            if self._stored_counts[kind] != len(items):
+                await self._keep(kind, items)
+                self._stored_counts[kind] = len(items)
 
     async def _keep(self, kind: str, items: list[str]) -> None:
         try:

@@ -122,6 +122,8 @@ class Message(Generic[AnyPage]):
             wrote = shown != self._shown
             if wrote:
                 shown = self._shown = page.shown if await self._show(page) else None
+                due = self._page()  # the same may have become final meanwhile: then it is stored once
+                final = final or (due is not None and due[1] and due[0].shown == shown)
             # In a task, so that the next message does not wait for the storage; after a crash in between it is found.
             self._recording = asyncio.create_task(self._record(self._recording, shown if final else None))
             return wrote

@@ -50,12 +50,16 @@ class Dialect(Generic[AnyPage]):
 
 @dataclass(eq=False, slots=True)
 class ShownStage(Generic[AnyPage]):
-    """A stage with its messages and its last pages. `worded`: it has had text to show."""
+    """A stage with its messages and its last pages.
+
+    `worded`: it has had text to show. `fresh`: no process before this one has shown any of it.
+    """
 
     content: StageContent
     messages: list[Message[AnyPage]] = field(default_factory=list)
     pages: Sequence[AnyPage] | None = None
     worded: bool = False
+    fresh: bool = False
 
 
 class StageMessages(Generic[AnyPage]):
@@ -90,7 +94,7 @@ class StageMessages(Generic[AnyPage]):
 
     def begin(self, content: StageContent, row: OutboxRow | None = None) -> ShownStage[AnyPage]:
         """Add a stage. `row` is the outbox's, if it was claimed."""
-        staged = ShownStage[AnyPage](content)
+        staged = ShownStage[AnyPage](content, fresh=row is not None and row.fresh)
         if self._dialect.folded is None:
             before = FIRST if row is not None and not self.stages else ""
             staged.messages.append(self._message(staged, 0, content.key, row, before))
@@ -105,7 +109,7 @@ class StageMessages(Generic[AnyPage]):
 
     def replace(self, staged: ShownStage[AnyPage], content: StageContent, row: OutboxRow) -> None:
         """Show another stage, whose `row` was claimed, in the messages of this one."""
-        staged.content = content
+        staged.content, staged.fresh = content, row.fresh
         if self._dialect.folded is None:
             for message in staged.messages:
                 message.take_over(MessageRef(self._run, content.key), row)
@@ -209,6 +213,8 @@ class StageMessages(Generic[AnyPage]):
         """Delete messages that only the longer text of before a crash needed."""
         for staged in self.stages:
             part = len(self._pages(staged)) + 1
+            if staged.fresh and len(staged.messages) < part:
+                continue
             while row := await self._outbox.get(self._space, self._run, f"{staged.content.key}#{part}"):
                 if row.message_id is not None:
                     try:
