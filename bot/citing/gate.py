@@ -89,7 +89,7 @@ class Source:
         return frozenset(self.terms(self.heading)).union(*self._sentences.values())
 
     def quote(self, terms: Set[str]) -> str | None:
-        """The sentence that shares most of the `wanted` terms; None where the passage has too few of them."""
+        """The sentence that shares most of the `terms`; None where the passage has too few of them."""
         if not terms or len(terms & self._all_terms) < min(SHARED, len(terms)):
             return None
         best = (0, 0, "")

@@ -85,7 +85,7 @@ def _joined(lines: list[str]) -> list[str]:
 def excerpt(text: str, terms: set[str], language: str, limit: int = QUOTE_CHARS) -> str:
     """A verbatim stretch of at most `limit` characters: whole sentences or rows around those that say most.
 
-    `wanted` are the content words of the question. A single sentence beyond the limit is cut at a word. Rows of a
+    `terms` are the content words of the question. A single sentence beyond the limit is cut at a word. Rows of a
     table stand under its heading.
     """
     text = text.strip()

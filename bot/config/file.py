@@ -159,7 +159,7 @@ class ConfigFile:
         return providers
 
     def _fill(self, where: tuple[str, ...], kind: type, defaults: dict[str, Any]) -> Any:
-        """`kind` made of the table at `where`; `given` may be overwritten, but for its "name"."""
+        """A `kind` made of the table at `where` over `defaults`; the table may not set "name"."""
         raw = self._table(where)
         members = {member.name: member for member in fields(kind) if member.name != "name"}
         self._check_names(where, raw, list(members))

@@ -158,7 +158,7 @@ class ErrorReport:
         return "bad_request"
 
     def most_output(self, requested: int) -> int | None:
-        """The most tokens that an answer may have, where the service refuses `asked` and says how many it takes:
+        """The most tokens that an answer may have, where the service refuses `requested` and says how many it takes:
         by its model's limit, or by what the prompt leaves of the context window."""
         if self.status not in (400, 422) or not _LIMIT.search(f"{self.param} {self.message}"):
             return None

@@ -104,7 +104,7 @@ def _sentence_spans(text: str, start: int, end: int, chars: int) -> Iterator[tup
 
 
 def parents(spans: list[tuple[int, int, int]], index: int, parent_chars: int) -> tuple[int, int]:
-    """The characters [start, end) of chunk `wanted` grown over its neighbours in the same section.
+    """The characters [start, end) of the chunk at `index`, grown over its neighbours in the same section.
 
     `spans` are (section, start, end) of a document's chunks in order; growth alternates, after before, and
     stops before `parent_chars`.

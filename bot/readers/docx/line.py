@@ -119,7 +119,7 @@ class Reader:
         self.fields = fields
 
     def line(self, paragraph: Element, line_read: Line) -> Line:
-        """What it says behind what `made` says."""
+        """`line_read`, continued by the words of the paragraph."""
         self._all(paragraph, line_read)
         self.fields.settle()
         return line_read

@@ -190,7 +190,7 @@ def _counted(seats: Sequence[int], votes: Sequence[Vote], *, exclude: bool) -> d
 def _keys(
     counts: dict[int, _Count], other_counts: dict[int, _Count]
 ) -> dict[int, tuple[Fraction, Fraction, Fraction, int]]:
-    """What decides, the larger, the better; `others` is the count without self-votes."""
+    """The sort keys, larger is better; `other_counts`: without votes for oneself."""
     return {
         seat: (seat_count.points, -seat_count.mean_rank, other_counts[seat].points, seat_count.ranks[0])
         for seat, seat_count in counts.items()
