@@ -120,7 +120,16 @@ async def test_stages_are_heard_one_after_another_and_nothing_of_them_is_kept(ha
     await hall.add("two", "It howls.")
     await hall.settled()
     assert hall.heard("The door opens.", "Mira waits outside.", "A wolf!", "It howls.")
-    assert hall.captions.marked == ["The door opens.", "Mira waits outside.", "A wolf!", "", "It howls.", ""]
+    marked = (
+        hall.captions.marked
+    )  # a stage's last mark is removed once its row is closed, perhaps behind the next mark
+    assert [text for text in marked if text] == [
+        "The door opens.",
+        "Mira waits outside.",
+        "A wolf!",
+        "It howls.",
+    ]
+    assert marked.count("") == 2
     assert await hall.readings.waiting(SPACE, "terminal") == []
     assert hall.told == []
 
