@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from bot.works.story.story import Story
 
 MOST = 10
-"""Characters that are thought up at once."""
+"""The most characters that are invented at once."""
 WORDS = 60
-"""Of each of them."""
+"""Words for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speakers:
-    """Who replies, in order; `away` where another thread plays the branch by now."""
+    """The characters who reply, in order; `away`: the branch is played in another thread."""
 
     names: list[str] = field(default_factory=list)
     away: OtherThread | None = None
@@ -42,7 +42,7 @@ class Speakers:
 
 @dataclass(frozen=True, slots=True)
 class Invented:
-    """Whom a run has put into the cast, each a line of Markdown; `known` were there already."""
+    """The characters that a run has added, each a line of Markdown; `known` were in the cast already."""
 
     lines: list[str] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
@@ -54,7 +54,7 @@ class CastVerbs:
         self._scene_verbs = scene_verbs
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        """One character replies, or all that may, one after another. Stopped, those that are left say nothing."""
+        """One character replies, or all that may, one after another. After a stop the others do not reply."""
         request, say = run.request, words(run.request.locale)
         called = await run.step("speakers", lambda: self._speakers(request), Speakers)
         if called.away is not None:
@@ -70,7 +70,7 @@ class CastVerbs:
                     yield event
             now = await self._logs.story(request.place.space, plan.story, plan.branch)
             if all(scene.id != f"{run.id}/{stage}" for scene in now.turns[plan.turn].scenes):
-                return  # where one could not be written, the next ones would be asked for in vain
+                return  # after a failure the next ones would fail, too
 
     async def _speakers(self, request: Request) -> Speakers:
         """Raises UserError."""
@@ -97,7 +97,7 @@ class CastVerbs:
         return Speakers([speaker])
 
     async def _reply(self, request: Request, name: str, stage: str, *, last: bool) -> TurnPlan:
-        """The turn in which the character replies. It is nobody's: nobody's words are in it."""
+        """The turn in which the character replies; without an author, since it has no person's words."""
         key = stage.replace(SCENE, "act")
         played = await self._logs.here(request.place, request.id, f"{request.id}/{key}")
         if played is None:
@@ -107,7 +107,7 @@ class CastVerbs:
         return replace(plan, stage=stage, more=not last)
 
     async def invent(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Have the writer think up characters; nobody who is there already is changed."""
+        """Have the writer invent characters; present ones are not changed."""
         request, say = run.request, words(run.request.locale)
         requested = request.options.get("write")
         count = min(max(requested, 1), MOST) if isinstance(requested, int) else 1
@@ -135,7 +135,7 @@ class CastVerbs:
         async def invented() -> Invented:
             answer = await self._scene_verbs.models.with_roles(plan.roles).ask(run, "writer", "cast", prompt)
             now = await self._logs.story(request.place.space, plan.story, plan.branch)
-            # Of a run that a crash has repeated the first ones are there already.
+            # After a crash the first ones are there already.
             own = {row.id for row in await self._logs.stories.of_run(request.place.space, run.id)}
             characters = read_characters(answer.text, count)
             new = [

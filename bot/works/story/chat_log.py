@@ -18,14 +18,14 @@ from bot.works.story.json_import import LARGEST_MB, NAME_CHARS, BadLine, Importe
 from storage.stories import BranchRow, NodeRow, StoryRow
 
 TURNS = 200_000
-"""Of a log: what is remembered of so many takes some 125 MB of memory."""
+"""The most lines of a log: the memory of so many turns takes some 125 MB."""
 
 LINE_CHARS = 100_000
 
 BEGINNING = 1_000_000
-"""Bytes by which a log is told from a story: more than its first line may take."""
+"""How many bytes are read to tell a log from a story: more than its first line may have."""
 FIRST_LINES = 100
-"""Looked at for that: the first of them may be bad."""
+"""How many lines are tried for that: the first ones may be bad."""
 
 
 def is_chat_log(data: bytes) -> bool:
@@ -75,7 +75,7 @@ def read_chat_log(data: bytes, file: str, space: str, id: str = "") -> Imported:
 
 
 def story_id(space: str, data: bytes) -> str:
-    """What the story of a log with these contents is called in the space."""
+    """The id of the story of a log with these contents."""
     return str(uuid5(NAMESPACE_OID, f"{space}/{sha256(data).hexdigest()}"))
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 CARDS_MB = 60
 """Of the files of characters' cards in an export, in base64 a third more: an import takes in 100 MB."""
 MOST = 100_000
-"""Stories of a space that are looked through for a name."""
+"""The most stories of a space that are searched for a name."""
 
 
 async def write(config: Config, space: str, name: str, file: Path) -> StoryRow:
@@ -75,7 +75,7 @@ async def take_in(
             )
         story = await Logs(resources.stories).story(space, id, id)
         memory = Memory(resources.story_vectors, resources.embedding, config.section(RecallConfig))
-        with suppress(UserError, StorageFault):  # words do; the next turn catches up
+        with suppress(UserError, StorageFault):  # words alone are searched; the next turn catches up
             await memory.learn(space, id, id, story, progress)
     return imported
 

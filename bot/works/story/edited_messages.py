@@ -1,4 +1,4 @@
-"""A person has edited the message of a turn: it gets the new words, after a question where scenes have followed it.
+"""Edited messages of turns: the turn gets the new text, after a question where scenes have followed it.
 
 The question is a run of its own, begun by the edit; what it is answered with is appended as that run's, so that the
 words go when the message does, and a second answer finds the first.
@@ -39,7 +39,7 @@ class Edited:
 
 @dataclass(frozen=True, slots=True)
 class TurnOnBranch:
-    """A turn on a branch, and what was done in it as its first node says."""
+    """A turn on a branch, with the body of its first node."""
 
     played: PlayedStory
     turn: str
@@ -66,7 +66,9 @@ class EditedMessages:
         self._runs = runs
 
     async def edited(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Word the last turn anew, or ask what an edit of an earlier one means. Nothing of what made no turn."""
+        """Replace the last turn's text, or ask what to do about an earlier turn. Does nothing for a message without a
+        turn.
+        """
         request, say = run.request, words(run.request.locale)
 
         async def doing() -> Edited:
@@ -74,7 +76,7 @@ class EditedMessages:
             if turn is None or turn.text == request.text:
                 return Edited()
             edited = turn.edited()
-            if not edited.later:  # the last one, or one that was taken back
+            if not edited.later:  # the last turn, or one that was undone
                 await self._reword(turn, request.id, request.text)
             return edited
 
@@ -89,7 +91,7 @@ class EditedMessages:
             yield Choices(say("story.reworded_or"), (Choice(say("story.button_retry"), "/story retry"),))
 
     async def answered(self, run: Run) -> AsyncGenerator[Event, None]:
-        """What was asked about an edit is decided by a press: the first one counts."""
+        """Carry out the answer to the question: the first press counts."""
         request, say = run.request, words(run.request.locale)
         way, _, branch = request.text.partition(" ")
         if way == BRANCH:
@@ -112,14 +114,14 @@ class EditedMessages:
         return turn.edited()
 
     async def _rewritten(self, request: Request, branch: str, say: Words) -> TurnPlan:
-        """The turn is taken in its new words on a branch that leaves before it, which this thread plays from now on."""
+        """Play the turn with its new text on a new branch, which this thread plays from now on."""
         turn, text = await self._asked(request, branch)
         played, id = turn.played, request.answers
         space, story = played.row.space, played.row.id
         name = say("story.branch_reworded", n=turn.n)
         await self._logs.fork(played, id, name, played.story.before(turn.turn), request.author.id)
         await self._logs.stories.play(spot(request.place), story, id, request.id)
-        body = turn.body | {"text": text, "by": request.id}  # the dice stay as they fell
+        body = turn.body | {"text": text, "by": request.id}  # the dice are not rolled again
         act = node(id, "act", "act", body, author=turn.author)
         at = await self._logs.stories.append(space, story, id, [act])
         story_then = await self._logs.story(space, story, id, at)
@@ -161,7 +163,7 @@ class EditedMessages:
         return TurnOnBranch(played, act.turn, act.author_id, body) if act.turn in played.story.path else None
 
     async def _reword(self, turn: TurnOnBranch, run: str, text: str, *, by: str = "") -> None:
-        """Another wording of the turn; the dice stay as they fell."""
+        """Append another wording of the turn; its dice are not rolled again."""
         body = turn.body | {"text": text} | ({"by": by} if by else {})
         act = node(run, "act", "act", body, turn=turn.turn, author=turn.author)
         await self._logs.append(turn.played, act)

@@ -1,4 +1,4 @@
-"""What the writer gets to remember of long ago: past scenes that bear on a turn, and how they stand in the prompt.
+"""Excerpts of past scenes that are relevant to a turn, and their form in the prompt.
 
 Chosen once for each turn, and kept with the scene, so that another version is written from the same words.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bot.works.story.turn import Turn
 
 AROUND = 2
-"""Turns of a chat log that are told before and after the one that was found."""
+"""How many turns of a chat log before and after a match belong to its excerpt."""
 
 
 async def excerpts(
@@ -37,9 +37,9 @@ async def excerpts(
     tokens: int,
     without: Collection[str],
 ) -> list[Excerpt]:
-    """The past that bears most on the query, in the order in which it happened, in at most `tokens` tokens.
+    """The excerpts that match the query best, in the order of the story, in at most `tokens` tokens.
 
-    None of the turns `without`: the prompt tells these anyway.
+    None of the turns `without`, which are in the prompt anyway.
     """
     pieces_found = await memory.recall(space, id, branch, story, query, by.pieces, without)
     by_turn: defaultdict[str, list[Recalled]] = defaultdict(list)
@@ -56,12 +56,12 @@ async def excerpts(
         turns = _beside(story, path, at, used)
         used.update(turns)
         text = _text(story, turns)
-        # Where the very words were found, more of the scene may matter.
+        # With a match of a distinctive word a longer excerpt is worth its room.
         chars = by.most_chars if pieces[0].keyword else by.least_chars
         start = _start(story.turns[turn], text, pieces[0], chars)
         excerpt = Excerpt(turns, start, chars)
         needed = text_tokens(_shown(story, excerpt))
-        if needed > tokens_free:  # as much of it as there is room for, if that says anything
+        if needed > tokens_free:  # cut to the remaining room, unless that is too little
             excerpt = Excerpt(turns, start, chars * tokens_free // needed)
             needed = text_tokens(_shown(story, excerpt))
             if excerpt.chars < by.least_chars // 2 or needed > tokens_free:
@@ -72,13 +72,13 @@ async def excerpts(
 
 
 def as_prompt(story: Story, excerpts: Collection[Excerpt]) -> str:
-    """The excerpts as the writer reads them; what was withdrawn or forgotten since is told no more. "" for none."""
+    """The excerpts for the prompt, without what was withdrawn or forgotten since; "" for none."""
     parts = [part for excerpt in excerpts if (part := _shown(story, excerpt))]
     return "\n".join(["<related>", *parts, "</related>"]) if parts else ""
 
 
 def query_of(story: Story, turn: Turn, by: RecallConfig) -> Query:
-    """What a turn is searched by: what the player did, else how the story stands, and the scenes just before."""
+    """The query for a turn: the player's text, or else the end of the last scene; with the last scenes as context."""
     at = story.path.index(turn.id)
     path = story.path[:at]
     before = [story.turns[id] for id in path[-by.context_scenes :]] if by.context_scenes else []
@@ -90,7 +90,7 @@ def query_of(story: Story, turn: Turn, by: RecallConfig) -> Query:
 
 
 def _beside(story: Story, path: list[str], at: int, used: Collection[str]) -> tuple[str, ...]:
-    """The turn; of a chat log with some before and after it in the same scene."""
+    """The turn; in a chat log also those around it in the same scene."""
     group = story.turns[path[at]].act.group
     if not group:
         return (path[at],)
@@ -99,7 +99,7 @@ def _beside(story: Story, path: list[str], at: int, used: Collection[str]) -> tu
 
 
 def _text(story: Story, turns: Collection[str]) -> str:
-    """None of what is to be forgotten, though it stands beside what was found."""
+    """The text of the turns, without forgotten parts."""
     parts = []
     for turn in (story.turns[id] for id in turns if id in story.turns):
         if turn.act.text and turn.act.id not in story.forgotten:
@@ -110,7 +110,7 @@ def _text(story: Story, turns: Collection[str]) -> str:
 
 
 def _start(turn: Turn, text: str, piece: Recalled, chars: int) -> int:
-    """Where to begin, so that the piece is among the characters told: at the beginning of a paragraph."""
+    """Where the excerpt begins so that it includes the piece: at the beginning of a paragraph."""
     parts = pieces_of(turn).get(piece.node, [])
     at = text.find(parts[piece.part].text.split("\n", 1)[0]) if piece.part < len(parts) else 0
     if at + len(parts[piece.part].text if parts else "") <= chars:

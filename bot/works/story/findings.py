@@ -1,4 +1,4 @@
-"""What an extractor answers about a scene, read as it is meant: one odd field spoils nothing else of an answer."""
+"""The extractor's answer about a scene, read leniently: one malformed field does not spoil the others."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class CharacterState:
-    """A character as the model says that the scene leaves it; "" for what the scene does not say."""
+    """A character's state after the scene, as the model says; "" for what the scene does not say."""
 
     character: Said = ""
     where: Said = ""

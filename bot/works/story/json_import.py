@@ -1,4 +1,4 @@
-"""Reads a file of docs/story-format.md into the rows of a new story; whatever is wrong with it is told in a sentence.
+"""Reads a file of docs/story-format.md into the rows of a new story; anything wrong with it is reported in a sentence.
 
 Ids are made anew, so that a file may be imported twice. Fields and kinds of nodes that are not known are passed over.
 Knows no database.
@@ -25,9 +25,9 @@ from storage.db import new_id
 from storage.stories import BranchRow, CardRow, NodeRow, StoryRow
 
 LARGEST_MB = 100
-"""Of a file; a story of 1,000 scenes takes about 2."""
+"""The largest file; a story of 1,000 scenes takes about 2."""
 NAME_CHARS = 200
-"""Of a title, or a branch's name; those that are made here are shorter."""
+"""The longest title, or name of a branch; those made here are shorter."""
 
 _AMONG: Mapping[str, Collection[str]] = {
     "mode": get_args(Mode),
@@ -206,7 +206,7 @@ class _Reader:
         turn = self._reference(node.get("turn", 0), f"{where}.turn", self.begun)
         author, created = self._made(node, f"{where}.")
         text = ""
-        if node.get("body", ...) is not None:  # else its words were withdrawn
+        if node.get("body", ...) is not None:  # otherwise its words were withdrawn
             body = self._fields(FIELDS[kind], node.get("body"), f"{where}.body")
             text = _json(body)
             if kind == "scene" and "at" in body:
@@ -320,7 +320,7 @@ class _Reader:
         return f"{self.id}/person-{number}" if number else ""
 
     def _made(self, row: Mapping[str, Any], where: str) -> tuple[str, datetime]:
-        """By whom, and when."""
+        """The author and the time."""
         author = self._person(row.get("author", 0), f"{where}author")
         if "time" not in row:
             return author, self.now

@@ -21,23 +21,23 @@ Logic: TypeAlias = Literal["and any", "not all", "not any", "and all"]
 """What the secondary keys are for, in the order of SillyTavern's numbers (`selectiveLogic` 0 to 3)."""
 
 LORE = 10_000
-"""Entries of a story."""
+"""The most entries of a story."""
 LORE_CHARS = 8_000
-"""Of an entry."""
+"""The longest entry."""
 SWEEPS = 10
 """How often entries may call up others: SillyTavern's "Max Recursion Steps"."""
 SCANNED_CHARS = 60_000
-"""What is looked through at most, the newest messages first, and again of the entries of one sweep."""
+"""The most characters that are searched, the newest messages first; the same for the entries of one sweep."""
 KEY_CHARS = 64
-"""Of a longer key so much is looked for, which is telling enough."""
+"""Only this much of a longer key is searched for."""
 REGEX_CHARS = 200
 ALTERNATIVES = 32
-"""What a regular expression may be spelt out to; one that says more is taken as plain text."""
+"""The most texts that a regular expression may stand for; with more it is taken as plain text."""
 
 _CALLED = -1
 """The number of a message that every depth reaches: the content of an entry."""
 _EDGE = "\0"
-"""Stands around each word of a text that is looked through for whole words."""
+"""Marks the edges of words in a text that is searched for whole words."""
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U0001b000-\U0001b16f"
@@ -135,7 +135,7 @@ def _in_order(chosen: dict[int, LoreEntry]) -> list[LoreEntry]:
 
 
 def _limited(messages: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Of numbered messages the first SCANNED_CHARS."""
+    """The first SCANNED_CHARS of numbered messages."""
     remaining = SCANNED_CHARS
     for number, message in messages:
         if remaining <= 0:
@@ -145,7 +145,7 @@ def _limited(messages: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
 
 
 class _Needle(NamedTuple):
-    """What is looked for: in text that is folded or not, and with its words' edges marked or not."""
+    """A text to search for; in folded text or not, with marked word edges or not."""
 
     text: str
     folded: bool
@@ -187,7 +187,7 @@ class _Call:
 
 
 def _needles(entry: LoreEntry, keys: Iterable[str]) -> list[list[_Needle]]:
-    """For each key of an entry what is looked for, any of which will do."""
+    """For each key the texts to search for; any of them matches."""
     needles = []
     for key in keys:
         key = _form(key, folded=False).strip()
@@ -317,7 +317,7 @@ def spelt_out(key: str) -> list[str] | None:
 
 
 class _Unspelt(Exception):
-    """The pattern means too much, or is none."""
+    """The pattern stands for too many texts, or is invalid."""
 
 
 def _alternatives(pattern: str, at: int, nested: int) -> tuple[list[str], int]:

@@ -1,4 +1,6 @@
-"""A chapter that the writer outlines, out of an idea or of how the story stands; it is begun, and can be changed."""
+"""Outlines of chapters by the writer, from an idea or from the story; the chapter begins at once, and can be
+changed.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
     from bot.works.story.story import Story
 
 MOST: Final = 12
-"""Events that are thought up for a chapter."""
+"""The most events of an outline."""
 WORDS: Final = 40
-"""Of each line of an outline."""
+"""Words of each line of an outline."""
 ABOUT_CHARS: Final = 2_000
 _LINE: Final = re.compile(r"(?:\d{1,2}[.)]\s*)?([^\W_]+)(?:\s*\d{1,2})?[*_]{0,2}\s*[:|]\s*(\S.*)")
 _LISTED: Final = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+(\S.*)")
@@ -44,7 +46,7 @@ _NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What the writer has thought up; `title` is "" where that was nothing. `fields` are OPTIONS by name."""
+    """An outline by the writer; `title` is "" if it wrote none. `fields` are OPTIONS by name."""
 
     title: str = ""
     fields: dict[str, str] = field(default_factory=dict)
@@ -113,7 +115,7 @@ class Outlines:
 
 
 def read_outline(text: str, most: int) -> Outline:
-    """The outline out of what a model wrote, whether as lines or as JSON; of each part the first, and `most` events."""
+    """Parses the outline that a model wrote, as lines or as JSON; the first of each part, and at most `most` events."""
     title, events, fields = "", list[str](), dict[str, str]()
     for name, value in [*_from_json(text)] or _from_lines(text):
         text_of_line, field_name = " ".join(value.strip('*_ "“”').split()), _NAMES.get(name.casefold())

@@ -14,11 +14,11 @@ from typing import Final
 from bot.retrieval.language import FUNCTION_WORDS
 
 SHORTEST, LONGEST = 3, 8
-"""Words of a phrase."""
+"""The fewest and the most words of a phrase."""
 CONTENT_WORDS: Final = 2
 """Words of a phrase that say something: "out of the" is no manner of writing."""
 MOST: Final = 6
-"""Phrases that the writer is told."""
+"""The most phrases in the prompt."""
 
 _CLAUSE = re.compile(r"[.!?…;:,“”\"«»\n()—–]+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")

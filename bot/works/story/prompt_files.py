@@ -1,4 +1,4 @@
-"""What the models were told for the last scene, as files for whoever runs the bot.
+"""The prompts of the last scene as files, for whoever runs the bot.
 
 Made anew from the log, so that words that were withdrawn since are in none of them.
 """
@@ -30,7 +30,7 @@ class PromptFiles:
         self._extraction = extraction
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        """What the writer was told for the last scene and for the choices under it, and the extractor about it."""
+        """The writer's prompts for the last scene and its choices, and the extractor's."""
         request, say = run.request, words(run.request.locale)
         space, scene_verbs = request.place.space, self._scene_verbs
 

@@ -1,4 +1,4 @@
-"""What the writer is asked beside the story: questions to the game master, and ideas. Neither is part of it."""
+"""Questions to the writer beside the story: to the game master, and for ideas. Neither is part of the story."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from bot.works.story.scene_verbs import SceneVerbs
 
 ANSWER_WORDS = 200
-"""Of the game master's answer to a question, and of a list of ideas."""
+"""Words of the game master's answer, and of a list of ideas."""
 IDEAS = 5
 EVENTS = 4
-"""Of a chapter that an idea becomes."""
+"""How many events a chapter made from an idea has."""
 
 
 class Questions:

@@ -1,4 +1,4 @@
-"""What players ask a story's memory: what was told of something, where, and why it was found; and a recap.
+"""The verbs on a story's memory: recall (what, where, and why it was found), forget, recap and nudge.
 
 Neither is part of the story. What is recalled can be pinned for the writer, or kept out of the memory for good.
 """
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from bot.works.story.turn import Turn
 
 SHOWN = 5
-"""Turns that are shown of what was found."""
+"""How many turns are shown."""
 QUOTED_CHARS = 300
 QUERY_CHARS = 2_000
 SHOWN_TIME = "%Y-%m-%d %H:%M"
@@ -54,7 +54,7 @@ IDLE_DAYS = 2
 """Without a turn, after which a party is nudged; a schedule of an earlier release did not always say."""
 LONGEST_RECAP = 2_000
 BRIEF_CHARS = 320
-"""Of a scene that a recap cannot be told whole."""
+"""The longest part of a scene for which a recap's prompt has no full room."""
 _SINCE: Final = re.compile(
     r"(?:since|from|for|desde|há|ha|faz|(?:in |over )?the (?:last|past)|(?:[oa]s )?últim[oa]s)\s+"
     r"|[oa]\s+(?=\w+ passad)",
@@ -70,7 +70,7 @@ POINT_CHARS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What was found: the number of its turn, the run whose message shows it, its words and why it was found."""
+    """A match: the number of its turn, the run whose message shows it, its words and the reasons."""
 
     number: int
     run: str
@@ -82,7 +82,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """What a recap tells: the turns from the number `first` on, of a story that is written by `taken`."""
+    """The range of a recap: the turns from the number `first` on; `taken`: the plan of the story's last turn."""
 
     taken: TurnPlan = field(default_factory=TurnPlan)
     first: int = 1
@@ -104,7 +104,7 @@ class Recall:
         self._scene_verbs = scene_verbs
 
     async def recall(self, run: Run) -> AsyncGenerator[Event, None]:
-        """The moments that tell most about what is asked, with links to their messages."""
+        """Show the moments that match best, with links to their messages."""
         request, say = run.request, words(run.request.locale)
         moments = await run.step("moments", lambda: self._moments(request), list[Moment])
         if not moments:
@@ -136,7 +136,7 @@ class Recall:
         yield Choices(say("story.what_to_keep"), (*pins, *lost))
 
     async def forget(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Keep what was recalled out of the memory from now on; the story itself stays as it is."""
+        """Exclude a match from the memory from now on; the story itself does not change."""
         request, say = run.request, words(run.request.locale)
 
         async def forgotten() -> bool:
@@ -156,7 +156,7 @@ class Recall:
         yield Text(say("story.forgotten_piece"))
 
     async def recap(self, run: Run) -> AsyncGenerator[Event, None]:
-        """What has happened, since a scene or the asker's last turn, as long as is asked for."""
+        """Tell what has happened since a scene or the asker's last turn, in the requested length."""
         request, say = run.request, words(run.request.locale)
         since = await run.step("since", lambda: self._since(request), Since)
         plan = since.taken
@@ -173,7 +173,7 @@ class Recall:
                     yield Text(piece)
 
     async def nudge(self, run: Run) -> AsyncGenerator[Event, None]:
-        """A word to a party that has not played for so many days, on that day alone."""
+        """Remind a party that has not played for a number of days, on that day only."""
         request, say = run.request, words(run.request.locale)
         days = int(str(request.options.get("idle") or IDLE_DAYS))
 
@@ -256,7 +256,7 @@ async def moments(
     character: str,
     by: RecallConfig,
 ) -> list[Moment]:
-    """The moments of the branch that tell most about the text; only those that `character` was present for, if one
+    """The moments of the branch that match the text best; only those that `character` was present for, if one
     is named. Raises UserError for nobody's name.
     """
     chapter = state.title_at(state.titles(story, story.path[: story.length]), story.length)
@@ -298,14 +298,16 @@ def _length(request: Request) -> int:
 
 
 def recap_prompt(story: Story, since: Since, count: int) -> Prompt:
-    """The scenes to tell of, from the first on, and as many of the last ones whole as there is room for."""
+    """The prompt of a recap: all scenes from the first on, and as many of the last ones in full as there is room
+    for.
+    """
     plan, turns = since.taken, list(enumerate(story.current_turns, 1))[since.first - 1 :]
     for chars in (BRIEF_CHARS, BRIEF_CHARS // 4):
         parts = {number: _told(number, _briefly(turn, chars)) for number, turn in turns}
         cost = sum(map(text_tokens, parts.values()))
         if cost <= plan.tokens // 2:
             break
-    else:  # so many scenes that not even their beginnings fit: every second one, third one, …
+    else:  # not even their beginnings fit: take every second scene, third, …
         step = -(-cost // (plan.tokens // 2))
         parts = {number: parts[number] for number, _ in turns[::step]}
         cost = sum(map(text_tokens, parts.values()))
@@ -331,7 +333,7 @@ def _whole(turn: Turn) -> str:
 
 
 def _briefly(turn: Turn, chars: int) -> str:
-    """What a small model says of it in a sentence, else how it begins."""
+    """The extracted summary of a turn, else its beginning."""
     extracted = turn.extracted
     text = extracted.summary if extracted is not None and extracted.summary else _whole(turn)
     return text if len(text) <= chars else text[:chars].rsplit(" ", 1)[0] + " …"

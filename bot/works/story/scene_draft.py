@@ -1,4 +1,4 @@
-"""A scene as it is written: shown as it comes, and written on once more where it acts for a player's character."""
+"""The draft of a scene: shown while it streams, and continued once where it acts for a player's character."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 AGAIN: Final = "story_again"
 LEAST_WORDS: Final = 30
-"""Of what is written once more."""
+"""The fewest words of the continuation."""
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class SceneDraft:
     """
 
     def __init__(self, models: Models, run: Run, plan: TurnPlan, players: Players | None) -> None:
-        """`players` is None where nobody's character is watched."""
+        """`players`: None turns the check off."""
         self._models, self._run, self._taken, self._players = models, run, plan, players
         self._shown = list[str]()
         self.completion: Completion | None = None
@@ -40,7 +40,7 @@ class SceneDraft:
 
     @property
     def text(self) -> str:
-        """What was shown."""
+        """The text that was shown."""
         return "".join(self._shown).strip()
 
     async def events(self, prompt: Prompt, say: Words) -> AsyncGenerator[Event, None]:
@@ -69,7 +69,7 @@ class SceneDraft:
         except UserError as error:
             _log.info("%s is not written on: %s", self._run.id, error)
         self.acted_for = again.acted_for
-        if len(self._shown) == shown_before:  # better than a scene that breaks off
+        if len(self._shown) == shown_before:  # better than a scene that ends in the middle
             self.acted_for, self.completion = first.acted_for, completion
             yield self._show(first.kept_back)
 

@@ -1,4 +1,4 @@
-"""The work "story": each verb to who does it."""
+"""The work "story": dispatches each verb."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 MOVED = ("flip", "edit", "redo", "fork", "switch", "open", "opened", "edited", "reword")
 """The verbs after which other scenes may count."""
 SHORT = 10
-"""Turns of a story that a prompt holds anyway: nothing of them is searched for yet."""
+"""A story with so few turns is in the prompt as a whole: it needs no vectors."""
 
 _log = logging.getLogger(__name__)
 
 
 class Stories:
-    """Stories that a table plays."""
+    """The work of stories."""
 
     def __init__(
         self,
@@ -151,7 +151,8 @@ class Stories:
             await self._extraction.begin(run)
 
     async def _learn(self, space: str, id: str, branch: str, story: Story, *, looked_into: bool) -> None:
-        """Remember what was told, and what earlier turns have left out. A crash leaves it to the next turn.
+        """Make the vectors of the new turns, and the missing ones of earlier turns. After a crash the next turn does
+        it.
 
         The last scenes wait until somebody has `looked_into` them: where they were goes into their vectors.
         """

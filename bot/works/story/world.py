@@ -1,4 +1,4 @@
-"""How the story stands, for its players: characters, where they were last seen, chapters; and what people correct.
+"""Shows a story's state to its players: characters, where they were last seen, chapters; and takes corrections.
 
 Asks no model.
 """
@@ -47,7 +47,7 @@ class Answer:
     text: str = ""
     links: list[list[str]] = field(default_factory=list)
     turn: str = ""
-    """Whose scene was flagged and is so no more."""
+    """The turn whose scene is not flagged any more."""
 
 
 class World:
@@ -85,7 +85,7 @@ class World:
             raise UserError("story.taken_away") from error
 
     async def _state(self, request: Request, say: Words) -> Answer:
-        """Show it, or correct a field of one character."""
+        """Show the state, or correct a field of one character."""
         field, colon, value = request.text.partition(":")
         if colon or request.verb == "correct":
             return await self._correct(request, field, value, say)
@@ -145,7 +145,7 @@ class World:
         )
 
     async def _keep(self, request: Request, say: Words) -> Answer:
-        """What was flagged of a scene holds: it is flagged no more, whatever else happens to the scene."""
+        """Settle the flags of a scene: it is not flagged again."""
         played = await self._changing(request)
         scene_id = request.text.strip()
         turn = next(
@@ -187,7 +187,7 @@ class World:
         return Answer(title, "\n".join(lines) or say("story.no_state"), links)
 
     async def _plot(self, request: Request, say: Words) -> Answer:
-        """Show it, or say of one event whether it has happened."""
+        """Show the plot, or set whether one event has happened."""
         if request.text.strip():
             return await self._tick(request, say)
         story = (await self._logs.played(request)).story
@@ -197,7 +197,7 @@ class World:
                 f"{m}. {_box(event.id, happened)} {event.text}"
                 for m, event in enumerate(chapter.key_events, 1)
             ]
-            # A climax that is still to come would be told too soon.
+            # Showing a climax that is still to come would spoil it.
             if chapter.climax and happened.issuperset(event.id for event in chapter.key_events):
                 climax = f"**{say('story.chapter_climax')}:** {_box(chapter.id, happened)} {chapter.climax}"
                 lines.append(f"\n{climax}")
@@ -320,7 +320,7 @@ def _box(event: str, happened: Container[str]) -> str:
 
 
 def _character(story: Story, name_typed: str, say: Words) -> Answer:
-    """How a character stands, and what it remembers, with links to the scenes. Raises UserError for nobody's name."""
+    """A character's state and memories, with links to the scenes. Raises UserError for an unknown name."""
     key, characters, remembered = (
         name_typed.casefold(),
         state.characters(story),
