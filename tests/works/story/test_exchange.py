@@ -387,7 +387,6 @@ TEXTS_OF_NO_STORY: list[tuple[bytes, str]] = [
     (b"9" * 10_000, "unreadable"),
     (b"[]", "other"),
     (b"{}", "other"),
-    (b" " * (LARGEST_MB * 1_000_000 + 1), "large"),
 ]
 
 
@@ -412,7 +411,8 @@ def test_the_file_of_a_card_that_is_none_is_refused_with_its_story(file: object,
 
 def test_bad_files_say_in_a_sentence_why() -> None:
     wrong = [(file_of(_put(SMALL, path, value)), said) for path, value, said in WRONG]
-    for data, said in wrong + TEXTS_OF_NO_STORY:
+    large = (b" " * (LARGEST_MB * 1_000_000 + 1), "large")
+    for data, said in [*wrong, *TEXTS_OF_NO_STORY, large]:
         with pytest.raises(UserError) as error:
             imported(data, "story.json", "local")
         assert error.value.key == f"story.import_{said}", data[-2_000:]
