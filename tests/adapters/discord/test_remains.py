@@ -13,6 +13,7 @@ from pathlib import Path
 from bot.adapters.intake import _Count
 from bot.adapters.writer import Writer
 from bot.events import Event, Run, Stage, Status, Text
+from bot.tracing import OpenSpan, TracedRun
 from storage.sqlite_connection import Connection
 from tests.adapters.discord.wire import bot
 from tests.fakes.discord import Channel, FakeDiscord, User
@@ -31,13 +32,15 @@ async def answer(run: Run) -> AsyncGenerator[Event, None]:
 def kept() -> Counter[str]:
     """How many objects there are of each of the bot's own classes, and of tasks.
 
-    Without writers: they go once the channel's limits are forgotten, which test_writer sees to. Nor with what each
-    person has asked of late, which test_cooldown sees to, nor with the database's few connections, which stay open.
+    Without writers, and the span of the run in which a writer's task began: they go once the channel's limits are
+    forgotten, which test_writer sees to. Nor with what each person has asked of late, which test_cooldown sees to,
+    nor with the database's few connections, which stay open.
     """
     gc.collect()
     # Not isinstance: of lazily loaded modules it would load what they stand for.
     kinds = Counter(map(type, gc.get_objects()))
-    del kinds[Writer], kinds[_Count], kinds[Connection]
+    for kind in (Writer, OpenSpan, TracedRun, _Count, Connection):
+        del kinds[kind]
     named = {f"{kind.__module__}.{kind.__qualname__}": number for kind, number in kinds.items()}
     ours = Counter({name: number for name, number in named.items() if name.startswith(OURS)})
     return ours + Counter(tasks=len(asyncio.all_tasks()))
