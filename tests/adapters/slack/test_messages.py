@@ -155,8 +155,8 @@ async def test_a_thread_with_a_conversation_is_held(at: Table) -> None:
 
 async def test_a_thread_with_a_question_on_its_way_is_held(at: Table, slow: asyncio.Event) -> None:
     root = await at.slack.say(at.ana, at.channel, SLOW, mention=True)
-    await at.slack.say(at.bia, at.channel, "And then?", thread=root)
     await at.begun(1)
+    await at.slack.say(at.bia, at.channel, "And then?", thread=root)
     slow.set()
     _, second = await at.ended(2)
     assert second.text == "And then?"
