@@ -74,11 +74,11 @@ async def asked(app: App) -> list[Request]:
 async def ended(app: App, n: int) -> list[Request]:
     """Everything that has been asked, once it is so much and has ended."""
     async with asyncio.timeout(60):
-        while len(found := await asked(app)) < n:
+        while len(requests := await asked(app)) < n:
             pass
-        for one in found:
+        for one in requests:
             await app.ended(one.id)
-    return found
+    return requests
 
 
 @pytest.fixture
@@ -146,13 +146,13 @@ async def offered_on_slack(at: Table, what: str = "offers", label: str = "Left")
     await at.slack.say(at.ana, at.channel, f"{at.team.bot.mention} {what}")
 
     def found() -> list[SlackMessage]:
-        return [one for one in at.channel.everything if label in json.dumps(one.blocks)]
+        return [message for message in at.channel.everything if label in json.dumps(message.blocks)]
 
     return (await at.slack.until(found))[-1]
 
 
 async def window(at: Table) -> View:
-    return (await at.slack.until(lambda: [one for one in at.slack.views if one.open]))[-1]
+    return (await at.slack.until(lambda: [view for view in at.slack.views if view.open]))[-1]
 
 
 async def test_on_slack_a_choice_asks_for_words_that_nothing_looks_into(at: Table) -> None:

@@ -81,7 +81,7 @@ async def spoken(app: FakeApp, *lines: str) -> tuple[int, list[dict[str, Any]]]:
 
 
 def test_every_event_has_an_example_here() -> None:
-    assert {type(one) for one in EXAMPLES} | {Answered, Speaking, Unsaid} == set(get_args(Event))
+    assert {type(example) for example in EXAMPLES} | {Answered, Speaking, Unsaid} == set(get_args(Event))
 
 
 @pytest.mark.parametrize("event", EXAMPLES, ids=lambda event: type(event).__name__)

@@ -35,8 +35,8 @@ def in_order(needle: str, hay: str) -> bool:
 def test_every_part_holds_the_limit_and_nothing_is_lost(markdown: str, limit: int) -> None:
     parts = split(markdown, limit)
     assert all(0 < len(part) <= limit for part in parts)
-    said = re.sub(r"\s", "", markdown)
-    assert in_order(said, re.sub(r"\s", "", "".join(parts)))
+    letters = re.sub(r"\s", "", markdown)
+    assert in_order(letters, re.sub(r"\s", "", "".join(parts)))
 
 
 @given(MARKDOWN)

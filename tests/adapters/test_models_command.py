@@ -98,24 +98,24 @@ async def test_a_good_model_is_tried_in_every_way(wire: str, tmp_path: Path) -> 
         config = settings(tmp_path, {"here": service}, {"answerer": "here:small", "writer": "here:small"})
         done = await tried(config, "--json")
     (line,) = done.stdout.splitlines()
-    said = json.loads(line)
-    assert said["model"] == "here:small"
-    assert said["well"] is True
-    assert list(said["tried"]) == WAYS
-    wells = {way: one["well"] for way, one in said["tried"].items()}
+    answer = json.loads(line)
+    assert answer["model"] == "here:small"
+    assert answer["well"] is True
+    assert list(answer["tried"]) == WAYS
+    wells = {way: one["well"] for way, one in answer["tried"].items()}
     # A local model keeps its last prefix by itself, and few services count beforehand.
     assert {way for way, well in wells.items() if well is not True} <= {"count", "cache"}
     if wire != "chat":
         assert wells["cache"] is True
-        assert re.match(r"4\d{3} of 4\d{3} tokens", said["tried"]["cache"]["text"])
+        assert re.match(r"4\d{3} of 4\d{3} tokens", answer["tried"]["cache"]["text"])
     if wire == "messages":
         assert set(wells.values()) == {True}
-    assert said["first_token_s"] < 5
-    assert said["tokens_per_s"] > 1
-    assert said["calls"] == service.calls
+    assert answer["first_token_s"] < 5
+    assert answer["tokens_per_s"] > 1
+    assert answer["calls"] == service.calls
     for kind in ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"):
-        assert said[kind] == getattr(service, kind)
-    assert said["cost_usd"] is None
+        assert answer[kind] == getattr(service, kind)
+    assert answer["cost_usd"] is None
     assert not (tmp_path / "data").exists(), "nothing is opened, and nothing is written"
 
 

@@ -80,7 +80,7 @@ def pages(sheet: StageContent, context: PageContext) -> list[Sheeted]:
     ends = [*sheet.cuts, len(sheet.text)]
     texts = [sheet.text[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
     files = tuple((file.name, b"") for file in sheet.files)
-    shown = [one for n, one in enumerate(texts) if one or n == 0]
+    shown = [text for n, text in enumerate(texts) if text or n == 0]
     notes = [*sheet.notices, sheet.failed, sheet.status.text if sheet.status else ""]
     return [Sheeted(one + "".join(notes), files) for one in shown]
 

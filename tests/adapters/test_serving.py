@@ -63,31 +63,31 @@ async def started(
 async def outcome(process: Process) -> tuple[int, str]:
     """Its exit code and what it said on standard error; nothing goes to standard output."""
     async with asyncio.timeout(90):
-        out, said = await process.communicate()
+        out, output = await process.communicate()
     assert out == b""
-    assert "Traceback" not in said.decode()
+    assert "Traceback" not in output.decode()
     assert process.returncode is not None
-    return process.returncode, said.decode()
+    return process.returncode, output.decode()
 
 
 async def until_said(process: Process, words: str) -> str:
     assert process.stderr is not None
-    said = ""
+    output = ""
     async with asyncio.timeout(90):
-        while words not in said:
+        while words not in output:
             line = await process.stderr.readline()
-            assert line, said
-            said += line.decode()
-    return said
+            assert line, output
+            output += line.decode()
+    return output
 
 
 async def test_without_a_token_it_says_where_to_get_one(tmp_path: Path) -> None:
     async with started(tmp_path) as process:
-        code, said = await outcome(process)
+        code, output = await outcome(process)
     assert code == 2
-    assert "as DISCORD_TOKEN; docs/discord.md" in said
-    assert "as SLACK_BOT_TOKEN and SLACK_APP_TOKEN; docs/slack.md" in said
-    assert said.count("\n") == 1
+    assert "as DISCORD_TOKEN; docs/discord.md" in output
+    assert "as SLACK_BOT_TOKEN and SLACK_APP_TOKEN; docs/slack.md" in output
+    assert output.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -95,10 +95,10 @@ async def test_without_a_token_it_says_where_to_get_one(tmp_path: Path) -> None:
 )
 async def test_a_token_that_is_refused_is_not_repeated(tmp_path: Path, token: str) -> None:
     async with FakeDiscord() as fake, started(tmp_path, api=fake.api, token=token) as process:
-        code, said = await outcome(process)
+        code, output = await outcome(process)
     assert code == 2
-    assert "Reset Token" in said
-    assert token not in said
+    assert "Reset Token" in output
+    assert token not in output
 
 
 @pytest.mark.slow
@@ -107,17 +107,17 @@ async def test_an_intent_that_is_off_is_told_with_what_to_click(tmp_path: Path) 
         FakeDiscord(portal=()) as fake,
         started(tmp_path, api=fake.api, token=fake.token, more="free_chat = true") as process,
     ):
-        code, said = await outcome(process)
+        code, output = await outcome(process)
     assert code == 2
-    assert "switch on “Message Content Intent”" in said
+    assert "switch on “Message Content Intent”" in output
 
 
 @pytest.mark.slow
 async def test_a_network_that_is_down_is_one_sentence(tmp_path: Path) -> None:
     async with started(tmp_path, token="a.b.c") as process:
-        code, said = await outcome(process)
+        code, output = await outcome(process)
     assert code == 1
-    assert f"I can't reach Discord at {CLOSED}." in said
+    assert f"I can't reach Discord at {CLOSED}." in output
 
 
 @pytest.mark.slow
@@ -125,21 +125,21 @@ async def test_a_service_that_is_down_is_one_sentence(tmp_path: Path) -> None:
     async with FakeDiscord() as fake:
         fake.fail("GET", "/users/@me", status=503, times=9)
         async with started(tmp_path, api=fake.api, token=fake.token) as process:
-            code, said = await outcome(process)
+            code, output = await outcome(process)
     assert code == 1
-    assert "Discord answered 503" in said
+    assert "Discord answered 503" in output
 
 
 async def test_it_says_as_whom_it_is_there_and_a_second_one_is_sent_away(tmp_path: Path) -> None:
     async with FakeDiscord() as fake:
         fake.guild("Table")
         async with started(tmp_path, api=fake.api, token=fake.token) as first:
-            said = await until_said(first, "On Discord as Sutradhar#4821, in 1 server.")
+            output = await until_said(first, "On Discord as Sutradhar#4821, in 1 server.")
             async with started(tmp_path, api=fake.api, token=fake.token) as second:
                 code, sentence = await outcome(second)
     assert code == 1
     assert f"in use by another Sutradhar (process {first.pid})" in sentence
-    assert fake.token not in said
+    assert fake.token not in output
 
 
 @pytest.mark.parametrize(
@@ -150,10 +150,10 @@ async def test_it_leaves_in_order_when_told_to(tmp_path: Path, sent: signal.Sign
         await fake.connected()
         process.send_signal(sent)
         async with asyncio.timeout(90):
-            left, said = await outcome(process)
+            left, output = await outcome(process)
         assert left == code
         assert fake.gateway.sessions == {}  # it said goodbye
-    assert fake.token not in said + logged(tmp_path)
+    assert fake.token not in output + logged(tmp_path)
     assert not (tmp_path / "lock.pid").exists()
 
 
@@ -172,15 +172,15 @@ def tokens(slack: FakeSlack) -> dict[str, str]:
 @pytest.mark.slow
 async def test_slack_alone_is_enough(tmp_path: Path) -> None:
     async with both() as (_, slack), started(tmp_path, **tokens(slack)) as process:
-        said = await until_said(process, "On Slack as sutradhar, in Chair.")
-        assert "calling Slack…" in said
+        output = await until_said(process, "On Slack as sutradhar, in Chair.")
+        assert "calling Slack…" in output
         process.send_signal(signal.SIGTERM)
         async with asyncio.timeout(90):
             left, more = await outcome(process)
         assert left == 143
         assert not slack.sockets.all
     log = logged(tmp_path)
-    assert not [one for one in (slack.bot_token, slack.app_token, "ticket=") if one in said + more + log]
+    assert not [one for one in (slack.bot_token, slack.app_token, "ticket=") if one in output + more + log]
 
 
 @pytest.mark.slow
@@ -188,9 +188,9 @@ async def test_what_slack_refuses_does_not_take_discord_along(tmp_path: Path) ->
     async with both() as (discord, slack):
         settings = {"api": discord.api, "token": discord.token, **tokens(slack), "bot_token": "xoxb-another"}
         async with started(tmp_path, **settings) as process:
-            said = await until_said(process, "On Discord as Sutradhar#4821")
-            assert "Slack refused the token in SLACK_BOT_TOKEN" in said
-            assert "xoxb-another" not in said
+            output = await until_said(process, "On Discord as Sutradhar#4821")
+            assert "Slack refused the token in SLACK_BOT_TOKEN" in output
+            assert "xoxb-another" not in output
 
 
 @pytest.mark.slow
@@ -203,18 +203,18 @@ async def test_what_is_half_set_up_is_told_and_the_other_goes_on(tmp_path: Path)
             "bot_token": slack.bot_token,
         }
         async with started(tmp_path, **settings) as process:
-            said = await until_said(process, "On Discord as Sutradhar#4821")
-    assert "no app-level token" in said
+            output = await until_said(process, "On Discord as Sutradhar#4821")
+    assert "no app-level token" in output
     assert slack.calls == []
 
 
 @pytest.mark.slow
 async def test_half_of_slack_alone_is_one_sentence(tmp_path: Path) -> None:
     async with started(tmp_path, bot_token="xoxb-1") as process:
-        code, said = await outcome(process)
+        code, output = await outcome(process)
     assert code == 2
-    assert "as SLACK_APP_TOKEN (docs/slack.md)" in said
-    assert said.count("\n") == 1
+    assert "as SLACK_APP_TOKEN (docs/slack.md)" in output
+    assert output.count("\n") == 1
 
 
 async def test_both_are_served_and_one_that_fails_later_leaves_the_other_there(tmp_path: Path) -> None:
@@ -223,10 +223,10 @@ async def test_both_are_served_and_one_that_fails_later_leaves_the_other_there(t
         async with started(tmp_path, **settings) as process:
             await discord.connected()
             await slack.connected()
-            said = await until_said(process, "On ") + await until_said(process, "On ")
-            assert "calling Discord and Slack…" in said
-            assert "On Discord as Sutradhar#4821" in said
-            assert "On Slack as sutradhar, in Chair" in said
+            output = await until_said(process, "On ") + await until_said(process, "On ")
+            assert "calling Discord and Slack…" in output
+            assert "On Discord as Sutradhar#4821" in output
+            assert "On Slack as sutradhar, in Chair" in output
             slack.app_token = "xapp-another"
             await slack.drop()
             await until_said(process, "Slack refused the token in SLACK_APP_TOKEN")
@@ -234,18 +234,18 @@ async def test_both_are_served_and_one_that_fails_later_leaves_the_other_there(t
             (session,) = discord.gateway.sessions.values()
             assert session.socket is not None
             session.socket.close(4004)
-            code, said = await outcome(process)
+            code, output = await outcome(process)
     assert code == 2
-    assert "Reset Token" in said
+    assert "Reset Token" in output
 
 
 @pytest.mark.slow
 async def test_all_that_fail_are_told_and_the_last_decides(tmp_path: Path) -> None:
     async with started(tmp_path, token="a.b.c", bot_token="xoxb-1", app_token="xapp-1") as process:
-        code, said = await outcome(process)
+        code, output = await outcome(process)
     assert code == 1
-    assert f"I can't reach Discord at {CLOSED}." in said
-    assert f"I can't reach Slack at {CLOSED_SLACK}." in said
+    assert f"I can't reach Discord at {CLOSED}." in output
+    assert f"I can't reach Slack at {CLOSED_SLACK}." in output
 
 
 def raised(error: Exception) -> tuple[type[Exception], Exception, TracebackType | None]:

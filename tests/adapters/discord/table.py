@@ -100,7 +100,7 @@ class Table:
         await threads.bind(self.space, str(channel.id), "talk", str(real.id))
         if free_chat is not None:
             await threads.set_free_chat(self.space, str(real.id), free_chat)
-        (handle,) = (one for one in self.channel.threads if one.id == real.id)
+        (handle,) = (thread for thread in self.channel.threads if thread.id == real.id)
         return handle
 
     async def asked(self) -> list[str]:
@@ -110,7 +110,7 @@ class Table:
 
     def said(self, where: ChannelHandle | None = None) -> list[str]:
         """What stands in the channel, message by message."""
-        return [message_text(one) for one in (where or self.channel).history()]
+        return [message_text(message) for message in (where or self.channel).history()]
 
     @property
     def client(self) -> Client:
@@ -144,7 +144,7 @@ async def table(
 def told(result: InteractionResult) -> str:
     """What a press or a command brought to the screen beside the pressed message."""
     own = [result.response] if result.response is not None and not result.followups else []
-    return "\n".join(message_text(one.message) for one in [*result.followups, *own])
+    return "\n".join(message_text(message.message) for message in [*result.followups, *own])
 
 
 def labels(message: discord.Message) -> list[str | None]:

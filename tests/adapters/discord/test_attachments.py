@@ -36,15 +36,15 @@ class Store:
 @pytest.fixture
 async def store() -> AsyncIterator[Store]:
     async def answer(request: web.Request) -> web.StreamResponse:
-        found.asked.append(dict(request.headers))
-        given = found.answers[request.path].pop(0)
+        service.asked.append(dict(request.headers))
+        given = service.answers[request.path].pop(0)
         return web.Response(body=given) if isinstance(given, bytes) else given
 
     app = web.Application()
     app.router.add_get("/{name}", answer)
     async with TestServer(app) as server:
-        found = Store(server)  # type: ignore[arg-type]
-        yield found
+        service = Store(server)  # type: ignore[arg-type]
+        yield service
 
 
 def key_of(caught: pytest.ExceptionInfo[UserError]) -> tuple[str, object]:

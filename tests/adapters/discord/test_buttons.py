@@ -268,7 +268,7 @@ async def test_a_stale_or_malformed_press_gets_a_polite_answer_that_nobody_else_
     pressed = await at.ana.click(answer, custom_id=id)
     assert pressed.acknowledged
     assert told(pressed)
-    assert all(one.ephemeral for one in pressed.followups)
+    assert all(message.ephemeral for message in pressed.followups)
     assert pressed.ephemeral or pressed.followups
     assert at.recorder.events == {}
 
@@ -291,4 +291,4 @@ async def test_what_another_server_offers_is_out_of_reach(at: Table) -> None:
         assert "Secret" not in told(pressed)
     assert set(at.recorder.events) == {run}
     assert await at.app.resources.records.feedback.count("another server") == {"up": 0, "down": 0}
-    assert not any("shared by" in one for one in at.said())
+    assert not any("shared by" in text for text in at.said())

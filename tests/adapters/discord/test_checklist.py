@@ -36,35 +36,35 @@ def keeper(at: Table) -> MemberActor:
 async def test_setup_lists_what_is_there_and_what_is_not(at: Table) -> None:
     result = await keeper(at).slash(at.channel, "setup")
     assert result.ephemeral
-    said = told(result)
-    assert "✓ I have every permission" in said
-    assert "✓ Each question gets a thread" in said
-    assert "– Free chat is off" in said
-    assert "Message Content Intent" in said
-    assert "✗ The library is empty. `/library add`" in said
-    assert "– No language model is set up" in said
-    assert "✓ The commands that Discord shows are this release's." in said
-    assert "1 thing to mend" in said
+    text = told(result)
+    assert "✓ I have every permission" in text
+    assert "✓ Each question gets a thread" in text
+    assert "– Free chat is off" in text
+    assert "Message Content Intent" in text
+    assert "✗ The library is empty. `/library add`" in text
+    assert "– No language model is set up" in text
+    assert "✓ The commands that Discord shows are this release's." in text
+    assert "1 thing to mend" in text
 
 
 async def test_a_model_whose_key_is_missing_is_a_thing_to_mend(at: Table) -> None:
     usual = at.client.config
     providers = {**usual.providers, "far": ProviderConfig("far", "openai-compatible", api_key_env="FAR_KEY")}
     at.client.config = replace(usual, providers=providers, roles=RolesConfig(answerer=("far:model",)))
-    said = told(await keeper(at).slash(at.channel, "setup"))
-    assert "✗ far:model is to write the answers, but its API key is missing" in said
-    assert "sets FAR_KEY" in said
+    text = told(await keeper(at).slash(at.channel, "setup"))
+    assert "✗ far:model is to write the answers, but its API key is missing" in text
+    assert "sets FAR_KEY" in text
 
 
 async def test_a_missing_permission_is_named_with_what_it_is_for_and_where_it_is_granted(at: Table) -> None:
     denied = discord.PermissionOverwrite(attach_files=False, create_public_threads=False)
     channel = at.guild.create_text_channel("quiet", overwrites={at.guild.default_role: denied})
-    said = told(await keeper(at).slash(channel, "setup"))
-    assert "✗ **Attach Files** is missing in this channel (for tables, pictures and exports)." in said
-    assert "✗ **Create Public Threads** is missing" in said
-    assert "Edit Channel, Permissions" in said
-    assert "✗ Questions get no thread of their own in this channel" in said
-    assert "Send Messages** is missing" not in said
+    text = told(await keeper(at).slash(channel, "setup"))
+    assert "✗ **Attach Files** is missing in this channel (for tables, pictures and exports)." in text
+    assert "✗ **Create Public Threads** is missing" in text
+    assert "Edit Channel, Permissions" in text
+    assert "✗ Questions get no thread of their own in this channel" in text
+    assert "Send Messages** is missing" not in text
 
 
 async def test_setup_is_for_who_manages_the_server(at: Table) -> None:

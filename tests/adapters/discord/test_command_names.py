@@ -16,7 +16,7 @@ PORTUGUESE, ENGLISH = words("pt-BR"), words("en")
 
 
 @pytest.mark.parametrize(
-    ("said", "read"),
+    ("sentence", "read"),
     [
         ("A biblioteca: `/library add`.", "A biblioteca: `/biblioteca adicionar`."),
         ("`/help library add` mostra.", "`/ajuda biblioteca adicionar` mostra."),
@@ -28,8 +28,8 @@ PORTUGUESE, ENGLISH = words("pt-BR"), words("en")
         ("`python -m bot doctor`, `file` e `2d6+3`", "`python -m bot doctor`, `file` e `2d6+3`"),
     ],
 )
-def test_a_sentence_names_commands_as_the_reader_sees_them(said: str, read: str) -> None:
-    assert localized(PORTUGUESE, said) == read
+def test_a_sentence_names_commands_as_the_reader_sees_them(sentence: str, read: str) -> None:
+    assert localized(PORTUGUESE, sentence) == read
 
 
 def test_english_sentences_stay_as_they_are_but_for_groups_of_discords_own() -> None:

@@ -59,7 +59,7 @@ async def test_a_deleted_message_stops_its_run_and_is_forgotten(at: Table) -> No
 
 async def test_messages_deleted_in_bulk_are_forgotten_each(at: Table) -> None:
     messages = [await at.ana.send(at.channel, f"question {n}") for n in range(2)]
-    runs = [await live(at, one.id, thread=str(one.id)) for one in messages]
+    runs = [await live(at, message.id, thread=str(message.id)) for message in messages]
     channel = at.client.get_channel(at.channel.id)
     assert isinstance(channel, discord.TextChannel)
     await channel.delete_messages(messages)
@@ -132,7 +132,7 @@ async def test_a_deleted_thread_is_let_go_with_its_session_and_what_runs_there(a
     await real.delete()
     await theirs.delete()
     await at.env.settle()
-    assert [one.id for one in await resources.records.schedules.of(at.space, str(at.ana.id))] == [
+    assert [schedule.id for schedule in await resources.records.schedules.of(at.space, str(at.ana.id))] == [
         "in another"
     ]
     assert await at.app.ended(run) == "stopped"

@@ -30,28 +30,28 @@ def config(fake: FakeDiscord, **settings: object) -> Config:
 
 async def told(fake: FakeDiscord, locale: str = "en", **settings: object) -> dict[str, bool | None]:
     """Every sentence without its first word, and whether it is well."""
-    found = await examine(config(fake, **settings), fake.token, words(locale))
-    return {text.removeprefix("Discord").lstrip(":, "): well for well, text in found}
+    checks = await examine(config(fake, **settings), fake.token, words(locale))
+    return {text.removeprefix("Discord").lstrip(":, "): well for well, text in checks}
 
 
 async def test_all_is_well_where_all_is_well(fake: FakeDiscord) -> None:
     fake.guild("Table")
     fake.guild("Chair", ["administrator"])
     fake.commands.everywhere[:] = await ours(config(fake))
-    found = await told(fake, free_chat=True)
-    assert found.pop("the token in DISCORD_TOKEN is valid, for Sutradhar#4821")
-    assert found.pop("the Message Content intent is on, as free_chat needs")
-    assert found.pop("in 2 servers, with every permission it needs")
-    assert found.pop("24 commands are registered, as this release has them")
-    assert found.pop("1000 of 1000 starts left today, 1 shard recommended")
-    (latency,) = found.items()
+    checks = await told(fake, free_chat=True)
+    assert checks.pop("the token in DISCORD_TOKEN is valid, for Sutradhar#4821")
+    assert checks.pop("the Message Content intent is on, as free_chat needs")
+    assert checks.pop("in 2 servers, with every permission it needs")
+    assert checks.pop("24 commands are registered, as this release has them")
+    assert checks.pop("1000 of 1000 starts left today, 1 shard recommended")
+    (latency,) = checks.items()
     assert latency[0].startswith("answers in ")
     assert latency[1] is True
 
 
 async def test_a_refused_token_says_where_to_get_a_new_one(fake: FakeDiscord) -> None:
-    found = await examine(config(fake), "another", words("en"))
-    ((well, text),) = found
+    checks = await examine(config(fake), "another", words("en"))
+    ((well, text),) = checks
     assert well is False
     assert "Reset Token" in text
     assert "another" not in text
@@ -72,8 +72,8 @@ async def test_an_intent_that_is_off_matters_where_it_is_needed(
     free_chat: bool, well: bool | None, says: str
 ) -> None:
     async with FakeDiscord(portal=()) as fake:
-        found = await told(fake, free_chat=free_chat)
-    assert [text for text, is_well in found.items() if is_well is well and says in text]
+        checks = await told(fake, free_chat=free_chat)
+    assert [text for text, is_well in checks.items() if is_well is well and says in text]
 
 
 @pytest.mark.parametrize(
@@ -85,19 +85,19 @@ async def test_what_the_bot_lacks_is_named_for_each_server(
 ) -> None:
     fake.guild("Table").forbid("send_messages", "create_public_threads")
     fake.guild("Chair")
-    found = await told(fake, locale)
-    (lacking,) = [text for text, well in found.items() if text.startswith("Table")]
+    checks = await told(fake, locale)
+    (lacking,) = [text for text, well in checks.items() if text.startswith("Table")]
     assert names in lacking
-    assert found[lacking] is False
-    assert not [text for text in found if "Chair" in text]
+    assert checks[lacking] is False
+    assert not [text for text in checks if "Chair" in text]
 
 
 async def test_many_servers_that_lack_something_are_counted(fake: FakeDiscord) -> None:
     for n in range(doctor.NAMED + 3):
         fake.guild(f"Table {n}", [])
-    found = await told(fake)
-    assert sum(text.startswith("Table") for text in found) == doctor.NAMED
-    assert "3 more servers lack permissions." in found
+    checks = await told(fake)
+    assert sum(text.startswith("Table") for text in checks) == doctor.NAMED
+    assert "3 more servers lack permissions." in checks
 
 
 async def test_no_server_yet_tells_how_to_invite(fake: FakeDiscord) -> None:
@@ -110,8 +110,8 @@ async def test_an_endpoint_that_swallows_commands_is_found(fake: FakeDiscord) ->
 
 
 async def test_another_applications_token_is_found(fake: FakeDiscord) -> None:
-    found = await told(fake, application_id=7)
-    assert [text for text, well in found.items() if well is False and "application_id = 7" in text]
+    checks = await told(fake, application_id=7)
+    assert [text for text, well in checks.items() if well is False and "application_id = 7" in text]
 
 
 async def test_before_the_first_start_no_commands_are_registered(fake: FakeDiscord) -> None:
@@ -128,8 +128,8 @@ async def test_commands_of_another_release_are_named(fake: FakeDiscord) -> None:
 
 async def test_a_server_to_try_commands_out_that_has_no_bot_is_named(fake: FakeDiscord) -> None:
     guild = fake.guild("Table", bot=False)
-    found = await told(fake, sync_guilds=(guild.id,))
-    assert [text for text, well in found.items() if well is False and str(guild.id) in text]
+    checks = await told(fake, sync_guilds=(guild.id,))
+    assert [text for text, well in checks.items() if well is False and str(guild.id) in text]
 
 
 def test_the_link_asks_for_what_is_needed_and_no_more() -> None:

@@ -113,7 +113,7 @@ async def test_an_empty_mention_is_answered_with_an_example(at: Table) -> None:
 async def test_somebody_who_mentions_it_without_end_is_let_be(at: Table) -> None:
     for _ in range(HINTS + 3):
         await at.ana.send(at.channel, me(at))
-    assert len([one for one in at.said() if "For example" in one]) == HINTS
+    assert len([text for text in at.said() if "For example" in text]) == HINTS
 
 
 async def test_in_a_thread_with_free_chat_every_message_is_for_the_bot_that_is_not_for_others(
@@ -128,7 +128,7 @@ async def test_in_a_thread_with_free_chat_every_message_is_for_the_bot_that_is_n
     await chatty.ana.send(thread, "and prone?")
     assert await chatty.asked() == ["/rules ask can a grappled creature cast?", "/rules ask and prone?"]
     requests = [await chatty.app.request_of(chatty.space, run) for run in chatty.recorder.events]
-    assert {(one.place.channel, one.place.thread) for one in requests if one} == {
+    assert {(request.place.channel, request.place.thread) for request in requests if request} == {
         (str(chatty.channel.id), "talk")
     }
 
@@ -169,11 +169,11 @@ async def test_without_the_intent_a_thread_is_told_once_how_to_be_heard(at: Tabl
     for said in ("and prone?", "hello?"):
         await at.ana.send(thread, said)
     assert await at.asked() == []
-    told = [one for one in at.said(thread) if "only when you mention me" in one]
-    assert len(told) == 1
+    hints = [text for text in at.said(thread) if "only when you mention me" in text]
+    assert len(hints) == 1
     await at.restart()
     await at.ana.send(thread, "hello??")
-    assert len([one for one in at.said(thread) if "only when you mention me" in one]) == 1
+    assert len([text for text in at.said(thread) if "only when you mention me" in text]) == 1
 
 
 async def test_a_mention_in_a_held_thread_goes_on_with_its_conversation(at: Table) -> None:
@@ -197,7 +197,7 @@ async def test_a_book_beside_a_question_goes_with_it(at: Table) -> None:
     (run,) = at.recorder.events
     request = await at.app.request_of(at.space, run)
     assert request is not None
-    assert [one.name for one in request.files] == ["srd.md"]
+    assert [file.name for file in request.files] == ["srd.md"]
     assert at.said()[1:] == []
     await at.ana.send(at.channel, f"{me(at)} /rules books", attachments=[("srd.md", b"# Grappled")])
     assert "/library add" in at.said()[-1]
@@ -212,7 +212,7 @@ async def test_a_picture_comes_with_a_question_and_is_none_by_itself(at: Table) 
     (run,) = at.recorder.events
     request = await at.app.request_of(at.space, run)
     assert request is not None
-    assert (request.text, [one.name for one in request.files]) == ("what does it do?", ["rune.png"])
+    assert (request.text, [file.name for file in request.files]) == ("what does it do?", ["rune.png"])
 
 
 async def test_a_book_beside_a_line_that_adds_it_is_passed_on(at: Table) -> None:
@@ -223,8 +223,8 @@ async def test_a_book_beside_a_line_that_adds_it_is_passed_on(at: Table) -> None
     (run,) = at.recorder.events
     request = await at.app.request_of(at.space, run)
     assert request is not None
-    assert (request.verb, [one.name for one in request.files]) == ("add", ["srd.md"])
-    assert not any("answer from srd.md" in one for one in at.said())
+    assert (request.verb, [file.name for file in request.files]) == ("add", ["srd.md"])
+    assert not any("answer from srd.md" in text for text in at.said())
 
 
 async def test_where_the_bot_may_not_write_it_takes_nothing_in(at: Table) -> None:
@@ -250,4 +250,4 @@ async def test_somebody_who_asks_for_nothing_that_there_is_is_told_so_a_few_time
 async def test_hints_about_books_are_given_only_so_often(at: Table) -> None:
     for _ in range(HINTS + 3):
         await at.ana.send(at.channel, me(at), attachments=[("srd.md", b"# Grappled")])
-    assert len([one for one in at.said() if "answer from srd.md" in one]) == HINTS
+    assert len([text for text in at.said() if "answer from srd.md" in text]) == HINTS

@@ -38,28 +38,30 @@ async def on(tmp_path: Path) -> AsyncIterator[Line]:
 
 
 def find(messages: list[Message], text: str) -> Message | None:
-    return next((one for one in messages if text in one.text and not one.deleted), None)
+    return next((message for message in messages if text in message.text and not message.deleted), None)
 
 
 def button(message: Message, kind: str) -> str | None:
     """The custom_id of the message's button of this kind."""
-    return next((str(one.custom_id) for one in message.buttons if str(one.custom_id).startswith(kind)), None)
+    return next(
+        (str(button.custom_id) for button in message.buttons if str(button.custom_id).startswith(kind)), None
+    )
 
 
 def inside(where: Channel) -> list[Message]:
     """What stands in a channel and in its threads."""
-    return [*where.messages, *(one for thread in where.threads for one in thread.messages)]
+    return [*where.messages, *(message for thread in where.threads for message in thread.messages)]
 
 
 def answers(where: Channel) -> list[Message]:
-    return [one for one in inside(where) if "Its speed is zero." in one.text]
+    return [message for message in inside(where) if "Its speed is zero." in message.text]
 
 
 async def seen(on: Line, text: str, where: Channel | None = None) -> Message:
     """A message with this text, once it is there."""
-    found = await on.discord.until(lambda: find(inside(where or on.channel), text))
-    assert found is not None
-    return found
+    message = await on.discord.until(lambda: find(inside(where or on.channel), text))
+    assert message is not None
+    return message
 
 
 async def pressable(on: Line, message: Message, kind: str) -> str:
@@ -115,7 +117,7 @@ async def test_a_dead_stop_button_goes_without_bringing_old_text_back(on: Line) 
     pressed = await pressing
     await on.discord.until(lambda: button(shown, "stop") is None)
     assert shown.text == "A whole answer"
-    assert any("Isto já terminou" in one.text for one in pressed.followups)
+    assert any("Isto já terminou" in message.text for message in pressed.followups)
 
 
 async def test_a_deleted_question_is_not_answered_any_further(on: Line) -> None:
@@ -181,7 +183,7 @@ async def test_a_guest_shares_through_the_press_itself(on: Line) -> None:
     shared = await seen(on, "shared by Bia", channel)
     assert "Its speed is zero." in shared.text
     assert shared.only_for is None
-    await on.discord.until(lambda: any("Shared here." in one.text for one in pressed.followups))
+    await on.discord.until(lambda: any("Shared here." in message.text for message in pressed.followups))
     assert on.discord.refused == []
 
 
@@ -193,7 +195,7 @@ async def test_retry_of_a_stopped_answer_asks_it_again(on: Line) -> None:
     (thread,) = on.channel.threads
 
     def anew() -> Message | None:
-        return find([one for one in thread.messages if one is not answer], "It begins.")
+        return find([message for message in thread.messages if message is not answer], "It begins.")
 
     again = await on.discord.until(anew)
     assert again is not None
@@ -210,7 +212,7 @@ async def test_a_mention_that_the_gateway_delivers_again_is_answered_once(on: Li
     await on.discord.connected()
     await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
     await seen(on, "Its speed is zero.")
-    assert len([one for one in on.channel.messages[before:] if "/help" in one.text]) == 0
+    assert len([message for message in on.channel.messages[before:] if "/help" in message.text]) == 0
 
 
 async def test_a_reply_whose_text_discord_keeps_back_is_told_how_to_be_heard(on: Line) -> None:
@@ -237,7 +239,7 @@ async def test_in_free_chat_people_may_reply_to_each_other_without_a_ping(tmp_pa
         await on.discord.say(on.ana, thread, "you did not", reply_to=hers, ping=False)
         await on.discord.say(on.ana, thread, "and prone?")
         await on.discord.until(lambda: len(answers(thread)) == 2)
-        for said in (hers, *[one for one in thread.messages if one.text == "you did not"]):
+        for said in (hers, *[message for message in thread.messages if message.text == "you did not"]):
             space = str(on.guild.id)
             assert await on.app.request_of(space, event_id("discord", space, str(said.id))) is None
 

@@ -34,9 +34,9 @@ async def test_without_permission_for_files_the_words_are_shown_and_the_files_na
     _, request = await desk.ask(ana, channel, "here")
     export = Attachment("notes.md", "text/markdown", b"# Notes")
     await desk.run(request, *ANSWER, export)
-    told = next(one for one in texts(channel) if "It is Ana." in one)
-    assert "“Attach Files”" in told
-    assert "notes.md" in told
+    text = next(one for one in texts(channel) if "It is Ana." in one)
+    assert "“Attach Files”" in text
+    assert "notes.md" in text
     assert "Stop" not in [button.label for message in channel.messages for button in message.buttons]
     assert desk.fake.refused == []
 
@@ -76,7 +76,7 @@ async def test_somebody_elses_post_of_the_same_name_is_not_taken_for_ours(
     desk.fake.fail("POST", "*/threads", status=0)
     _, second = await desk.ask(ana, forum, "thread")
     await desk.run(second, *ANSWER)
-    assert [len(one.messages) for one in forum.threads] == [2, 2]
+    assert [len(thread.messages) for thread in forum.threads] == [2, 2]
 
 
 async def test_after_a_crash_the_response_still_says_where_it_goes_on(
@@ -103,9 +103,9 @@ async def test_a_locked_thread_is_not_called_a_missing_permission(
     await desk.fake.archive(thread)
     await view.show(Text("It is Ana."))
     await view.flush("done")
-    (told,) = asked.followups
-    assert "It is Ana." in told.text
-    assert "permission" not in told.text
+    (message,) = asked.followups
+    assert "It is Ana." in message.text
+    assert "permission" not in message.text
 
 
 async def test_a_threads_new_name_is_one_line_without_control_codes(
@@ -140,12 +140,12 @@ async def test_a_call_that_hangs_is_given_up_and_made_anew(tmp_path: Path, metho
             await fake.slash(ana, channel, "rules ask", question="Who?")
             if method == "PATCH":
                 await fake.until(
-                    lambda: any("It is" in one for thread in channel.threads for one in texts(thread))
+                    lambda: any("It is" in text for thread in channel.threads for text in texts(thread))
                 )
                 fake.fail(method, route, status=200, delay=60.0)
                 shown.set()
             await fake.until(
-                lambda: any("It is Ana." in one for thread in channel.threads for one in texts(thread))
+                lambda: any("It is Ana." in text for thread in channel.threads for text in texts(thread))
             )
             assert [len(thread.messages) for thread in channel.threads] == [1]
 

@@ -67,13 +67,13 @@ async def test_the_answer_stands_in_the_thread_that_the_conversation_is_in(
     channel, ana = seated(discord)
     async with bot(discord, tmp_path, SCRIPTS) as client:
         asked = await discord.slash(ana, channel, "rules ask", question="Who?")
-        await discord.until(lambda: [one for thread in channel.threads for one in thread.messages])
+        await discord.until(lambda: [message for thread in channel.threads for message in thread.messages])
         opened = discord.thread(ana, channel, "Talk")
         assert await begun(client, place_of(channel, str(asked.id)), "1" * 32) == "done"
         assert await begun(client, place_of(channel, str(opened.id)), "2" * 32) == "done"
-    assert ["It is Ana." in one.text for one in channel.threads[0].messages] == [True, True]
-    assert ["It is Ana." in one.text for one in opened.messages] == [True]
-    assert [one for one in channel.messages if "It is Ana." in one.text] == []
+    assert ["It is Ana." in message.text for message in channel.threads[0].messages] == [True, True]
+    assert ["It is Ana." in message.text for message in opened.messages] == [True]
+    assert [message for message in channel.messages if "It is Ana." in message.text] == []
 
 
 async def test_only_a_restricted_channel_and_its_threads_are_for_adults(

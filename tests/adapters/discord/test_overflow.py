@@ -25,18 +25,24 @@ def sentences(n: int) -> list[str]:
 def answer(n: int) -> list[Shown]:
     stages: list[Shown] = [Stage("search", "Searching"), Text("Found 3 passages."), Stage("answer", "Answer")]
     cited = Citation(1, "lanterns.md", "Oil", "A lantern burns six hours.", 4)
-    return [*stages, *(Text(f"{one} ") for one in sentences(n)), cited]
+    return [*stages, *(Text(f"{sentence} ") for sentence in sentences(n)), cited]
 
 
 def answered(asked: Asked) -> list[Message]:
-    return [one for one in (asked.original, *asked.followups) if one is not None and not one.deleted]
+    return [
+        message
+        for message in (asked.original, *asked.followups)
+        if message is not None and not message.deleted
+    ]
 
 
 def arrived(n: int, messages: list[Message]) -> tuple[list[int], list[int]]:
     """How often each sentence stands in the messages, and in their files."""
-    text = "\n".join(one.text for one in messages)
-    files = "\n".join(file.data.decode() for one in messages for file in one.files)
-    return [text.count(one) for one in sentences(n)], [files.count(one) for one in sentences(n)]
+    text = "\n".join(message.text for message in messages)
+    files = "\n".join(file.data.decode() for message in messages for file in message.files)
+    return [text.count(sentence) for sentence in sentences(n)], [
+        files.count(sentence) for sentence in sentences(n)
+    ]
 
 
 async def known(desk: Bench, channel: Channel, permission: str) -> None:
@@ -140,9 +146,9 @@ async def test_an_answer_that_is_refused_in_every_form_is_sent_directly_and_said
     asked, request = await desk.ask(ana, channel, "here")
     desk.fake.fail("POST", f"/channels/{channel.id}/messages", status=400, code=200000, times=50)
     await desk.run(request, *answer(5))
-    (told,) = asked.followups
-    assert told.ephemeral
-    assert DIRECT in told.text
+    (message,) = asked.followups
+    assert message.ephemeral
+    assert DIRECT in message.text
     assert set(arrived(5, desk.fake.dm(ana).messages)[0]) == {1}
 
 
@@ -153,9 +159,9 @@ async def test_an_answer_that_can_go_nowhere_is_said_to_be_kept(
     asked, request = await desk.ask(ana, channel, "here")
     desk.fake.fail("POST", f"/channels/{channel.id}/messages", status=400, code=200000, times=50)
     await desk.run(request, *answer(5))
-    (told,) = asked.followups
-    assert told.ephemeral
-    assert KEPT in told.text
+    (message,) = asked.followups
+    assert message.ephemeral
+    assert KEPT in message.text
 
 
 async def test_a_file_that_is_refused_by_itself_is_not_said_to_be_there(
@@ -166,12 +172,12 @@ async def test_a_file_that_is_refused_by_itself_is_not_said_to_be_there(
     view = desk.view(request)
     for event in (Stage("answer", "Answer"), Text("It is Ana.")):
         await view.show(event)
-    await desk.fake.until(lambda: any("It is Ana." in one.text for one in channel.messages))
+    await desk.fake.until(lambda: any("It is Ana." in message.text for message in channel.messages))
     for method in ("PATCH", "POST"):  # the layout, and the plain message that takes its place
         desk.fake.fail(method, f"/channels/{channel.id}/messages*", status=413, code=40005)
     await view.show(export)
     await view.flush("done")
-    (shown,) = [one for one in channel.messages if "It is Ana." in one.text]
+    (shown,) = [message for message in channel.messages if "It is Ana." in message.text]
     assert shown.files == []
     assert DIRECT in shown.text
     (sent,) = desk.fake.dm(ana).messages

@@ -34,7 +34,9 @@ class Room:
 
     def told(self, text: str = "") -> list[Message]:
         """What stands in the threads, by whomever, of this text."""
-        return [one for thread in self.channel.threads for one in thread.messages if text in one.text]
+        return [
+            message for thread in self.channel.threads for message in thread.messages if text in message.text
+        ]
 
 
 @pytest.fixture
@@ -82,7 +84,7 @@ async def test_a_message_that_nobody_has_noted_is_found_though_its_contents_are_
     room.bench.fake.portal.clear()
     room.bench.fake.fail("POST", "/webhooks/*", lost=True)
     await room.bench.run(await room.request(), *reply("“Put it down.”"))
-    assert [one.author.name for one in room.told("“Put it down.”")] == ["Mira"]
+    assert [message.author.name for message in room.told("“Put it down.”")] == ["Mira"]
 
 
 async def test_a_second_view_as_after_a_crash_edits_what_the_first_has_posted(room: Room) -> None:
@@ -92,7 +94,7 @@ async def test_a_second_view_as_after_a_crash_edits_what_the_first_has_posted(ro
         await first.show(event)
     await room.bench.fake.until(lambda: room.told("“Put it"))
     await room.bench.run(request, *reply("“Put it down.”"))
-    assert [one.text.count("“Put it down.”") for one in room.told("“Put it")] == [1]
+    assert [message.text.count("“Put it down.”") for message in room.told("“Put it")] == [1]
 
 
 async def test_where_the_webhook_is_gone_a_message_of_before_is_made_anew_by_the_bot(room: Room) -> None:

@@ -25,17 +25,17 @@ def sent(view: ui.LayoutView | ui.View) -> list[dict[str, Any]]:
 async def test_the_layout_is_a_card_with_its_parts_and_a_row_under_it() -> None:
     container, row = sent(PAGE.layout())
     assert container["accent_color"] == ANSWER
-    assert [one["type"] for one in container["components"]] == [10, 12, 14, 13]
+    assert [component["type"] for component in container["components"]] == [10, 12, 14, 13]
     assert container["components"][1]["items"][0]["media"]["url"] == "attachment://chart.png"
     assert container["components"][1]["items"][0]["description"] == "A chart"
     assert container["components"][3]["file"]["url"] == "attachment://a.txt"
-    assert [one["custom_id"] for one in row["components"]] == [STOP.custom_id]
+    assert [component["custom_id"] for component in row["components"]] == [STOP.custom_id]
 
 
 async def test_pictures_in_a_row_share_a_gallery() -> None:
     page = Page((Card((PICTURE, replace(PICTURE, name="b.png"))),), "…")
     (gallery,) = sent(page.layout())
-    assert [one["media"]["url"] for one in gallery["items"]] == [
+    assert [item["media"]["url"] for item in gallery["items"]] == [
         "attachment://chart.png",
         "attachment://b.png",
     ]
@@ -46,7 +46,7 @@ async def test_without_layout_the_same_buttons_stand_in_rows() -> None:
     page = Page((Card(("Yes.", (choice,))), Card(((STOP,),))), "Yes.")
     view = page.plain_buttons()
     assert view is not None
-    assert [[one["custom_id"] for one in row["components"]] for row in sent(view)] == [
+    assert [[component["custom_id"] for component in row["components"]] for row in sent(view)] == [
         [choice.custom_id],
         [STOP.custom_id],
     ]

@@ -56,8 +56,8 @@ async def forget_cancelled_timers() -> None:
 
 async def answered(discord: FakeDiscord, channel: Channel, people: list[User]) -> None:
     """Everybody asks, and reads the answer to its end in a thread of their own."""
-    for one in people:
-        await discord.slash(one, channel, "rules ask", question="Who?")
+    for person in people:
+        await discord.slash(person, channel, "rules ask", question="Who?")
     for n in range(len(people)):
         await discord.until(partial(ended, channel, n))
 
@@ -66,7 +66,7 @@ def ended(channel: Channel, n: int) -> bool:
     """Whether the answer in the channel's thread `n` is there, and asks for a thumb."""
     messages = channel.threads[n].messages if n < len(channel.threads) else []
     return len(messages) == 2 and any(
-        str(one.custom_id).startswith("feedback:") for one in messages[1].buttons
+        str(button.custom_id).startswith("feedback:") for button in messages[1].buttons
     )
 
 
@@ -74,8 +74,8 @@ async def test_a_run_that_is_over_leaves_nothing_of_ours_behind(tmp_path: Path) 
     async with FakeDiscord() as discord:
         guild = discord.guild("Table")
         people = [discord.user(f"Guest {n}") for n in range(5)]
-        for one in people:
-            guild.join(one)
+        for person in people:
+            guild.join(person)
         first, second = guild.text("first"), guild.text("second")
         async with bot(discord, tmp_path, {"Who?": answer}):
             await answered(discord, first, people[:1])

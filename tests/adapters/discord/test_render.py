@@ -65,7 +65,7 @@ def markdown(tokens: list[str]) -> st.SearchStrategy[str]:
     repeated = st.tuples(block, st.sampled_from([1, 1, 1, 40, 400])).map(
         lambda one: "\n\n".join([one[0]] * one[1])
     )
-    return st.lists(repeated, max_size=6).map(lambda found: "\n\n".join(found)[:60_000])
+    return st.lists(repeated, max_size=6).map(lambda paragraphs: "\n\n".join(paragraphs)[:60_000])
 
 
 def letters(text: str) -> str:
@@ -127,8 +127,8 @@ def test_any_text_fits_balances_and_calls_nobody(text: str, growing: bool) -> No
 @given(markdown(SAFE))
 def test_every_word_of_any_text_is_there_in_order(text: str) -> None:
     made = render.pages(StageContent("answer", "", text, growing=False), DONE)
-    for said in ("".join(page.text for page in made), "".join(page.plain for page in made)):
-        assert in_order(letters(text), letters(said))
+    for whole in ("".join(page.text for page in made), "".join(page.plain for page in made)):
+        assert in_order(letters(text), letters(whole))
 
 
 @settings(
@@ -176,7 +176,7 @@ def test_whatever_stands_under_the_text_fits_too(
         notices=[f"note {n}: {one * 9}" for n, one in enumerate(notices)],
         citations=[Citation(n, where, where, quote, n) for n, where, quote in cited],
         choices=[
-            Choices(prompt, tuple(Choice(one, "/help") for one in labels)) for prompt, labels in choices
+            Choices(prompt, tuple(Choice(label, "/help") for label in labels)) for prompt, labels in choices
         ],
         failed=failed,
         growing=not ended,
@@ -223,7 +223,7 @@ def test_a_growing_answer_shows_that_it_grows() -> None:
     assert page.text == "### Answer\nYes, it can `[1]`. ▍\n-# Reading  ▰▰▱▱▱▱▱▱▱▱ 3/12"
     assert page.plain == page.text
     assert page.cards[0].colour == WORKING
-    assert [one.label for row in page.rows for one in row] == ["Stop"]
+    assert [button.label for row in page.rows for button in row] == ["Stop"]
 
 
 def test_a_stage_that_has_nothing_yet_says_so() -> None:
@@ -247,7 +247,7 @@ def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> No
         "-# Reply to ask on.",
     ]
     assert page.cards[0].colour == ANSWER
-    assert [one.label or one.emoji for one in page.rows[0]] == [
+    assert [button.label or button.emoji for button in page.rows[0]] == [
         "Try again",
         "Sources",
         "👍",
@@ -263,7 +263,7 @@ def test_sources_beyond_a_message_wait_behind_their_button() -> None:
     for page in (early, last):
         assert fits(page)
         assert re.search(r"-# \+ \d+ more", page.text)
-        assert [one.custom_id for one in page.rows[0]] == [f"sources:{RUN}"]
+        assert [button.custom_id for button in page.rows[0]] == [f"sources:{RUN}"]
 
 
 def test_choices_are_buttons_numbered_through_the_run() -> None:
@@ -275,7 +275,9 @@ def test_choices_are_buttons_numbered_through_the_run() -> None:
         StageContent("answer", "", "Yes.", choices=groups, first_choice=3, growing=False), DONE
     )
     assert [len(row) for row in page.rows] == [5, 2, 3]
-    assert [one.custom_id for row in page.rows for one in row] == [f"choice:{RUN}:{n}" for n in range(3, 13)]
+    assert [button.custom_id for row in page.rows for button in row] == [
+        f"choice:{RUN}:{n}" for n in range(3, 13)
+    ]
     assert page.rows[2][0].label == "w" * 79 + "…"
     assert "-# See also" in page.plain
     assert "-# Close by" in page.plain

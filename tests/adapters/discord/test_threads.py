@@ -46,7 +46,7 @@ async def test_a_thread_is_opened_from_the_line_that_says_who_asked(
     assert thread.auto_archive == 1440
     assert "Who is it?" in asked.text
     await desk.fake.until(lambda: f"<#{thread.id}>" in asked.text)
-    assert [("Found 3" in one, "It is Ana." in one) for one in texts(thread)] == [
+    assert [("Found 3" in text, "It is Ana." in text) for text in texts(thread)] == [
         (True, False),
         (False, True),
     ]
@@ -221,16 +221,16 @@ async def test_where_writing_is_forbidden_the_token_serves_and_the_permission_is
     channel.deny("SEND_MESSAGES")
     await desk.fake.until(lambda: missing(desk.client, channel.id, "send_messages") is not None)
     await desk.run(request, *ANSWER)
-    (told,) = asked.followups
-    assert "It is Ana." in told.text
-    assert "“Send Messages”" in told.text
+    (message,) = asked.followups
+    assert "It is Ana." in message.text
+    assert "“Send Messages”" in message.text
 
 
 async def test_a_response_is_edited_and_followed_up(desk: Bench, channel: Channel, ana: User) -> None:
     asked, request = await desk.ask(ana, channel, "response")
     await desk.run(request, *SEARCH, *ANSWER)
     assert "Found 3" in asked.text
-    assert ["It is Ana." in one.text for one in asked.followups] == [True]
+    assert ["It is Ana." in message.text for message in asked.followups] == [True]
 
 
 async def test_a_public_response_outlives_its_token(desk: Bench, channel: Channel, ana: User) -> None:
@@ -278,10 +278,10 @@ async def test_a_failure_before_anything_was_shown_is_for_the_asker_alone(
     await desk.run(request, Failed("No books."), status="failed")
     assert channel.threads == []
     assert channel.messages == []
-    (told,) = asked.followups
-    assert told.ephemeral
-    assert "No books." in told.text
-    assert request.id[:8] in told.text
+    (message,) = asked.followups
+    assert message.ephemeral
+    assert "No books." in message.text
+    assert request.id[:8] in message.text
 
 
 async def test_a_run_in_line_says_so_in_its_thread(desk: Bench, channel: Channel, ana: User) -> None:
@@ -289,7 +289,7 @@ async def test_a_run_in_line_says_so_in_its_thread(desk: Bench, channel: Channel
     view = desk.view(request)
     await view.show(Status("2nd in line"))
     await desk.fake.until(
-        lambda: channel.threads and any("2nd in line" in one for one in texts(channel.threads[0]))
+        lambda: channel.threads and any("2nd in line" in text for text in texts(channel.threads[0]))
     )
     for event in ANSWER:
         await view.show(event)
@@ -325,7 +325,7 @@ async def test_a_message_that_a_moderator_deleted_stays_away(
     for event in (Stage("answer", "Answer"), Text("It i")):
         await view.show(event)
     await desk.fake.until(lambda: any("It i" in text for text in texts(channel)))
-    (message,) = [one for one in channel.messages if "It i" in one.text]
+    (message,) = [message for message in channel.messages if "It i" in message.text]
     await desk.fake.delete(message)
     await view.show(Text("s Ana."))
     await view.flush("done")
@@ -345,7 +345,7 @@ async def test_layouts_that_are_refused_become_plain_messages(
     _, request = await desk.ask(ana, channel, "here")
     desk.fake.fail("POST", "/channels/{channel}/messages", status=400, code=50035)
     await desk.run(request, *SEARCH, *ANSWER)
-    assert [one.content != "" for one in channel.messages][-2:] == [True, True]
+    assert [message.content != "" for message in channel.messages][-2:] == [True, True]
 
 
 @pytest.mark.slow
@@ -364,4 +364,4 @@ async def test_a_thousand_edits_leave_no_views_in_the_clients_memory(
     store = desk.client._connection._view_store
     assert (len(store._views), len(store._synced_message_views)) == (0, 0)
     gc.collect()
-    assert sum(isinstance(one, LayoutView) for one in gc.get_objects()) < 10
+    assert sum(isinstance(instance, LayoutView) for instance in gc.get_objects()) < 10

@@ -148,7 +148,7 @@ async def test_commands_in_its_sentences_have_the_names_that_the_reader_sees(des
 
 async def test_a_quick_stage_is_posted_once(desk: Desk) -> None:
     await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."), view=desk.view(clock=Still()))
-    assert [len(one.edits) for one in desk.paper.messages] == [0, 0]
+    assert [len(message.edits) for message in desk.paper.messages] == [0, 0]
 
 
 async def test_a_long_stage_goes_on_in_more_messages_before_the_next_stage(desk: Desk) -> None:
@@ -183,9 +183,9 @@ async def test_after_a_crash_the_same_messages_are_edited(desk: Desk) -> None:
 async def test_after_a_crash_what_was_shown_for_good_is_left_alone(desk: Desk) -> None:
     events = (*SEARCH, Stage("answer", "Answer"), Text("It is Ana."))
     await desk.run(*events, view=desk.view(clock=Still()))
-    states = [list(one.states) for one in desk.paper.messages]
+    states = [list(message.states) for message in desk.paper.messages]
     await desk.run(*events, view=desk.view(clock=Still()))
-    assert [one.states for one in desk.paper.messages] == states
+    assert [message.states for message in desk.paper.messages] == states
 
 
 async def test_after_a_crash_edits_keep_apart_too(desk: Desk) -> None:
@@ -239,10 +239,12 @@ async def test_what_buttons_offer_is_kept_before_they_are_there(desk: Desk) -> N
     first = Choices("More?", (Choice("A", "/rules see 1"), Choice("B", "/rules see 2")))
     second = Choices("Else?", (Choice("C", "/help"),))
     await desk.run(Stage("a", ""), Text("x [1]"), cited, first, Stage("b", ""), Text("y"), second)
-    kept = [json.loads(one) for one in await desk.offers.all("1", RUN, "choice")]
+    kept = [json.loads(offer) for offer in await desk.offers.all("1", RUN, "choice")]
     assert [one["command"] for one in kept] == ["/rules see 1", "/rules see 2", "/help"]
     assert f"choice:{RUN}:2" in custom_ids(desk.paper.messages[1])
-    assert [json.loads(one)["heading"] for one in await desk.offers.all("1", RUN, "source")] == ["Heading"]
+    assert [json.loads(offer)["heading"] for offer in await desk.offers.all("1", RUN, "source")] == [
+        "Heading"
+    ]
 
 
 async def test_what_asks_whether_to_begin_at_all_is_not_rated(desk: Desk) -> None:
@@ -261,13 +263,13 @@ async def test_a_failure_names_the_run_beside_what_was_shown(desk: Desk) -> None
 
 async def test_a_file_is_uploaded_once(desk: Desk) -> None:
     await desk.run(Stage("a", "A"), Attachment("a.txt", "text/plain", b"x"), Stage("b", "B"), Text("y"))
-    assert [one.files for one in desk.paper.messages] == [["a.txt"], []]
+    assert [message.files for message in desk.paper.messages] == [["a.txt"], []]
 
 
 async def test_where_layouts_are_refused_the_rest_of_the_run_is_plain(desk: Desk) -> None:
     desk.paper.refuses = lambda style: Refused("50035") if style is MessageStyle.LAYOUT else None
     await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."))
-    assert [one.style for one in desk.paper.messages] == [MessageStyle.PLAIN, MessageStyle.PLAIN]
+    assert [message.style for message in desk.paper.messages] == [MessageStyle.PLAIN, MessageStyle.PLAIN]
 
 
 async def test_a_layout_that_is_refused_later_is_replaced_by_a_plain_message(desk: Desk) -> None:
@@ -430,7 +432,7 @@ async def test_a_message_that_is_refused_in_every_form_leaves_the_others_theirs(
 ) -> None:
     desk.paper.faults += [Refused("50035")] * 3
     await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."))
-    assert [(one.text, one.style) for one in desk.paper.messages] == [
+    assert [(message.text, message.style) for message in desk.paper.messages] == [
         ("### Answer\nAna.", MessageStyle.LAYOUT)
     ]
 
@@ -576,7 +578,7 @@ async def test_what_has_been_taken_stands_there_and_can_be_pressed_no_more(desk:
         (one.label, one.disabled) for row in desk.paper.messages[1].page.rows for one in row if one.label
     ]
     assert shown == [("✓ Go", True), ("Stay", True)]
-    kept = [from_json(one) for one in await desk.offers.all(PLACE.space, RUN, "choice")]
+    kept = [from_json(offer) for offer in await desk.offers.all(PLACE.space, RUN, "choice")]
     assert [(one.label, one.over) for one in kept] == [("Go", True), ("Stay", True)]
 
 
@@ -586,7 +588,7 @@ async def test_what_can_no_longer_be_edited_comes_anew_and_says_so(desk: Desk, f
     elsewhere = Paper(read, "elsewhere")
     desk.paper.faults.append(fault)
     await desk.view(Home(desk.paper, elsewhere)).change(changed(Text("It is Bia.")))
-    (anew,) = [one for one in (*desk.paper.texts, *elsewhere.texts) if "Bia" in one]
+    (anew,) = [text for text in (*desk.paper.texts, *elsewhere.texts) if "Bia" in text]
     assert "can no longer be edited" in anew
 
 

@@ -35,7 +35,7 @@ async def test_a_question_gets_a_thread_with_a_message_a_stage(discord: FakeDisc
         await discord.until(lambda: channel.threads and len(channel.threads[0].messages) == 2)
         (thread,) = channel.threads
         await discord.until(lambda: "It is Ana." in thread.messages[1].text)
-        await discord.until(lambda: not any("Stop" in one.label for one in thread.messages[1].buttons))
+        await discord.until(lambda: not any("Stop" in button.label for button in thread.messages[1].buttons))
         assert "Found 3 passages." in thread.messages[0].text
         assert thread.name == "Who?"
         assert asked.response is not None
@@ -66,7 +66,7 @@ async def test_an_answer_in_components_and_anothers_embeds_can_be_asked_about(
         await discord.slash(ana, channel, "rules ask", question="Who?")
         await discord.until(lambda: channel.threads and channel.threads[0].messages)
         (thread,) = channel.threads
-        await discord.until(lambda: not any("Stop" in one.label for one in thread.messages[0].buttons))
+        await discord.until(lambda: not any("Stop" in button.label for button in thread.messages[0].buttons))
         about = thread.messages[0]
         about.embeds = [
             {"type": "rich", "title": "**Load**", "description": "Two sacks and a lantern."}

@@ -28,19 +28,19 @@ async def joined(at: Table, guild: GuildHandle) -> None:
 
 async def test_a_server_is_welcomed_with_three_examples(at: Table) -> None:
     await joined(at, at.guild)
-    (said,) = at.said()
-    assert said.count("\n- ") == 3
-    assert "/rules ask" in said
-    assert "/setup" in said
+    (text,) = at.said()
+    assert text.count("\n- ") == 3
+    assert "/rules ask" in text
+    assert "/setup" in text
 
 
 async def test_a_server_is_welcomed_in_its_language(at: Table) -> None:
     guild = at.env.create_guild(preferred_locale="pt-BR")
     channel = guild.create_text_channel("geral")
     await joined(at, guild)
-    (said,) = at.said(channel)
-    assert said.startswith("Olá!")
-    assert "/regras perguntar" in said
+    (text,) = at.said(channel)
+    assert text.startswith("Olá!")
+    assert "/regras perguntar" in text
 
 
 async def test_a_server_is_welcomed_once_even_if_it_invites_the_bot_again_after_a_restart(at: Table) -> None:
@@ -69,6 +69,6 @@ async def test_the_first_channel_from_the_top_where_it_may_write_is_taken(at: Ta
     guild.create_text_channel("second")
     known = at.client.get_guild(guild.id)
     assert known is not None
-    found = where(known)
-    assert found is not None
-    assert found.id == first.id
+    channel = where(known)
+    assert channel is not None
+    assert channel.id == first.id

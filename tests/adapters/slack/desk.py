@@ -115,7 +115,7 @@ class Desk:
 
     async def beside(self) -> None:
         """Wait for what goes on beside the answers."""
-        tasks = [one for one in asyncio.all_tasks() if "Beside." in repr(one.get_coro())]
+        tasks = [task for task in asyncio.all_tasks() if "Beside." in repr(task.get_coro())]
         await asyncio.gather(*tasks)
 
     def crash(self) -> None:

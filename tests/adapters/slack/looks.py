@@ -117,7 +117,7 @@ def markdown(tokens: list[str]) -> st.SearchStrategy[str]:
     repeated = st.tuples(block, st.sampled_from([1, 1, 1, 1, 30])).map(
         lambda one: "\n\n".join([one[0]] * one[1])
     )
-    return st.lists(repeated, max_size=5).map(lambda found: "\n\n".join(found)[:20_000])
+    return st.lists(repeated, max_size=5).map(lambda paragraphs: "\n\n".join(paragraphs)[:20_000])
 
 
 def fits(page: Page) -> bool:
@@ -136,9 +136,9 @@ def fits(page: Page) -> bool:
 
 def called(page: Page) -> list[str]:
     """Whom any form of the page would call, though Slack were asked to look for names in its text."""
-    found = texts.pings(page.plain, parsed=True) + texts.pings(page.body, parsed=True)
-    found += texts.block_pings([*page.blocks, *page.buttons_plain])
-    return [*found, *(one for words in texts.words(page.blocks) for one in texts.pings(words, parsed=True))]
+    pings = texts.pings(page.plain, parsed=True) + texts.pings(page.body, parsed=True)
+    pings += texts.block_pings([*page.blocks, *page.buttons_plain])
+    return [*pings, *(one for words in texts.words(page.blocks) for one in texts.pings(words, parsed=True))]
 
 
 def buttons(page: Page) -> list[str]:

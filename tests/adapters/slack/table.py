@@ -166,7 +166,7 @@ class Table:
     def requests(self) -> list[Request]:
         """What these people have begun, in its order."""
         people = (self.ana.id, self.bia.id)
-        return [one for one in self.bot.record.requests if one.author.id in people]
+        return [request for request in self.bot.record.requests if request.author.id in people]
 
     @property
     def asked(self) -> Request:
@@ -180,7 +180,7 @@ class Table:
 
     @property
     def origins(self) -> list[Origin]:
-        return [origin_of(one.origin) for one in self.requests]
+        return [origin_of(request.origin) for request in self.requests]
 
     async def begun(self, n: int = 1) -> list[Request]:
         """Wait until `n` runs have begun."""
@@ -198,13 +198,15 @@ class Table:
         channel = within or self.channel
 
         def found() -> list[Message]:
-            return [one for one in channel.everything if one.ephemeral_to is to]
+            return [message for message in channel.everything if message.ephemeral_to is to]
 
         return (await self.slack.until(found))[-1]
 
     def whispers(self, to: User, within: Channel | None = None) -> list[str]:
         """What this person alone has been told."""
-        return [one.shown for one in (within or self.channel).everything if one.ephemeral_to is to]
+        return [
+            message.shown for message in (within or self.channel).everything if message.ephemeral_to is to
+        ]
 
 
 @asynccontextmanager

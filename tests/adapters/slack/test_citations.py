@@ -19,23 +19,23 @@ GRAPPLED = Citation(1, "srd.md", "Conditions › Grappled", "- A grappled creatu
 
 def test_sources_stand_by_number_each_once_with_the_words_that_the_answer_has_not_said() -> None:
     other = Citation(2, "spells_and_more.md", "Components", "Yes, it can cast.")
-    found = FOOTER.sources([other, GRAPPLED, other], "Yes, it can cast [2][1].", SAY)
-    assert [whole for _, whole in found] == [
+    sources = FOOTER.sources([other, GRAPPLED, other], "Yes, it can cast [2][1].", SAY)
+    assert [whole for _, whole in sources] == [
         "*[1]* srd.md › Conditions › Grappled, p. 358\n“A grappled creature’s speed becomes 0.”",
         "*[2]* spells_and_more.md › Components",
     ]
 
 
 def test_where_there_is_little_room_quotations_go_first_and_then_sources() -> None:
-    found = FOOTER.sources([replace(GRAPPLED, n=n) for n in range(1, 10)], "", SAY)
-    whole, hidden = FOOTER.fitting(found, 2_000, SAY, quotes=True)
+    sources = FOOTER.sources([replace(GRAPPLED, n=n) for n in range(1, 10)], "", SAY)
+    whole, hidden = FOOTER.fitting(sources, 2_000, SAY, quotes=True)
     assert (whole.count("“"), hidden) == (9, 0)
-    short, hidden = FOOTER.fitting(found, 500, SAY, quotes=True)
+    short, hidden = FOOTER.fitting(sources, 500, SAY, quotes=True)
     assert hidden > 0
     assert short.endswith(f"\n{SAY('page.more', n=hidden)}")
-    assert [size(FOOTER.fitting(found, room, SAY, quotes=True)[0]) <= room for room in range(0, 900, 7)] == [
-        True
-    ] * 129
+    assert [
+        size(FOOTER.fitting(sources, room, SAY, quotes=True)[0]) <= room for room in range(0, 900, 7)
+    ] == [True] * 129
 
 
 def test_the_list_is_one_block_that_slack_takes_and_that_calls_nobody() -> None:
@@ -62,4 +62,4 @@ def test_sources_beyond_a_message_wait_behind_their_button() -> None:
         assert called(page) == []
         assert re.search(r"\+ \d+ more", texts.shown(page.blocks))
         (row,) = [block for block in page.blocks if block["type"] == "actions"]
-        assert [one["action_id"] for one in row["elements"]] == [f"sources:{RUN}"]
+        assert [element["action_id"] for element in row["elements"]] == [f"sources:{RUN}"]

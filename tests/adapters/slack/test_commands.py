@@ -57,7 +57,7 @@ async def test_what_is_done_at_once_goes_to_the_channel_and_what_is_private_to_o
         ("direct", True),
         ("thread", False),
     ]
-    assert [one.place.channel for one in at.requests[2:]] == [f"@{at.ana.id}", at.team.dm(at.ana).id]
+    assert [request.place.channel for request in at.requests[2:]] == [f"@{at.ana.id}", at.team.dm(at.ana).id]
 
 
 async def test_a_command_that_comes_twice_is_one_run(at: Table) -> None:
@@ -132,7 +132,7 @@ async def test_help_of_one_work_or_verb(at: Table, command: str, text: str, has:
 
 
 @pytest.mark.parametrize(
-    ("command", "text", "said"),
+    ("command", "text", "sentence"),
     [
         ("/rules", "aks Who?", "Did you mean /rules ask?"),
         ("/sutradhar", "rulez roll 2d6", "/sutradhar help lists everything."),
@@ -149,13 +149,13 @@ async def test_help_of_one_work_or_verb(at: Table, command: str, text: str, has:
     ],
 )
 async def test_what_cannot_be_done_is_told_to_the_person_alone(
-    at: Table, command: str, text: str, said: str
+    at: Table, command: str, text: str, sentence: str
 ) -> None:
     sent = await at.slack.command(at.ana, at.channel, command, text)
     assert sent.acked is not None
     await at.slack.until(lambda: at.whispers(at.ana))
-    (told,) = at.whispers(at.ana)
-    assert said in told.replace("`", "")
+    (whisper,) = at.whispers(at.ana)
+    assert sentence in whisper.replace("`", "")
     assert at.requests == []
 
 
@@ -208,7 +208,7 @@ async def test_a_window_that_is_for_admins_opens_for_who_has_just_become_one(at:
     assert "manage this place" in at.whispers(at.ana)[0]
     at.ana.admin = True
     await at.slack.command(at.ana, at.channel, "/prompts", "edit rag")
-    await at.slack.until(lambda: [one for one in at.slack.views if one.user is at.ana])
+    await at.slack.until(lambda: [view for view in at.slack.views if view.user is at.ana])
 
 
 async def test_what_is_for_others_is_asked_as_an_admin() -> None:

@@ -36,9 +36,9 @@ async def slow(at: Table) -> AsyncGenerator[asyncio.Event]:
 
 
 async def asked(at: Table, text: str, thread: Message | None = None) -> tuple[Message, Request]:
-    said = await at.slack.say(at.ana, at.channel, text, thread=thread, mention=True)
-    await at.slack.until(lambda: [one for one in at.requests if one.text == text])
-    return said, at.requests[-1]
+    message = await at.slack.say(at.ana, at.channel, text, thread=thread, mention=True)
+    await at.slack.until(lambda: [request for request in at.requests if request.text == text])
+    return message, at.requests[-1]
 
 
 async def kept(at: Table, run: str) -> Request:
@@ -49,16 +49,16 @@ async def kept(at: Table, run: str) -> Request:
 
 async def told(at: Table) -> None:
     """Wait until the bot has acknowledged everything."""
-    await at.slack.until(lambda: all(one.acked is not None for one in at.slack.sent))
+    await at.slack.until(lambda: all(delivery.acked is not None for delivery in at.slack.sent))
 
 
 async def test_other_words_are_kept_without_asking_again(at: Table) -> None:
-    said, first = await asked(at, "Who won the siege?")
+    message, first = await asked(at, "Who won the siege?")
     await at.ended()
-    await at.slack.edit(said, f"{at.team.bot.mention} Who won <the> siege of the mill?")
+    await at.slack.edit(message, f"{at.team.bot.mention} Who won <the> siege of the mill?")
     await told(at)
     assert (await kept(at, first.id)).text == "Who won <the> siege of the mill?"
-    await at.slack.edit(said, f"{at.team.bot.mention} /rules ask Who lost it?")
+    await at.slack.edit(message, f"{at.team.bot.mention} /rules ask Who lost it?")
     await told(at)
     assert (await kept(at, first.id)).text == "Who lost it?"
     assert len(at.requests) == 1
@@ -66,9 +66,9 @@ async def test_other_words_are_kept_without_asking_again(at: Table) -> None:
 
 @pytest.mark.parametrize("what", ["a link unfolds", "somebody else edits", "no line at all", "a bot edits"])
 async def test_what_is_no_rewording_changes_nothing(at: Table, what: str) -> None:
-    said, first = await asked(at, "Who won?")
+    message, first = await asked(at, "Who won?")
     await at.ended()
-    before = said.payload()
+    before = message.payload()
     now = {**before, "edited": {"user": at.ana.id, "ts": "9.9"}, "text": f"{at.team.bot.mention} Who lost?"}
     if what == "a link unfolds":
         now = {**now, "text": before["text"], "attachments": [{"title": "A page"}]}
@@ -92,9 +92,9 @@ async def test_what_is_no_rewording_changes_nothing(at: Table, what: str) -> Non
 
 
 async def test_what_is_taken_back_is_stopped_and_kept_no_longer(at: Table, slow: asyncio.Event) -> None:
-    said, first = await asked(at, SLOW)
+    message, first = await asked(at, SLOW)
     await at.bot.record.until(first.id, Text("Thinking"))
-    await at.slack.delete(said)
+    await at.slack.delete(message)
     assert await at.app.ended(first.id) == "stopped"
     await told(at)
     assert (await kept(at, first.id)).text == ""
@@ -102,10 +102,10 @@ async def test_what_is_taken_back_is_stopped_and_kept_no_longer(at: Table, slow:
 
 
 async def test_what_was_answered_long_ago_is_taken_back_too(at: Table) -> None:
-    said, first = await asked(at, "Who is it?")
+    message, first = await asked(at, "Who is it?")
     other, second = await asked(at, "And who is that?")
     await at.ended(2)
-    await at.slack.delete(said)
+    await at.slack.delete(message)
     await told(at)
     assert (await kept(at, first.id)).text == ""
     assert (await kept(at, second.id)).text == "And who is that?"
@@ -122,8 +122,8 @@ async def test_what_was_answered_long_ago_is_taken_back_too(at: Table) -> None:
 
 
 async def test_a_message_that_is_taken_back_on_its_way_in_is_taken_back(at: Table) -> None:
-    said = await at.slack.say(at.ana, at.channel, "Never mind", mention=True, wait=False)
-    await at.slack.delete(said)
+    message = await at.slack.say(at.ana, at.channel, "Never mind", mention=True, wait=False)
+    await at.slack.delete(message)
     (run,) = await at.ended()
     await told(at)
     assert (await kept(at, run.id)).text == ""
@@ -148,7 +148,7 @@ async def test_where_the_root_is_deleted_its_conversation_stops(at: Table, slow:
     assert await at.app.ended(first.id) == "stopped"
     assert await resources.records.threads.held(at.space, thread) is None
     assert await resources.records.sessions.active(*here) is None
-    assert [one.thread for one in await schedules.of(at.space, at.ana.id)] == ["another"]
+    assert [schedule.thread for schedule in await schedules.of(at.space, at.ana.id)] == ["another"]
 
 
 @pytest.mark.parametrize("gone", ["channel_deleted", "channel_archive", "group_left"])
@@ -173,21 +173,21 @@ def event(at: Table, subtype: str, **more: object) -> dict[str, object]:
 
 
 async def test_of_two_edits_the_later_one_counts(at: Table) -> None:
-    said, first = await asked(at, "Who?")
+    message, first = await asked(at, "Who?")
     await at.ended()
     stranger = at.team.user("Caio")
     at.slack.fail("users.info", delay=0.3)
-    await at.slack.edit(said, f"{at.team.bot.mention} Does {stranger.mention} know?")
-    await at.slack.edit(said, f"{at.team.bot.mention} Who knows?")
+    await at.slack.edit(message, f"{at.team.bot.mention} Does {stranger.mention} know?")
+    await at.slack.edit(message, f"{at.team.bot.mention} Who knows?")
     await told(at)
     assert (await kept(at, first.id)).text == "Who knows?"
 
 
 async def test_an_edit_that_comes_after_its_message_is_gone_brings_no_words_back(at: Table) -> None:
-    said, first = await asked(at, "Who?")
+    message, first = await asked(at, "Who?")
     await at.ended()
-    before = said.payload()
-    await at.slack.delete(said)
+    before = message.payload()
+    await at.slack.delete(message)
     await told(at)
     now = {**before, "edited": {"user": at.ana.id, "ts": "9.9"}, "text": f"{at.team.bot.mention} Who lost?"}
     await at.slack.send_raw(at.team, event(at, "message_changed", message=now, previous_message=before))
@@ -195,9 +195,9 @@ async def test_an_edit_that_comes_after_its_message_is_gone_brings_no_words_back
 
 
 async def test_a_message_that_comes_after_it_is_gone_is_not_answered(at: Table) -> None:
-    said = await at.slack.say(at.ana, at.channel, "Who?")
-    await at.slack.send_raw(at.team, event(at, "message_deleted", deleted_ts=said.ts))
-    late = {**said.payload(), "channel": at.channel.id, "text": f"{at.team.bot.mention} Who?"}
+    message = await at.slack.say(at.ana, at.channel, "Who?")
+    await at.slack.send_raw(at.team, event(at, "message_deleted", deleted_ts=message.ts))
+    late = {**message.payload(), "channel": at.channel.id, "text": f"{at.team.bot.mention} Who?"}
     sent = await at.slack.send_raw(at.team, {**late, "type": "app_mention"})
     assert sent.acked is not None
     await asked(at, "Who else?")
@@ -207,7 +207,7 @@ async def test_a_message_that_comes_after_it_is_gone_is_not_answered(at: Table) 
 
 async def test_nobody_is_asked_about_for_an_edit_of_what_was_no_question(at: Table) -> None:
     caio = at.team.user("Caio")
-    said = await at.slack.say(at.ana, at.channel, "Who?")
-    await at.slack.edit(said, f"Who, {caio.mention}?")
+    message = await at.slack.say(at.ana, at.channel, "Who?")
+    await at.slack.edit(message, f"Who, {caio.mention}?")
     await told(at)
-    assert caio.id not in [one.args.get("user") for one in at.slack.calls if one.method == "users.info"]
+    assert caio.id not in [call.args.get("user") for call in at.slack.calls if call.method == "users.info"]

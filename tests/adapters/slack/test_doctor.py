@@ -34,29 +34,29 @@ def config(slack: FakeSlack, secrets: dict[str, str] | None = None, **settings: 
 
 async def told(asked: Config, locale: str = "en") -> dict[str, bool | None]:
     """Every sentence without its first word, and whether it is well."""
-    found = await examine(asked, configured(asked), words(locale))
-    return {text.removeprefix("Slack: "): well for well, text in found}
+    checks = await examine(asked, configured(asked), words(locale))
+    return {text.removeprefix("Slack: "): well for well, text in checks}
 
 
 async def test_all_is_well_where_all_is_well(slack: FakeSlack) -> None:
-    found = await told(config(slack))
-    assert found.pop("the token in SLACK_BOT_TOKEN is valid, for sutradhar in Table")
-    assert found.pop(f"the bot has all {len(BOT_SCOPES)} scopes that it needs")
-    assert found.pop("the app-level token in SLACK_APP_TOKEN opens sockets; 2 will be held")
-    latency, public, names = sorted(found, key=lambda text: ("chat:write" in text, "customize" in text))
+    checks = await told(config(slack))
+    assert checks.pop("the token in SLACK_BOT_TOKEN is valid, for sutradhar in Table")
+    assert checks.pop(f"the bot has all {len(BOT_SCOPES)} scopes that it needs")
+    assert checks.pop("the app-level token in SLACK_APP_TOKEN opens sockets; 2 will be held")
+    latency, public, names = sorted(checks, key=lambda text: ("chat:write" in text, "customize" in text))
     assert "without chat:write.public" in public
     assert "without chat:write.customize" in names
-    assert found[names] is found[public] is None
+    assert checks[names] is checks[public] is None
     assert latency.startswith("answers in ")
-    assert found[latency] is True
+    assert checks[latency] is True
     assert slack.sockets.greeted == 0, "the bot may be running: no socket is opened"
 
 
 async def test_what_the_bot_may_not_do_is_named(slack: FakeSlack) -> None:
     (team,) = slack.world.teams.values()
     team.scopes -= {"im:history", "files:read"}
-    found = await told(config(slack))
-    (text,) = [text for text, well in found.items() if well is False]
+    checks = await told(config(slack))
+    (text,) = [text for text, well in checks.items() if well is False]
     assert text.startswith("the bot lacks files:read, im:history. On api.slack.com/apps")
 
 
@@ -71,8 +71,8 @@ async def test_a_refused_token_says_where_to_get_a_new_one(
     slack: FakeSlack, variable: str, token: str, says: str
 ) -> None:
     secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token, variable: token}
-    found = await told(config(slack, secrets))
-    (text,) = [text for text, well in found.items() if well is False]
+    checks = await told(config(slack, secrets))
+    (text,) = [text for text, well in checks.items() if well is False]
     assert says in text
     assert "api.slack.com/apps" in text
     assert token not in text

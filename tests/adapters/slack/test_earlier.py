@@ -26,7 +26,7 @@ def earlier(at: Table) -> ThreadReader:
 
 
 def reads(at: Table) -> int:
-    return sum(one.method == "conversations.replies" for one in at.slack.calls)
+    return sum(call.method == "conversations.replies" for call in at.slack.calls)
 
 
 async def test_it_is_who_said_what_without_the_question_and_what_came_after(at: Table) -> None:
@@ -81,7 +81,7 @@ async def test_no_more_people_are_asked_about_than_slack_lets_us(at: Table) -> N
     request = await called_in(at, root)
 
     def asked() -> int:
-        return sum(one.method == "users.info" for one in at.slack.calls)
+        return sum(call.method == "users.info" for call in at.slack.calls)
 
     before = asked()
     lines = (await earlier(at)(request)).splitlines()

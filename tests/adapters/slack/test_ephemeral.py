@@ -25,8 +25,8 @@ async def test_an_action_is_answered_by_its_own_address(at: Table) -> None:
     await tell(at.bot.workspaces, spot(at), "A <!channel> sentence.", sent.payload["response_url"])
     (answer,) = sent.responses
     assert (answer["response_type"], answer["replace_original"]) == ("ephemeral", False)
-    (said,) = [one for one in at.channel.everything if one.ephemeral_to is at.ana]
-    assert said.mentions == []
+    (message,) = [one for one in at.channel.everything if one.ephemeral_to is at.ana]
+    assert message.mentions == []
 
 
 async def test_where_the_address_is_used_up_it_is_told_in_the_channel(
@@ -37,7 +37,7 @@ async def test_where_the_address_is_used_up_it_is_told_in_the_channel(
     await tell(at.bot.workspaces, spot(at), "A sentence.", secret)
     await tell(at.bot.workspaces, spot(at), "Another one.", "http://127.0.0.1:9/used-up")
     assert at.whispers(at.ana) == ["A sentence.", "Another one."]
-    ours = [one.getMessage() for one in caplog.records if one.name.startswith("bot.")]
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith("bot.")]
     assert not [one for one in ours if "used-up" in one]
 
 
@@ -45,15 +45,15 @@ async def test_in_a_thread_it_is_told_in_the_thread(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "A thread")
     await tell(at.bot.workspaces, spot(at, thread=root.ts), "A sentence.")
     await tell(at.bot.workspaces, spot(at, message=root.ts), "Below the channel.")
-    first, second = (one for one in at.channel.everything if one.ephemeral_to is at.ana)
+    first, second = (message for message in at.channel.everything if message.ephemeral_to is at.ana)
     assert (first.thread_ts, second.thread_ts) == (root.ts, None)
 
 
 async def test_where_the_bot_is_not_it_is_told_in_the_direct_conversation(at: Table) -> None:
     away = at.team.channel("away", bot=False)
     await tell(at.bot.workspaces, spot(at, away), "A sentence.")
-    (said,) = at.team.dm(at.ana).messages
-    assert said.shown == "A sentence."
+    (message,) = at.team.dm(at.ana).messages
+    assert message.shown == "A sentence."
 
 
 async def test_in_the_direct_conversation_it_stays_under_what_was_said(at: Table) -> None:
@@ -69,7 +69,7 @@ async def test_what_slack_does_not_take_in_blocks_it_takes_as_text(at: Table) ->
     assert at.whispers(at.ana) == ["Plain words"]
     sent = await at.slack.command(at.ana, at.channel, "/rules", "roll 2d6")
     await show(at.bot.workspaces, spot(at), wrong, sent.payload["response_url"])
-    assert [one["text"] for one in sent.responses] == ["Plain words"]
+    assert [response["text"] for response in sent.responses] == ["Plain words"]
 
 
 async def test_it_never_raises(at: Table, caplog: pytest.LogCaptureFixture) -> None:

@@ -64,14 +64,14 @@ def test_every_fault_in_our_words(status: int, error: str, kind: type[Exception]
 
 
 def test_a_layout_is_blocks_with_a_text_beside_them() -> None:
-    said = sent_as(replace(PAGE, plain="x" * 9_000), MessageStyle.LAYOUT)
-    assert [one["type"] for one in said["blocks"]] == ["markdown", "actions"]
-    assert said["text"] == "x" * TEXT
+    body = sent_as(replace(PAGE, plain="x" * 9_000), MessageStyle.LAYOUT)
+    assert [block["type"] for block in body["blocks"]] == ["markdown", "actions"]
+    assert body["text"] == "x" * TEXT
 
 
 def test_plain_keeps_its_buttons_and_bare_has_no_blocks() -> None:
     plain = sent_as(PAGE, MessageStyle.PLAIN)
-    assert [one["type"] for one in plain["blocks"]] == ["section", "actions"]
+    assert [block["type"] for block in plain["blocks"]] == ["section", "actions"]
     assert plain["blocks"][0]["text"]["text"] == plain["text"] == PAGE.plain
     assert sent_as(replace(PAGE, buttons_plain=()), MessageStyle.PLAIN) == {"text": PAGE.plain, "blocks": []}
     assert sent_as(PAGE, MessageStyle.BARE) == {"text": PAGE.plain, "blocks": []}

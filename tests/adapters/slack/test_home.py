@@ -35,8 +35,8 @@ def below(bench: Desk) -> list[Message]:
 
 def answers(bench: Desk) -> list[Message]:
     """Wherever they stand."""
-    everything = [one for channel in bench.team.channels.values() for one in channel.everything]
-    return [one for one in everything if "It is Ana." in one.shown]
+    everything = [message for channel in bench.team.channels.values() for message in channel.everything]
+    return [message for message in everything if "It is Ana." in message.shown]
 
 
 async def test_a_command_makes_a_thread_of_its_own(bench: Desk) -> None:
@@ -48,7 +48,7 @@ async def test_a_command_makes_a_thread_of_its_own(bench: Desk) -> None:
     held = await bench.threads.held(bench.team.id, real(bench.channel.id, root.ts))
     assert held is not None
     assert (held.channel, held.thread) == (bench.channel.id, request.place.thread)
-    await bench.fake.until(lambda: (found := bench.fake.session(root)) and found.status == "active")
+    await bench.fake.until(lambda: (session := bench.fake.session(root)) and session.status == "active")
     session = bench.fake.session(root)
     assert session is not None
     assert session.past[0] == "processing"
@@ -113,9 +113,9 @@ async def test_where_nobody_can_be_written_to_directly_the_asker_hears_why(bench
     bench.fake.fail("chat.postMessage", error="messages_tab_disabled", times=9)
     await bench.run(bench.request(bench.channel, private=True), *ANSWER)
     await bench.fake.until(lambda: bench.channel.messages)
-    (told,) = bench.channel.messages
-    assert told.ephemeral_to is bench.ana
-    assert "I can't write to you directly" in told.shown
+    (message,) = bench.channel.messages
+    assert message.ephemeral_to is bench.ana
+    assert "I can't write to you directly" in message.shown
     assert answers(bench) == []
 
 
@@ -124,7 +124,7 @@ async def test_what_is_private_never_falls_back_to_the_channel(bench: Desk) -> N
     for verb, ordered in ((("rules", "ask"), True), (MINE, False)):
         bench.fake.fail("chat.postEphemeral", error="user_not_in_channel")
         await bench.run(bench.request(bench.channel, verb=verb, ordered=ordered, private=True), *ANSWER)
-    assert [one.channel for one in answers(bench)] == [bench.dm] * 2
+    assert [message.channel for message in answers(bench)] == [bench.dm] * 2
 
 
 async def test_what_is_private_and_quickly_done_is_whispered_at_once(bench: Desk) -> None:
@@ -134,9 +134,9 @@ async def test_what_is_private_and_quickly_done_is_whispered_at_once(bench: Desk
         bench.channel, ordered=False, private=True, verb=MINE, response_url=url, until=until
     )
     await bench.run(request, *LIST)
-    (told,) = bench.channel.messages
-    assert told.ephemeral_to is bench.ana
-    assert "- Who is it?" in told.shown
+    (message,) = bench.channel.messages
+    assert message.ephemeral_to is bench.ana
+    assert "- Who is it?" in message.shown
     assert called(bench, "chat.postEphemeral") == 0
     (kept,) = await bench.offers.all(bench.team.id, request.id, EPHEMERAL)
     assert json.loads(kept)["blocks"][0]["text"] == "### Your conversations\n- Who is it?"
@@ -154,8 +154,8 @@ async def test_without_a_response_url_that_lives_it_is_whispered_all_the_same(
         bench.channel, ordered=False, private=True, verb=MINE, response_url=url, until=time.time() + until
     )
     await bench.run(request, *LIST)
-    (told,) = bench.channel.messages
-    assert told.ephemeral_to is bench.ana
+    (message,) = bench.channel.messages
+    assert message.ephemeral_to is bench.ana
 
 
 async def test_in_a_thread_that_is_alive_it_is_whispered_there(bench: Desk) -> None:
@@ -173,17 +173,17 @@ async def test_in_a_thread_that_is_alive_it_is_whispered_there(bench: Desk) -> N
 async def test_what_cannot_be_whispered_is_said_directly(bench: Desk, error: str) -> None:
     bench.fake.fail("chat.postEphemeral", error=error, times=9)
     await bench.run(bench.request(bench.channel, ordered=False, private=True, verb=MINE), *LIST)
-    (told,) = bench.dm.messages
-    assert "- Who is it?" in told.shown
+    (message,) = bench.dm.messages
+    assert "- Who is it?" in message.shown
     assert bench.channel.messages == []
 
 
 async def test_refused_blocks_are_whispered_as_plain_text(bench: Desk) -> None:
     bench.fake.fail("chat.postEphemeral", error="invalid_blocks")
     await bench.run(bench.request(bench.channel, ordered=False, private=True, verb=MINE), *LIST)
-    (told,) = bench.channel.messages
-    assert told.blocks == []
-    assert "Who is it?" in told.shown
+    (message,) = bench.channel.messages
+    assert message.blocks == []
+    assert "Who is it?" in message.shown
 
 
 async def test_a_file_for_one_person_is_said_directly_with_its_words(bench: Desk) -> None:
@@ -268,7 +268,7 @@ async def test_a_channel_that_shuts_in_the_middle_and_the_answer_goes_on_in_the_
     bench.fake.fail("chat.*", error="is_archived")
     await view.show(ANSWER[1])
     await view.flush("done")
-    (answer,) = [one for one in answers(bench) if one.channel is bench.dm]
+    (answer,) = [message for message in answers(bench) if message.channel is bench.dm]
     assert "I can't write where this belongs any more" in answer.shown
 
 
@@ -298,7 +298,7 @@ async def test_the_last_word_on_a_session_is_the_last(bench: Desk) -> None:
     root = await bench.root()
     bench.fake.fail("agents.sessions.setStatus", delay=0.2)
     await bench.run(bench.request(root), *ANSWER)
-    await bench.fake.until(lambda: (found := bench.fake.session(root)) and len(found.past) == 2)
+    await bench.fake.until(lambda: (session := bench.fake.session(root)) and len(session.past) == 2)
     session = bench.fake.session(root)
     assert session is not None
     assert session.past == ["processing", "active"]
@@ -309,7 +309,7 @@ async def test_how_to_go_on_is_said_where_a_conversation_begins(bench: Desk) -> 
     await bench.run(bench.request(root), *ANSWER)
     reply = await bench.fake.say(bench.ana, bench.channel, "And?", thread=root, wait=False)
     await bench.run(bench.request(root, message=reply.ts), *ANSWER)
-    assert ["To go on, reply" in one.shown for one in answers(bench)] == [True, False]
+    assert ["To go on, reply" in message.shown for message in answers(bench)] == [True, False]
 
 
 async def test_a_sentence_of_a_failure_holds_no_response_url(
@@ -362,7 +362,7 @@ async def test_a_file_goes_where_the_words_went(bench: Desk) -> None:
     bench.fake.fail("conversations.open", error="missing_scope", times=9)
     bench.fake.fail("chat.postEphemeral", error="user_not_in_channel", times=9)
     await bench.run(bench.request(bench.channel, ordered=False, private=True, verb=MINE), *LIST, FILE)
-    assert [file.name for one in bench.dm.messages for file in one.files] == ["notes.md"]
+    assert [file.name for message in bench.dm.messages for file in message.files] == ["notes.md"]
 
 
 async def test_a_root_that_stands_in_the_dm_is_found_there_after_a_crash(bench: Desk) -> None:

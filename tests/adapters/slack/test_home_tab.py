@@ -55,7 +55,7 @@ def _now(at: Table, who: User) -> View:
 
 
 def labels(view: View) -> list[str]:
-    rows = [one for one in view.blocks if one["type"] == "actions"]
+    rows = [block for block in view.blocks if block["type"] == "actions"]
     return [button["text"]["text"] for row in rows for button in row["elements"]]
 
 
@@ -122,7 +122,7 @@ async def test_conversations_are_ones_own_with_the_way_to_their_thread(at: Table
     assert "secret" not in view.shown
     assert "Another" not in view.shown
     assert view.mentions == []
-    (row,) = [one for one in view.blocks if one["type"] == "actions" and ASK not in str(one)]
+    (row,) = [block for block in view.blocks if block["type"] == "actions" and ASK not in str(block)]
     assert row["elements"][0]["url"].endswith(root.ts.replace(".", ""))
     assert (await at.slack.press(at.ana, view, OPEN + mine.id)).acked is not None
 
@@ -157,7 +157,7 @@ async def test_nobody_steers_another_persons_conversation_by_a_forged_button(
     assert found == hers
     assert "Hers" not in _now(at, at.ana).shown
     dm = at.team.dm(at.ana)
-    await at.slack.until(lambda: any("no longer have" in one.shown for one in dm.messages))
+    await at.slack.until(lambda: any("no longer have" in message.shown for message in dm.messages))
 
 
 async def test_a_button_of_another_release_shows_the_tab_anew(at: Table) -> None:
@@ -166,7 +166,7 @@ async def test_a_button_of_another_release_shows_the_tab_anew(at: Table) -> None
     view.content["blocks"].append({"type": "actions", "block_id": "old", "elements": [button]})
     await press(at, at.ana, view, "Fly")
     dm = at.team.dm(at.ana)
-    await at.slack.until(lambda: any("no longer" in one.shown for one in dm.messages))
+    await at.slack.until(lambda: any("no longer" in message.shown for message in dm.messages))
     assert "Fly" not in labels(_now(at, at.ana))
 
 
@@ -180,7 +180,7 @@ async def test_refresh_shows_what_has_happened_since(at: Table) -> None:
 async def test_a_question_is_asked_from_the_tab(at: Table) -> None:
     view = await home(at, at.ana)
     assert (await at.slack.press(at.ana, view, ASK)).acked is not None
-    (window,) = await at.slack.until(lambda: [one for one in at.slack.views if one.user is at.ana])
+    (window,) = await at.slack.until(lambda: [view for view in at.slack.views if view.user is at.ana])
     await at.slack.submit(at.ana, window, {windows.block_id(0): {windows.TYPED: "Who?"}})
     await at.begun()
     assert (at.asked.text, at.origin.channel) == ("Who?", at.team.dm(at.ana).id)
@@ -212,7 +212,7 @@ async def test_under_messages_something_is_suggested_once(at: Table) -> None:
     before = len(at.slack.calls)
     await at.slack.open_home(at.ana, "messages")
     await home(at, at.ana)
-    assert "assistant.threads.setSuggestedPrompts" not in [one.method for one in at.slack.calls[before:]]
+    assert "assistant.threads.setSuggestedPrompts" not in [call.method for call in at.slack.calls[before:]]
 
 
 async def test_a_tab_that_slack_does_not_take_harms_nothing(at: Table) -> None:

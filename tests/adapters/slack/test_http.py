@@ -137,7 +137,7 @@ async def test_a_balancer_hears_that_the_bot_is_up_and_that_it_leaves() -> None:
         async with http.get(at.root + "/slack/install") as answer:
             assert answer.status == 404, "nothing is installed where there is no client id"
         at.goes_on.clear()
-        going = asyncio.create_task(at.slack.command(at.ana, at.channel, "/sutradhar", "help"))
+        task = asyncio.create_task(at.slack.command(at.ana, at.channel, "/sutradhar", "help"))
         await at.slack.until(lambda: at.heard)
         running = asyncio.create_task(at.http.run())
         leaving = asyncio.create_task(at.http.stop_receiving())
@@ -146,7 +146,7 @@ async def test_a_balancer_hears_that_the_bot_is_up_and_that_it_leaves() -> None:
             await http.get(at.root + HEALTH)
         assert not leaving.done(), "what has come is still answered"
         at.goes_on.set()
-        assert (await going).acked is not None
+        assert (await task).acked is not None
         await leaving
 
 

@@ -59,17 +59,19 @@ async def test_the_same_event_is_one_run_however_often_it_comes(at: Table) -> No
         *(take(spot(at, message="1.1"), event, Invocation(ROLL, "2d6"), ack) for ack in acks)
     )
     assert len(set(runs)) == 1
-    assert [one.given for one in acks] == [1] * 5
+    assert [ack.given for ack in acks] == [1] * 5
     await at.ended()
     assert at.asked.id == runs[0]
 
 
 async def test_what_an_earlier_process_has_kept_is_acknowledged_and_not_done_again(at: Table) -> None:
-    said = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
+    message = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
     await at.ended()
     at.bot.intake._runs_of_events.clear()
-    at.slack.redeliver(said)
-    await at.slack.until(lambda: all(len(one.tries) == 2 and one.tries[1].acked for one in said.sent))
+    at.slack.redeliver(message)
+    await at.slack.until(
+        lambda: all(len(delivery.tries) == 2 and delivery.tries[1].acked for delivery in message.sent)
+    )
     assert at.asked.text == "Who?"
 
 
@@ -86,8 +88,8 @@ async def test_who_asks_too_much_is_told_when_to_go_on(at: Table) -> None:
     for n in range(LONG_REQUESTS + 1):
         await at.slack.command(at.ana, at.channel, "/rules", f"ask {n}?")
     await at.slack.until(lambda: at.whispers(at.ana))
-    (told,) = at.whispers(at.ana)
-    assert "Ask again in" in told
+    (whisper,) = at.whispers(at.ana)
+    assert "Ask again in" in whisper
     await at.slack.command(at.ana, at.channel, "/rules", "roll 2d6")
     await at.slack.command(at.ana, at.channel, "/sutradhar", "stop")
     await at.slack.command(at.bia, at.channel, "/rules", "ask And I?")
@@ -142,9 +144,9 @@ async def test_people_are_spoken_to_in_their_own_language(at: Table) -> None:
 
 
 async def test_asking_again_asks_the_same_here_and_as_who_pressed(at: Table) -> None:
-    said = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
+    message = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
     (first,) = await at.ended()
-    here = Location(at.bia.id, at.space, at.channel.id, thread=said.ts)
+    here = Location(at.bia.id, at.space, at.channel.id, thread=message.ts)
     await at.bot.intake.again(here, press(at, "1"), first.id, Acks())
     _, second = await at.ended(2)
     assert (second.text, second.place, second.author.name) == ("Who?", first.place, "Bia")
@@ -154,7 +156,7 @@ async def test_what_was_asked_in_private_is_nobody_elses_to_ask_again(at: Table)
     await at.slack.command(at.ana, at.channel, "/rules", "ask Who? --private")
     (first,) = await at.ended()
     intake = at.bot.intake
-    bia, ana = (Location(one.id, at.space, at.channel.id) for one in (at.bia, at.ana))
+    bia, ana = (Location(person.id, at.space, at.channel.id) for person in (at.bia, at.ana))
     assert await intake.hidden(bia, first.id)
     assert not await intake.hidden(ana, first.id)
     acks = Acks()

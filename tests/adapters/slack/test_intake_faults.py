@@ -44,13 +44,13 @@ async def refusing(at: Table) -> AsyncGenerator[None]:
 async def test_a_database_that_refuses_is_told_of_and_nothing_was_begun(at: Table) -> None:
     async with refusing(at):
         command = await at.slack.command(at.ana, at.channel, "/rules", "ask Who?")
-        said = await at.slack.say(at.bia, at.channel, "Who?", mention=True)
+        message = await at.slack.say(at.bia, at.channel, "Who?", mention=True)
         await at.slack.until(lambda: at.whispers(at.ana) and at.whispers(at.bia))
     assert command.acked is not None
-    assert all(one.acked is not None for one in said.sent)
-    (told,) = at.whispers(at.bia)
-    assert [told] == at.whispers(at.ana)
-    assert told.endswith(".")
+    assert all(delivery.acked is not None for delivery in message.sent)
+    (whisper,) = at.whispers(at.bia)
+    assert [whisper] == at.whispers(at.ana)
+    assert whisper.endswith(".")
     assert at.requests == []
     assert not [
         row for row in await at.app.resources.records.inbox.unfinished() if row.channel == at.channel.id
@@ -95,22 +95,22 @@ async def test_a_fault_that_nobody_foresaw_is_a_sentence_and_its_trace_is_in_the
     failing(RuntimeError("the secret of the house"), acknowledged=False)
     sent = await at.slack.command(at.ana, at.channel, "/rules", "ask Who?")
     await at.slack.until(lambda: at.whispers(at.ana))
-    (told,) = at.whispers(at.ana)
+    (whisper,) = at.whispers(at.ana)
     assert sent.acked is not None
-    assert "went wrong" in told
-    assert "secret" not in told
+    assert "went wrong" in whisper
+    assert "secret" not in whisper
     assert "the secret of the house" in caplog.text
     assert sent.payload["response_url"] not in caplog.text
 
 
 async def test_a_fault_after_the_acknowledgement_names_the_run(at: Table, failing: Any) -> None:
     failing(UserError("storage.full"), acknowledged=True)
-    said = await at.slack.say(at.ana, at.channel, "rules ask Who?", mention=True)
-    assert all(one.acked is not None for one in said.sent)
+    message = await at.slack.say(at.ana, at.channel, "rules ask Who?", mention=True)
+    assert all(delivery.acked is not None for delivery in message.sent)
     await at.slack.until(lambda: at.whispers(at.ana))
-    (told,) = at.whispers(at.ana)
-    assert "disk is full" in told
-    assert "(run " in told
+    (whisper,) = at.whispers(at.ana)
+    assert "disk is full" in whisper
+    assert "(run " in whisper
 
 
 async def test_what_comes_after_the_acknowledgement_is_not_waited_for(at: Table, failing: Any) -> None:

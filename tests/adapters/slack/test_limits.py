@@ -124,15 +124,17 @@ async def test_what_nobody_uses_is_not_kept() -> None:
 def test_the_figures_are_those_that_the_loopback_slack_holds_us_to() -> None:
     tiers = {2: 20, 3: 50, 4: 100}
     parts: list[Any] = [web_chat, web_conversations, web_people, web_streams, web_views]
-    methods = [one for part in parts for one in part.METHODS if one.tier in tiers]
+    methods = [method for part in parts for method in part.METHODS if method.tier in tiers]
     assert len(methods) > 15
-    assert {one.name: PER_MINUTE.get(one.name) for one in methods} == {
-        one.name: tiers[one.tier] for one in methods
+    assert {method.name: PER_MINUTE.get(method.name) for method in methods} == {
+        method.name: tiers[method.tier] for method in methods
     }
 
 
 def test_nothing_that_posts_is_done_twice() -> None:
-    assert not [one for one in REPEATABLE if one.startswith(("chat.post", "chat.start", "chat.append"))]
+    assert not [
+        method for method in REPEATABLE if method.startswith(("chat.post", "chat.start", "chat.append"))
+    ]
     assert not {"views.open", "files.completeUploadExternal", "chat.stopStream"} & REPEATABLE
 
 
@@ -150,11 +152,11 @@ class Wire:
 
     @property
     def said(self) -> list[str]:
-        return [one.text for one in self.channel.messages]
+        return [message.text for message in self.channel.messages]
 
     def calls(self, method: str) -> list[int]:
         """The statuses of all calls of it."""
-        return [one.status for one in self.slack.calls if one.method == method]
+        return [call.status for call in self.slack.calls if call.method == method]
 
 
 @pytest.fixture
@@ -173,9 +175,9 @@ async def test_a_refusal_for_haste_is_waited_out(wire: Wire) -> None:
     task = asyncio.create_task(first)
     await wire.slack.until(lambda: 429 in wire.calls("chat.update"))
     await asyncio.gather(task, second)
-    refused, *later = [one for one in wire.slack.calls if one.method == "chat.update"]
-    assert [one.status for one in later] == [200, 200]
-    assert min(one.at for one in later) - refused.at > 0.9, "nothing was sent into the pause"
+    refused, *later = [call for call in wire.slack.calls if call.method == "chat.update"]
+    assert [call.status for call in later] == [200, 200]
+    assert min(call.at for call in later) - refused.at > 0.9, "nothing was sent into the pause"
 
 
 async def test_an_edit_that_only_goes_on_does_not_wait_out_a_refusal(wire: Wire) -> None:

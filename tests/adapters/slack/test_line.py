@@ -18,7 +18,7 @@ async def name(user: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "sentence"),
     [
         ("<@U0BOT> hello", "hello"),
         ("<@U0BOT>: hello", "hello"),
@@ -40,8 +40,8 @@ async def name(user: str) -> str:
         ("half a \ud83d pair", "half a \ufffd pair"),
     ],
 )
-async def test_words_are_as_the_person_sees_them(text: str, said: str) -> None:
-    assert await text_without_mention(text, ME, name) == said
+async def test_words_are_as_the_person_sees_them(text: str, sentence: str) -> None:
+    assert await text_without_mention(text, ME, name) == sentence
 
 
 def test_the_bot_is_named_anywhere_or_not_at_all() -> None:

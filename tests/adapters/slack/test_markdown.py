@@ -18,7 +18,7 @@ LATE = re.compile(r"[^\s|]+\s[^\n|]*\|.*\n[\s>|:-]*-")
 
 
 def joined(found: list[Piece]) -> str:
-    return "".join(one.lead + one.text for one in found)
+    return "".join(piece.lead + piece.text for piece in found)
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_a_wide_table_becomes_a_list() -> None:
 
 def test_a_table_in_a_quotation_is_drawn_as_everywhere_else() -> None:
     """A council shows what its members say as quotations."""
-    said = quoted("Mine:\n\n| Spell | Level |\n|---|---|\n| Light | 0 |\n\nSo I say.")
-    assert safe(f"**Member 1**\n\n{said}\n\nAfter") == (
+    text = quoted("Mine:\n\n| Spell | Level |\n|---|---|\n| Light | 0 |\n\nSo I say.")
+    assert safe(f"**Member 1**\n\n{text}\n\nAfter") == (
         "**Member 1**\n\n> Mine:\n> \n```\nSpell  Level\n─────  ─────\nLight  0\n```\n> \n> So I say.\n\nAfter"
     )
     wide = safe(

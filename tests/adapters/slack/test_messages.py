@@ -25,32 +25,34 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def test_a_mention_is_two_events_and_one_question_in_its_own_thread(at: Table) -> None:
-    said = await at.slack.say(at.ana, at.channel, "Can <b> cast & fly?", mention=True)
+    message = await at.slack.say(at.ana, at.channel, "Can <b> cast & fly?", mention=True)
     await at.ended()
-    assert {one.name for one in said.sent} == {"app_mention", "message"}
-    assert all(one.acked is not None for one in said.sent)
+    assert {delivery.name for delivery in message.sent} == {"app_mention", "message"}
+    assert all(delivery.acked is not None for delivery in message.sent)
     asked = at.asked
     assert (asked.work, asked.verb, asked.text) == ("rules", "ask", "Can <b> cast & fly?")
     assert asked.options == {FOLLOW_UP: True}
-    assert asked.place == Place(PLATFORM, at.space, at.channel.id, said.ts)
-    assert (at.origin.home, at.origin.thread, at.origin.message) == ("here", said.ts, said.ts)
+    assert asked.place == Place(PLATFORM, at.space, at.channel.id, message.ts)
+    assert (at.origin.home, at.origin.thread, at.origin.message) == ("here", message.ts, message.ts)
     assert not at.origin.earlier
 
 
 async def test_what_is_delivered_again_is_not_done_again(at: Table) -> None:
-    said = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
-    at.slack.redeliver(said, reason="http_timeout")
-    await at.slack.until(lambda: all(len(one.tries) == 2 for one in said.sent))
+    message = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
+    at.slack.redeliver(message, reason="http_timeout")
+    await at.slack.until(lambda: all(len(delivery.tries) == 2 for delivery in message.sent))
     await at.ended()
     assert at.asked.text == "Who?"
 
 
 async def test_what_comes_over_a_second_socket_as_well_is_done_once(at: Table) -> None:
-    said = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
-    at.slack.duplicate(said)
-    await at.slack.until(lambda: all(len(one.tries) == 2 and one.tries[1].acked for one in said.sent))
+    message = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
+    at.slack.duplicate(message)
+    await at.slack.until(
+        lambda: all(len(delivery.tries) == 2 and delivery.tries[1].acked for delivery in message.sent)
+    )
     await at.ended()
-    assert {one.socket for sent in said.sent for one in sent.tries} == set(at.slack.sockets.live)
+    assert {attempt.socket for sent in message.sent for attempt in sent.tries} == set(at.slack.sockets.live)
     assert at.asked.text == "Who?"
 
 
@@ -76,23 +78,23 @@ async def test_what_is_said_to_others_is_not_heard(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "A thread of people")
     await at.slack.say(at.bia, at.channel, "stop", thread=root)
     await at.slack.say(at.bia, at.channel, f"{at.ana.mention}?")
-    said = await at.slack.say(at.ana, at.channel, "Now!", mention=True)
+    message = await at.slack.say(at.ana, at.channel, "Now!", mention=True)
     await at.ended()
-    assert at.origin.message == said.ts
+    assert at.origin.message == message.ts
 
 
 async def test_who_talks_to_others_in_a_thread_is_not_looked_up(at: Table) -> None:
     people = [at.team.user(f"Guest {n}") for n in range(20)]
     root = await at.slack.say(people[0], at.channel, "A thread of people")
-    for one in people:
-        await at.slack.say(one, at.channel, "So I say.", thread=root)
+    for person in people:
+        await at.slack.say(person, at.channel, "So I say.", thread=root)
     before = len(at.slack.calls)
     await at.slack.say(at.ana, at.channel, "Who?", mention=True)
     await at.ended()
-    asked = [one.args.get("user") for one in at.slack.calls if one.method == "users.info"]
+    asked = [call.args.get("user") for call in at.slack.calls if call.method == "users.info"]
     assert not {one.id for one in people}.intersection(asked)
     assert at.ana.id in [
-        one.args.get("user") for one in at.slack.calls[before:] if one.method == "users.info"
+        call.args.get("user") for call in at.slack.calls[before:] if call.method == "users.info"
     ]
 
 
@@ -210,43 +212,43 @@ async def test_help_in_a_message_is_shown_to_the_person_alone(at: Table) -> None
 
 
 async def test_a_mention_without_a_word_gets_a_hint_once(at: Table) -> None:
-    said = await at.slack.say(at.ana, at.channel, "", mention=True)
+    message = await at.slack.say(at.ana, at.channel, "", mention=True)
     await at.slack.until(lambda: at.whispers(at.ana))
-    at.slack.redeliver(said)
-    await at.slack.until(lambda: all(len(one.tries) == 2 for one in said.sent))
+    at.slack.redeliver(message)
+    await at.slack.until(lambda: all(len(delivery.tries) == 2 for delivery in message.sent))
     (hint,) = at.whispers(at.ana)
     assert "Can a grappled creature cast spells?" in hint
 
 
 async def test_what_is_in_place_can_be_asked_in_a_thread_and_is_told_once(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "who is in charge?")
-    said = await at.slack.say(at.bia, at.channel, "setup", thread=root, mention=True)
+    message = await at.slack.say(at.bia, at.channel, "setup", thread=root, mention=True)
     await at.slack.until(lambda: at.whispers(at.bia))
-    at.slack.redeliver(said)
-    await at.slack.until(lambda: all(len(one.tries) == 2 for one in said.sent))
+    at.slack.redeliver(message)
+    await at.slack.until(lambda: all(len(delivery.tries) == 2 for delivery in message.sent))
     (listed,) = at.whispers(at.bia)
     assert "What is in place here" in listed
     assert at.requests == []
 
 
 async def test_what_is_wrong_with_a_line_is_told_once_to_the_person_alone(at: Table) -> None:
-    said = await at.slack.say(at.ana, at.channel, "/rulez ask Who?", mention=True)
-    assert len(said.sent) == 2
+    message = await at.slack.say(at.ana, at.channel, "/rulez ask Who?", mention=True)
+    assert len(message.sent) == 2
     await at.slack.until(lambda: at.whispers(at.ana))
-    at.slack.redeliver(said)
-    await at.slack.until(lambda: all(len(one.tries) == 2 for one in said.sent))
+    at.slack.redeliver(message)
+    await at.slack.until(lambda: all(len(delivery.tries) == 2 for delivery in message.sent))
     assert len(at.whispers(at.ana)) == 1
     assert at.requests == []
 
 
 async def test_files_come_with_the_command_that_wants_them(at: Table) -> None:
     book = ("grapple rules.md", b"# Grappled\n")
-    said = await at.slack.say(at.bia, at.channel, "library add --shelf rules", mention=True, files=[book])
+    message = await at.slack.say(at.bia, at.channel, "library add --shelf rules", mention=True, files=[book])
     await at.ended()
     (file,) = at.asked.files
     assert (at.asked.work, at.asked.verb, at.asked.options["shelf"]) == ("library", "add", "rules")
     assert (file.name, file.path, file.size) == ("grapple rules.md", "", len(book[1]))
-    assert file.url == said.files[0].payload()["url_private"]
+    assert file.url == message.files[0].payload()["url_private"]
     assert at.whispers(at.bia) == []
 
 
@@ -258,9 +260,9 @@ async def test_who_adds_no_file_or_names_no_shelf_is_told_how_it_is_done_here(
 ) -> None:
     await at.slack.say(at.bia, at.channel, line, mention=True, files=files)
     await at.slack.until(lambda: at.whispers(at.bia))
-    (told,) = at.whispers(at.bia)
-    assert "Attach the files to a message" in told
-    assert "handbook.md notes/" not in told, "no paths are typed here"
+    (whisper,) = at.whispers(at.bia)
+    assert "Attach the files to a message" in whisper
+    assert "handbook.md notes/" not in whisper, "no paths are typed here"
     assert at.requests == []
 
 
@@ -268,7 +270,7 @@ async def test_a_picture_comes_with_a_question_and_is_none_by_itself(at: Table) 
     rune = ("rune.png", png())
     await at.slack.say(at.ana, at.channel, "What does it do?", mention=True, files=[rune])
     await at.ended()
-    assert (at.asked.text, [one.name for one in at.asked.files]) == ("What does it do?", ["rune.png"])
+    assert (at.asked.text, [file.name for file in at.asked.files]) == ("What does it do?", ["rune.png"])
     await at.slack.say(at.ana, at.channel, "", mention=True, files=[rune])
     await at.slack.until(lambda: len(at.whispers(at.ana)) == 1)
     await at.slack.say(at.ana, at.channel, "rules ask", mention=True, files=[rune])
@@ -292,14 +294,14 @@ async def test_the_acknowledgement_comes_once_the_question_is_kept_and_not_befor
     with closing(sqlite3.connect(database, isolation_level=None, check_same_thread=False)) as other:
         # Beside the loop: the bot itself may be writing.
         await asyncio.to_thread(other.execute, "BEGIN IMMEDIATE")
-        said = await at.slack.say(at.ana, at.channel, "Who?", mention=True, wait=False)
-        acknowledged = [asyncio.create_task(one.first.wait()) for one in said.sent]
+        message = await at.slack.say(at.ana, at.channel, "Who?", mention=True, wait=False)
+        acknowledged = [asyncio.create_task(one.first.wait()) for one in message.sent]
         early, _ = await asyncio.wait(acknowledged, timeout=0.4)
         other.execute("ROLLBACK")
         assert not early
-        for one, told in zip(said.sent, acknowledged, strict=True):
+        for delivery, told in zip(message.sent, acknowledged, strict=True):
             await told
-            assert one.acked is not None
+            assert delivery.acked is not None
             assert other.execute(count, [at.channel.id]).fetchone() == (1,)
     await at.ended()
 
@@ -340,10 +342,10 @@ async def test_stop_where_no_thread_is_stops_what_its_writer_has_begun_there(
         other = (await at.begun(2))[-1]
         assert await at.app.ended(other.id) == "done"
         assert at.app.live(at.space, run.id)
-    said = await at.slack.say(at.ana, where, "stop", mention=not direct)
+    message = await at.slack.say(at.ana, where, "stop", mention=not direct)
     assert await at.app.ended(run.id) == "stopped"
     await at.begun(2 if direct else 3)
-    assert at.origins[-1].thread == said.ts
+    assert at.origins[-1].thread == message.ts
 
 
 async def test_a_mention_that_comes_before_its_files_waits_for_them(at: Table) -> None:
@@ -360,15 +362,15 @@ async def test_a_mention_that_comes_before_its_files_waits_for_them(at: Table) -
     second = {"type": "message", "subtype": "file_share", "files": [wanted], **said}
     assert (await at.slack.send_raw(at.team, second)).acked is not None
     await at.ended()
-    assert [one.name for one in at.asked.files] == ["rules.md"]
+    assert [file.name for file in at.asked.files] == ["rules.md"]
     assert (await first).acked is not None
     assert at.whispers(at.bia) == []
 
 
 async def test_a_mention_that_is_added_later_asks_once(at: Table) -> None:
-    said = await at.slack.say(at.ana, at.channel, "Who won?")
+    message = await at.slack.say(at.ana, at.channel, "Who won?")
     now = {
-        **said.payload(),
+        **message.payload(),
         "type": "app_mention",
         "channel": at.channel.id,
         "text": f"{at.team.bot.mention} Who won?",
@@ -385,7 +387,7 @@ async def test_who_says_nothing_to_the_bot_is_not_asked_about(at: Table) -> None
     await at.slack.say(caio, at.channel, f"Hello {at.ana.mention}")
     await at.slack.say(at.bia, at.channel, "Now!", mention=True)
     await at.ended()
-    asked = [one.args.get("user") for one in at.slack.calls if one.method == "users.info"]
+    asked = [call.args.get("user") for call in at.slack.calls if call.method == "users.info"]
     assert at.bia.id in asked
     assert caio.id not in asked
     assert at.ana.id not in asked

@@ -70,9 +70,9 @@ PARTS = [
 
 
 def walk(tokens: list[Token]) -> Iterator[Token]:
-    for one in tokens:
-        yield one
-        yield from walk(one.children or [])
+    for token in tokens:
+        yield token
+        yield from walk(token.children or [])
 
 
 def links(text: str) -> list[tuple[str, str]]:
@@ -125,11 +125,11 @@ def test_an_honest_link_is_one() -> None:
 )
 def test_no_call_comes_through_anywhere(around: str) -> None:
     for call in CALLS:
-        said = around.format(call)
-        for shown in (safe(said), mrkdwn(said), line(said, 200), literal(said), plain(said, 200)):
+        text = around.format(call)
+        for shown in (safe(text), mrkdwn(text), line(text, 200), literal(text), plain(text, 200)):
             assert not texts.pings(shown, parsed=True)
         # Whoever reads entities where Slack's documentation has it read none meets no call either.
-        for shown in (safe(said), plain(said, 200)):
+        for shown in (safe(text), plain(text, 200)):
             assert not texts.pings(html.unescape(shown), parsed=True)
 
 

@@ -64,13 +64,13 @@ async def test_a_stage_that_is_narrated_is_followed_by_its_recording(
             assert not slack.files.all
             return
         await slack.until(lambda: any(one.files for one in message.thread))
-        said = [one for one in message.thread if "cold wind" in one.shown or one.files]
-        assert [bool(one.files) for one in said] == [False, True]
-        (file,) = said[1].files
-        assert re.fullmatch(r"🔊 Narrator, 0:02\nscene-[0-9a-f]{8}\.mp3", said[1].shown)
+        messages = [one for one in message.thread if "cold wind" in one.shown or one.files]
+        assert [bool(message.files) for message in messages] == [False, True]
+        (file,) = messages[1].files
+        assert re.fullmatch(r"🔊 Narrator, 0:02\nscene-[0-9a-f]{8}\.mp3", messages[1].shown)
         samples, rate = soundfile.read(io.BytesIO(file.data or b""))
         assert 2.0 < len(samples) / rate < 3.5
-        assert [one["voice"] for one in service.requests] == ["nova", "nova"]
+        assert [request["voice"] for request in service.requests] == ["nova", "nova"]
 
 
 async def test_a_voice_that_fails_costs_a_sentence_and_the_text_stands(
@@ -149,6 +149,6 @@ async def test_what_is_said_of_a_scene_goes_with_the_scene(slack: FakeSlack, tmp
         await slack.until(lambda: all(file.deleted for file in slack.files.all.values()))
         await slack.until(lambda: any("Taken out." in one.shown for one in message.thread))
         again = await slack.say(ana, channel, "play", mention=True)
-        await slack.until(lambda: any(one.files for one in again.thread))
+        await slack.until(lambda: any(message.files for message in again.thread))
         await slack.delete(again)
         await slack.until(lambda: all(file.deleted for file in slack.files.all.values()))

@@ -43,7 +43,7 @@ def place_of(channel: Channel, thread: str = "") -> Place:
 
 def answers(channel: Channel) -> list[str]:
     """What the bot says there, by the thread that it stands in."""
-    return [one.thread_ts or "" for one in channel.everything if "It is Ana." in one.shown]
+    return [message.thread_ts or "" for message in channel.everything if "It is Ana." in message.shown]
 
 
 async def test_the_answer_stands_in_the_channel(tmp_path: Path) -> None:

@@ -61,7 +61,9 @@ async def test_two_workspaces_install_the_app_and_each_is_answered_in_its_own(
         assert other.scopes == set(ASKED_SCOPES)
         for channel, who in ((first, ana), (second, bia)):
             assert "Well met" in await said(slack, who, channel)
-        posted = {one.args["channel"]: one.team for one in slack.calls if one.method == "chat.postMessage"}
+        posted = {
+            call.args["channel"]: call.team for call in slack.calls if call.method == "chat.postMessage"
+        }
         greeted = {ana.id: first.team.id, bia.id: second.team.id}  # who installed it is shown how to begin
         assert posted == {first.id: first.team.id, second.id: second.team.id} | greeted
     assert not slack.refused
@@ -146,11 +148,11 @@ async def test_who_comes_from_a_workspace_that_is_not_known_is_told_so(
     async with served(tmp_path, slack, mode="http", given=given):
         sent = await slack.command(ana, channel, "/sutradhar", "rules ask hello")
         assert sent.acked is not None
-        (told,) = sent.responses
-        assert "install me here again" in str(told)
+        (response,) = sent.responses
+        assert "install me here again" in str(response)
         message = await slack.say(ana, channel, "hello", mention=True)
-        assert all(one.acked is not None for one in message.sent), "it would only come again"
-    assert not [one for one in slack.calls if one.method == "chat.postMessage"]
+        assert all(delivery.acked is not None for delivery in message.sent), "it would only come again"
+    assert not [call for call in slack.calls if call.method == "chat.postMessage"]
 
 
 async def test_the_workspace_of_the_token_needs_no_installation(slack: FakeSlack, tmp_path: Path) -> None:
@@ -186,7 +188,7 @@ async def test_who_comes_back_without_having_agreed_may_start_again(
     assert says in text
     assert "<script>" not in text
     assert "Comece de novo" in text
-    assert not [one for one in slack.calls if one.method == "oauth.v2.access"]
+    assert not [call for call in slack.calls if call.method == "oauth.v2.access"]
 
 
 async def test_a_code_that_slack_does_not_take_installs_nothing(slack: FakeSlack, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def reply(text: str, speaker: Speaker = MIRA) -> tuple[Any, ...]:
 
 
 def told(root: Message, text: str) -> list[Message]:
-    return [one for one in root.thread if not one.deleted and text in one.shown]
+    return [message for message in root.thread if not message.deleted and text in message.shown]
 
 
 async def test_a_stage_is_posted_and_later_changed_under_its_speakers_name(bench: Desk) -> None:
@@ -35,7 +35,7 @@ async def test_a_stage_is_posted_and_later_changed_under_its_speakers_name(bench
     assert spoken.icon == MIRA.picture
     assert "**Mira" not in spoken.shown
     assert "Mira" not in spoken.text
-    assert [one.username for one in told(root, "And so on.")] == [""]
+    assert [message.username for message in told(root, "And so on.")] == [""]
     row = await bench.outbox.get(bench.team.id, request.id, "scene")
     assert row is not None
     assert row.message_id == OWN + spoken.ts

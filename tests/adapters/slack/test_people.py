@@ -40,7 +40,7 @@ class Town(Workspaces):
 
     @property
     def asked(self) -> int:
-        return sum(one.method == "users.info" for one in self.slack.calls)
+        return sum(call.method == "users.info" for call in self.slack.calls)
 
 
 @pytest_asyncio.fixture

@@ -92,12 +92,12 @@ async def test_what_is_for_one_person_alone_is_out_of_everybody_elses_reach(
     copied = await shown(at, button(request.id))
     label = "Good answer" if button(request.id).startswith(FEEDBACK) else button(request.id).split(":")[0]
     await press(at, at.bia, copied, _label(copied, label))
-    said = await told(at, at.bia)
-    assert "no longer" in said
-    assert "ecret" not in said
+    text = await told(at, at.bia)
+    assert "no longer" in text
+    assert "ecret" not in text
     assert at.app.live(at.space, request.id)
     assert at.requests == [request]
-    assert [one for one in at.slack.views if one.user is at.bia] == []
+    assert [view for view in at.slack.views if view.user is at.bia] == []
     assert at.channel.messages[-1].ephemeral_to is at.bia
     assert (await at.app.resources.records.feedback.count(at.space))["up"] == 0
 
@@ -105,7 +105,10 @@ async def test_what_is_for_one_person_alone_is_out_of_everybody_elses_reach(
 def _label(message: Message, label: str) -> str:
     """The first thumb, whatever it says."""
     thumbs = [
-        one for block in message.blocks if block["type"] == "context_actions" for one in block["elements"]
+        element
+        for block in message.blocks
+        if block["type"] == "context_actions"
+        for element in block["elements"]
     ]
     return "up" if thumbs else label
 
@@ -119,7 +122,7 @@ async def test_what_another_workspace_keeps_is_out_of_reach(at: Table, button: C
     assert "ecret" not in await told(at, at.ana)
     assert at.app.live(ELSEWHERE, request.id)
     assert at.requests == [request]
-    assert [one for one in at.slack.views if one.user is at.ana] == []
+    assert [view for view in at.slack.views if view.user is at.ana] == []
     for space in (at.space, ELSEWHERE):
         assert (await at.app.resources.records.feedback.count(space))["up"] == 0
 
@@ -150,7 +153,7 @@ async def test_a_press_that_is_told_of_twice_asks_once(at: Table) -> None:
 async def test_a_choice_does_what_its_line_says_as_whoever_pressed_it(at: Table) -> None:
     run = event_id(PLATFORM, at.space, "choice")
     choices = [Choice("Grappled", "/rules lookup Grappled"), Choice("Leave it", "")]
-    kept = [json.dumps(asdict(one)) for one in choices]
+    kept = [json.dumps(asdict(choice)) for choice in choices]
     await at.app.resources.records.offers.keep(at.space, run, "choice", kept)
     answer = await shown(at, custom_id("choice", run, 0))
     await press(at, at.bia, answer, "choice")
@@ -251,9 +254,9 @@ async def test_what_goes_wrong_in_a_press_is_told_and_says_nothing_of_its_cause(
     request = await done(at)
     await at.app.resources.records.offers.keep(at.space, request.id, "choice", ["{not json: xoxb-secret"])
     await press(at, at.ana, await shown(at, custom_id("choice", request.id, 0)), "choice")
-    said = await told(at, at.ana)
-    assert "log" in said
-    assert "xoxb" not in said
+    text = await told(at, at.ana)
+    assert "log" in text
+    assert "xoxb" not in text
 
 
 async def test_a_press_is_acknowledged_while_the_storage_is_slow(at: Table) -> None:

@@ -43,7 +43,7 @@ PROSE = [
 
 
 def letters(text: str) -> str:
-    return "".join(one for one in html.unescape(text).replace("ˋ", "") if one.isalnum())
+    return "".join(letter for letter in html.unescape(text).replace("ˋ", "") if letter.isalnum())
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
@@ -78,7 +78,7 @@ def test_a_text_fed_in_pieces_only_ever_grows_and_loses_and_doubles_nothing(
 ) -> None:
     text = text[:12_000]
     ends = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
-    cuts = [one.end() for one in re.finditer("\n", text) if "```" not in text][
+    cuts = [match.end() for match in re.finditer("\n", text) if "```" not in text][
         :: data.draw(st.integers(1, 40))
     ]
     before: list[Page] = []

@@ -48,7 +48,7 @@ def test_whatever_stands_under_the_text_fits_too(
         notices=[f"note {n}: {one * 9}" for n, one in enumerate(notices)],
         citations=[Citation(n, where, where, quote, n) for n, where, quote in cited],
         choices=[
-            Choices(prompt, tuple(Choice(one, "/help") for one in labels)) for prompt, labels in choices
+            Choices(prompt, tuple(Choice(label, "/help") for label in labels)) for prompt, labels in choices
         ],
         failed=failed,
         growing=not ended,
@@ -58,11 +58,11 @@ def test_whatever_stands_under_the_text_fits_too(
     made = render.pages(sheet, context)
     assert all(fits(page) for page in made)
     if ended:
-        for said in (
+        for text in (
             "".join(page.plain for page in made),
             "".join(texts.shown(page.blocks) for page in made),
         ):
-            assert all(f"note {n}:" in said for n in range(len(notices)))
+            assert all(f"note {n}:" in text for n in range(len(notices)))
 
 
 def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> None:
@@ -105,9 +105,9 @@ def test_both_thumbs_are_one_element_that_says_which_was_pressed() -> None:
     block = feedback_of(RUN, words("pt-BR"))
     (element,) = block["elements"]
     assert element["action_id"] == f"feedback:{RUN}"
-    assert [element[one]["value"] for one in ("positive_button", "negative_button")] == ["up", "down"]
-    found = elements.button([{**block, "block_id": "b"}], "Isto não ajudou")
-    assert found[1]["value"] == "down"
+    assert [element[name]["value"] for name in ("positive_button", "negative_button")] == ["up", "down"]
+    button = elements.button([{**block, "block_id": "b"}], "Isto não ajudou")
+    assert button[1]["value"] == "down"
 
 
 def test_choices_are_buttons_numbered_through_the_run() -> None:
@@ -156,9 +156,9 @@ def test_a_long_failure_under_a_full_page_is_a_message_of_its_own() -> None:
 def test_a_stopped_run_and_a_stage_made_anew_say_so() -> None:
     sheet = StageContent("answer", "Answer", "It can", growing=False, replaces=True)
     (page,) = render.pages(sheet, replace(FACTS, ended="stopped"))
-    for said in (page.plain, texts.shown(page.blocks)):
-        assert SAY("page.stopped") in said
-        assert SAY("page.replaces") in said
+    for text in (page.plain, texts.shown(page.blocks)):
+        assert SAY("page.stopped") in text
+        assert SAY("page.replaces") in text
     assert render.pages(replace(sheet, growing=True), replace(FACTS, ended="stopped")) == [page]
 
 
@@ -210,8 +210,8 @@ def test_notes_alone_can_be_too_much_for_one_message(text: str) -> None:
         StageContent("first", "", text, notices=notices, failed="Why. " * 200, growing=False), DONE
     )
     assert all(map(fits, made))
-    for said in ("".join(page.plain for page in made), "".join(texts.shown(page.blocks) for page in made)):
-        assert [said.count(f"Note {n}:") for n in range(12)] == [1] * 12
+    for whole in ("".join(page.plain for page in made), "".join(texts.shown(page.blocks) for page in made)):
+        assert [whole.count(f"Note {n}:") for n in range(12)] == [1] * 12
 
 
 def test_links_of_the_adapter_stay_links() -> None:

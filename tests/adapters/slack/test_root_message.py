@@ -24,7 +24,7 @@ SYNTHESIS = (Stage("synthesis", "Synthesis"), Text("It is Ana."))
 
 
 def plans(messages: list[Message]) -> list[dict[str, Any]]:
-    return [block for one in messages for block in one.blocks if block["type"] == "plan"]
+    return [block for message in messages for block in message.blocks if block["type"] == "plan"]
 
 
 def statuses(message: Message) -> list[tuple[str, str]]:
@@ -103,7 +103,7 @@ async def test_what_goes_wrong_with_the_plan_costs_no_answer(bench: Desk, error:
     bench.fake.fail("chat.update", error=error, times=1)
     await bench.run(bench.request(bench.channel, verb=COUNCIL), *ANSWERS, *BALLOTS, *SYNTHESIS)
     (root,) = bench.channel.messages
-    assert [one.blocks[0].get("text") for one in root.thread] == [
+    assert [message.blocks[0].get("text") for message in root.thread] == [
         "### Answers\nEach by itself.",
         "### Ballots\nAll agree.",
         "### Synthesis\nIt is Ana.",
@@ -128,7 +128,7 @@ async def test_titles_of_stages_call_nobody(bench: Desk) -> None:
     root = await bench.root()
     for at in (bench.channel, root):
         await bench.run(bench.request(at, verb=COUNCIL), *loud)
-    assert [one.mentions for one in bench.channel.everything if one.mentions] == []
+    assert [message.mentions for message in bench.channel.everything if message.mentions] == []
 
 
 async def test_a_stream_is_not_taken_for_the_plan(bench: Desk) -> None:
@@ -155,7 +155,7 @@ async def test_a_plan_from_before_a_crash_does_not_go_on_for_ever(
     for event in (*ANSWERS, *BALLOTS):
         await view.show(event)
     await bench.fake.until(lambda: plans(bench.channel.everything))
-    (there,) = [one for one in bench.channel.everything if plans([one])]
+    (there,) = [message for message in bench.channel.everything if plans([message])]
     await bench.noted(request, there)
     bench.crash()
     await bench.run(request, *events, status="failed")

@@ -31,7 +31,7 @@ def table(slack: FakeSlack) -> tuple[Channel, User]:
 
 
 def answers(channel: Channel) -> list[str]:
-    return [one.shown for one in channel.everything if "Well met" in one.shown]
+    return [message.shown for message in channel.everything if "Well met" in message.shown]
 
 
 async def test_it_says_as_whom_it_is_there(
@@ -55,10 +55,14 @@ async def test_what_is_told_twice_is_answered_once(slack: FakeSlack, tmp_path: P
         message = await slack.say(ana, channel, "hello", mention=True)
         slack.redeliver(message)
         slack.duplicate(message)
-        await slack.until(lambda: answers(channel) and all(len(one.tries) == 3 for one in message.sent))
-        await slack.until(lambda: all(one.acked is not None for sent in message.sent for one in sent.tries))
+        await slack.until(
+            lambda: answers(channel) and all(len(delivery.tries) == 3 for delivery in message.sent)
+        )
+        await slack.until(
+            lambda: all(attempt.acked is not None for sent in message.sent for attempt in sent.tries)
+        )
         again = await slack.say(ana, channel, "hello", mention=True)
-        await slack.until(lambda: [one for one in again.thread if "Well met" in one.shown])
+        await slack.until(lambda: [message for message in again.thread if "Well met" in message.shown])
         assert len(answers(channel)) == 2
         assert bot.running.done() is False
 
@@ -68,7 +72,7 @@ async def test_it_does_not_answer_itself(slack: FakeSlack, tmp_path: Path) -> No
     async with served(tmp_path, slack):
         message = await slack.say(ana, channel, "hello", mention=True)
         await slack.until(lambda: answers(channel))
-        own = [one for one in slack.sent if one.payload.get("event", {}).get("bot_id")]
+        own = [delivery for delivery in slack.sent if delivery.payload.get("event", {}).get("bot_id")]
         assert own, "Slack tells the bot of its own messages"
         await slack.until(lambda: all(one.acked is not None for one in own))
         assert len(message.thread) == len(answers(channel)) == 1
@@ -108,7 +112,7 @@ async def test_leaving_leaves_nothing_behind(slack: FakeSlack, tmp_path: Path) -
         await slack.until(lambda: answers(channel))
     await slack.until(lambda: not slack.sockets.all)
     assert bot.service.clients.session.closed
-    assert not [one for one in asyncio.all_tasks() - before if "slack" in repr(one.get_coro())]
+    assert not [task for task in asyncio.all_tasks() - before if "slack" in repr(task.get_coro())]
 
 
 @pytest.mark.parametrize(
@@ -149,9 +153,9 @@ async def test_a_database_that_refuses_leaves_an_event_unacknowledged(
         database = bot.app.resources.records.database
         async with database.write():
             message = await slack.say(ana, channel, "hello", mention=True)
-            assert [one.acked for one in message.sent if one.name == "app_mention"] == [None]
+            assert [delivery.acked for delivery in message.sent if delivery.name == "app_mention"] == [None]
         await slack.until(lambda: answers(channel))
-        await slack.until(lambda: all(one.acked is not None for one in message.sent))
+        await slack.until(lambda: all(delivery.acked is not None for delivery in message.sent))
         assert len(answers(channel)) == 1
 
 
@@ -201,7 +205,7 @@ def test_all_that_is_needed_is_taken_and_shown_nowhere(mode: str, there: dict[st
     found = needed(config(mode, **there))
     assert found is not None
     assert {one.strip() for name, one in there.items() if name != "id"} == set(found.secrets)
-    assert not [one for one in found.secrets if one in repr(found)]
+    assert not [secret for secret in found.secrets if secret in repr(found)]
 
 
 def test_nothing_there_is_no_fault() -> None:

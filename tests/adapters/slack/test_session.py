@@ -27,7 +27,7 @@ async def test_a_stream_that_ends_late_does_not_begin_the_session_anew(bench: De
     mark = MessageRef(request.id, "answer")
     message = await home.surface.post(GROWING, mark, MessageStyle.LAYOUT)
     home.ended()
-    await bench.fake.until(lambda: (found := bench.fake.session(root)) and found.status == "active")
+    await bench.fake.until(lambda: (session := bench.fake.session(root)) and session.status == "active")
     await home.surface.edit(message, Page("It is Ana."), mark, MessageStyle.LAYOUT, files=False, reset=False)
     session = bench.fake.session(root)
     assert session is not None

@@ -40,7 +40,9 @@ async def test_a_channel_is_told_three_things_to_try(at: Table) -> None:
 async def test_it_is_told_once_however_often_the_bot_is_invited(at: Table) -> None:
     channel = await invited(at)
     await greeting(at, channel)
-    join = next(one for one in reversed(at.slack.sent) if "member_joined_channel" in str(one.payload))
+    join = next(
+        delivery for delivery in reversed(at.slack.sent) if "member_joined_channel" in str(delivery.payload)
+    )
     at.slack.redeliver(join)
     channel.members.remove(at.team.bot)
     await at.slack.invite(at.bia, channel)

@@ -70,7 +70,7 @@ async def told(at: Table, n: int = 1, within: Any = None) -> str:
 
 def shared(at: Table) -> list[Message]:
     """What everybody sees in the channel."""
-    return [one for one in at.channel.messages if one.ephemeral_to is None]
+    return [message for message in at.channel.messages if message.ephemeral_to is None]
 
 
 async def test_a_whispered_answer_is_shared_once_with_its_own_words(at: Table) -> None:
@@ -233,5 +233,5 @@ async def test_what_was_not_private_is_not_shared_by_a_forged_button(at: Table, 
 
 async def test_names_of_choices_stay_behind_with_their_buttons(at: Table) -> None:
     blocks = answer("Four hours [1].", "0" * 32)["blocks"]
-    kept = sharing.passed_on([{**one, "block_id": "b"} for one in blocks])
+    kept = sharing.passed_on([{**block, "block_id": "b"} for block in blocks])
     assert kept == [{"type": "markdown", "text": "Four hours [1]."}]

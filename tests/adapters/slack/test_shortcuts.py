@@ -31,7 +31,7 @@ async def about(at: Table, message: Message) -> View:
 
 
 async def _window(at: Table) -> View:
-    return (await at.slack.until(lambda: [one for one in at.slack.views if one.user is at.ana]))[-1]
+    return (await at.slack.until(lambda: [view for view in at.slack.views if view.user is at.ana]))[-1]
 
 
 async def test_a_message_is_asked_about_and_answered_in_its_thread(at: Table) -> None:

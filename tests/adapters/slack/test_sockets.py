@@ -88,7 +88,7 @@ async def test_as_many_sockets_are_held_as_are_asked_for_and_each_is_listened_to
         await at.slack.until(lambda: at.greeted == 3)
         for n in range(6):
             assert await at.ask(str(n)) is not None
-        assert sorted(len(one.acked) for one in at.slack.sockets.live) == [2, 2, 2]
+        assert sorted(len(socket.acked) for socket in at.slack.sockets.live) == [2, 2, 2]
 
 
 async def test_one_that_is_slow_holds_up_no_other() -> None:
@@ -118,12 +118,12 @@ async def test_a_connection_that_slack_renews_is_listened_to_until_there_is_anot
     async with line() as at:
         (old,) = at.slack.sockets.live
         at.goes_on.clear()
-        going = asyncio.create_task(at.ask("on the old one"))
+        task = asyncio.create_task(at.ask("on the old one"))
         await at.slack.until(lambda: at.heard)
         await at.slack.disconnect(reason)
         await at.slack.until(lambda: at.slack.sockets.greeted == 2)
         at.goes_on.set()
-        assert await going is not None
+        assert await task is not None
         assert len(old.acked) == 1, "acknowledged where it came from"
         await old.ws.close()
         assert await at.ask("on the new one") is not None
@@ -136,7 +136,7 @@ async def test_what_came_while_nobody_was_there_is_not_dropped_for_its_number() 
         await at.slack.drop()
         message = await at.slack.say(at.ana, at.channel, "hello", mention=True, wait=False)
         await at.slack.until(lambda: "hello" in at.heard)
-        mention = next(one for one in message.sent if one.name == "app_mention")
+        mention = next(delivery for delivery in message.sent if delivery.name == "app_mention")
         assert mention.tries[0].socket is None
         assert mention.tries[-1].attempt > 0
 
@@ -179,13 +179,13 @@ async def test_leaving_acknowledges_what_has_come_and_leaves_nothing_behind() ->
     before = asyncio.all_tasks()
     async with line(2) as at:
         at.goes_on.clear()
-        going = asyncio.create_task(at.ask("slow"))
+        task = asyncio.create_task(at.ask("slow"))
         await at.slack.until(lambda: at.heard)
         leaving = asyncio.create_task(at.sockets.stop_receiving())
         await asyncio.sleep(0)
         at.goes_on.set()
         await leaving
-        assert await going is not None
+        assert await task is not None
         await at.slack.until(lambda: not at.slack.sockets.all)
     assert asyncio.all_tasks() == before
 

@@ -25,7 +25,7 @@ async def test_sources_are_shown_in_full_to_the_presser_alone(at: Table) -> None
     await at.app.resources.records.offers.keep(at.space, request.id, "source", kept)
     answer = await shown(at, custom_id("sources", request.id))
     await press(at, at.ana, answer, "sources")
-    (view,) = await at.slack.until(lambda: [one for one in at.slack.views if one.user is at.ana])
+    (view,) = await at.slack.until(lambda: [view for view in at.slack.views if view.user is at.ana])
     assert view.shown == (
         "Sources\nClose\n[1] Handbook <!channel> › Combat › Grappling, p. 195A *grappled* creature's speed is 0.\n"
         "[2] Monsters<@U0BIA> @everyone flees.\n\nAnd comes back."
@@ -40,7 +40,7 @@ async def test_many_sources_are_leafed_through_in_their_window(at: Table) -> Non
     await at.app.resources.records.offers.keep(at.space, request.id, "source", kept)
     answer = await shown(at, custom_id("sources", request.id))
     await press(at, at.ana, answer, "sources")
-    (view,) = await at.slack.until(lambda: [one for one in at.slack.views if one.user is at.ana])
+    (view,) = await at.slack.until(lambda: [view for view in at.slack.views if view.user is at.ana])
     seen = view.shown
     assert "Book 12" not in seen
     with pytest.raises(LookupError):  # there is nothing before the first page

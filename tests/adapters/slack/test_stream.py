@@ -72,12 +72,12 @@ class One:
     @property
     def there(self) -> list[Message]:
         bot = self.bench.team.bot
-        return [one for one in [*self.root.thread, *self.bench.dm.messages] if one.user is bot]
+        return [message for message in [*self.root.thread, *self.bench.dm.messages] if message.user is bot]
 
     def body(self) -> str:
         """What the one message there is says, blocks above all."""
         (message,) = self.there
-        marked = [one["text"] for one in message.blocks if one["type"] == "markdown"]
+        marked = [block["text"] for block in message.blocks if block["type"] == "markdown"]
         return "".join(marked) if message.blocks else message.text
 
     def called(self, method: str) -> int:
@@ -85,11 +85,11 @@ class One:
 
 
 async def test_a_growing_page_is_begun_appended_to_and_closed(bench: Desk) -> None:
-    one = One(bench, await bench.root())
+    stage_message = One(bench, await bench.root())
     for page in PAGES:
-        await one.show(page)
-        assert one.body() == page.body
-    (message,) = one.there
+        await stage_message.show(page)
+        assert stage_message.body() == page.body
+    (message,) = stage_message.there
     methods = [call.method for call in bench.fake.calls if call.method.startswith("chat.")]
     assert methods == ["chat.startStream", *["chat.appendStream"] * 3, "chat.stopStream"]
     assert not message.streaming
@@ -102,105 +102,105 @@ async def test_a_growing_page_is_begun_appended_to_and_closed(bench: Desk) -> No
 
 
 async def test_what_passes_is_the_threads_status_line(bench: Desk) -> None:
-    one = One(bench, await bench.root())
-    await one.show(GROWING[0])
-    await one.show(replace(GROWING[0], passing="*Reading* 2 of 3…"))
-    assert bench.fake.status(one.root) == "Reading 2 of 3…"
-    assert one.body() == GROWING[0].body
-    await one.show(LAST)
-    assert bench.fake.status(one.root) == ""
-    assert one.body() == LAST.body
+    stage_message = One(bench, await bench.root())
+    await stage_message.show(GROWING[0])
+    await stage_message.show(replace(GROWING[0], passing="*Reading* 2 of 3…"))
+    assert bench.fake.status(stage_message.root) == "Reading 2 of 3…"
+    assert stage_message.body() == GROWING[0].body
+    await stage_message.show(LAST)
+    assert bench.fake.status(stage_message.root) == ""
+    assert stage_message.body() == LAST.body
 
 
 async def test_what_goes_without_saying_is_not_said(bench: Desk) -> None:
-    one = One(bench, await bench.root())
-    one.streams.idle = GROWING[0].passing
+    stage_message = One(bench, await bench.root())
+    stage_message.streams.idle = GROWING[0].passing
     for page in PAGES:
-        await one.show(page)
-    assert one.called("assistant.threads.setStatus") == 0
+        await stage_message.show(page)
+    assert stage_message.called("assistant.threads.setStatus") == 0
 
 
 async def test_a_page_that_is_no_continuation_is_rewritten(bench: Desk) -> None:
-    one = One(bench, await bench.root())
-    await one.show(GROWING[1])
+    stage_message = One(bench, await bench.root())
+    await stage_message.show(GROWING[1])
     other = replace(GROWING[2], body="### Another\nBia")
-    await one.show(other)
-    assert one.body() == other.body
-    (message,) = one.there
+    await stage_message.show(other)
+    assert stage_message.body() == other.body
+    (message,) = stage_message.there
     assert message.buttons == ["Stop"]
-    await one.show(LAST)
-    assert one.body() == LAST.body
+    await stage_message.show(LAST)
+    assert stage_message.body() == LAST.body
     assert message.buttons == []
 
 
 async def test_a_stream_that_has_grown_old_is_ended_and_goes_on_by_edits(bench: Desk) -> None:
-    one = One(bench, await bench.root())
-    await one.show(GROWING[0])
-    (stream,) = one.streams._live.values()
+    stage_message = One(bench, await bench.root())
+    await stage_message.show(GROWING[0])
+    (stream,) = stage_message.streams._live.values()
     stream.began -= LONGEST_S
-    await one.show(GROWING[1])
-    (message,) = one.there
+    await stage_message.show(GROWING[1])
+    (message,) = stage_message.there
     assert not message.streaming
-    assert one.body() == GROWING[1].body
+    assert stage_message.body() == GROWING[1].body
     assert message.buttons == ["Stop"]
-    await one.show(LAST)
-    assert one.body() == LAST.body
-    assert [one.called("chat.stopStream"), one.called("chat.update")] == [1, 1]
+    await stage_message.show(LAST)
+    assert stage_message.body() == LAST.body
+    assert [stage_message.called("chat.stopStream"), stage_message.called("chat.update")] == [1, 1]
 
 
 async def test_without_room_for_another_stream_a_page_is_posted(bench: Desk) -> None:
     bench.fake.fail("chat.startStream", error="ratelimited", status=429)
-    one = One(bench, await bench.root())
+    stage_message = One(bench, await bench.root())
     for page in PAGES:
-        await one.show(page)
-        assert one.body() == page.body
-    assert [one.called("chat.postMessage"), one.called("chat.update")] == [1, 4]
+        await stage_message.show(page)
+        assert stage_message.body() == page.body
+    assert [stage_message.called("chat.postMessage"), stage_message.called("chat.update")] == [1, 4]
 
 
 async def test_where_streams_are_refused_no_other_is_tried(bench: Desk) -> None:
     bench.fake.fail("chat.startStream", error="missing_recipient_team_id", times=9)
     root = await bench.root()
-    one = One(bench, root)
-    await one.show(GROWING[0])
-    assert await one.streams.begin(GROWING[0], {}) is None
-    assert one.called("chat.startStream") == 1
+    stage_message = One(bench, root)
+    await stage_message.show(GROWING[0])
+    assert await stage_message.streams.begin(GROWING[0], {}) is None
+    assert stage_message.called("chat.startStream") == 1
 
 
 async def test_after_the_stop_button_the_message_ends_as_its_page_does(bench: Desk) -> None:
-    one = One(bench, await bench.root())
-    await one.show(GROWING[0])
+    stage_message = One(bench, await bench.root())
+    await stage_message.show(GROWING[0])
     client = await bench.workspaces.client(bench.team.id)
     await client.agents_sessions_setStatus(
-        channel_id=bench.channel.id, thread_ts=one.root.ts, status="processing"
+        channel_id=bench.channel.id, thread_ts=stage_message.root.ts, status="processing"
     )
-    await bench.fake.stop_session(bench.ana, one.root)
-    await one.show(GROWING[1])
-    assert one.body() == GROWING[1].body
-    await one.show(LAST)
-    assert one.body() == LAST.body
+    await bench.fake.stop_session(bench.ana, stage_message.root)
+    await stage_message.show(GROWING[1])
+    assert stage_message.body() == GROWING[1].body
+    await stage_message.show(LAST)
+    assert stage_message.body() == LAST.body
 
 
 async def test_ending_a_stream_does_not_end_the_session(bench: Desk) -> None:
-    one = One(bench, await bench.root())
+    stage_message = One(bench, await bench.root())
     client = await bench.workspaces.client(bench.team.id)
     await client.agents_sessions_setStatus(
-        channel_id=bench.channel.id, thread_ts=one.root.ts, status="processing"
+        channel_id=bench.channel.id, thread_ts=stage_message.root.ts, status="processing"
     )
-    await one.show(GROWING[0])
-    await one.show(LAST)
-    session = bench.fake.session(one.root)
+    await stage_message.show(GROWING[0])
+    await stage_message.show(LAST)
+    session = bench.fake.session(stage_message.root)
     assert session is not None
     assert session.status == "processing"
 
 
 async def test_an_expired_stream_is_rewritten(bench: Desk) -> None:
     for n, at in enumerate(range(1, len(PAGES))):
-        one = One(bench, await bench.root(), n)
+        stage_message = One(bench, await bench.root(), n)
         for number, page in enumerate(PAGES):
             if number == at:
-                bench.fake.expire(one.there[0])
-            await one.show(page)
-            assert one.body() == page.body
+                bench.fake.expire(stage_message.there[0])
+            await stage_message.show(page)
+            assert stage_message.body() == page.body
 
 
 POINTS = {
@@ -238,18 +238,18 @@ async def test_whatever_fails_once_the_text_stands_there_once(bench: Desk, metho
     for fault in FAULTS:
         for at in POINTS[method]:
             n += 1
-            one = One(bench, await bench.root(), n)
+            stage_message = One(bench, await bench.root(), n)
             if method in ("chat.update", "chat.postMessage"):
-                one.streams._refused = True
+                stage_message.streams._refused = True
             for number, page in enumerate(PAGES):
                 if number == at:
                     bench.fake.fail(method, **fault)
-                await one.show(page)
-                assert one.body() in (page.body, page.plain), (fault, at, number)
+                await stage_message.show(page)
+                assert stage_message.body() in (page.body, page.plain), (fault, at, number)
             bench.fake.faults.waiting.clear()
-            (message,) = one.there
+            (message,) = stage_message.there
             assert not message.streaming, (fault, at)
-            assert one.body() == LAST.body, (fault, at)
+            assert stage_message.body() == LAST.body, (fault, at)
 
 
 @pytest.mark.parametrize("mends", [{"status": 0}, {"lost": True}])
@@ -262,13 +262,13 @@ async def test_what_fails_twice_over_does_not_double_a_word(
     for first in ("chat.startStream", "chat.appendStream", "chat.stopStream"):
         for second in ("chat.stopStream", "chat.update", "conversations.replies", "chat.postMessage"):
             n += 1
-            one = One(bench, await bench.root(), n)
+            stage_message = One(bench, await bench.root(), n)
             for number, page in enumerate(PAGES):
                 if number in (0, 2, 4):
                     bench.fake.fail(first, **fails)
                     bench.fake.fail(second, **mends)
-                await one.show(page)
-                assert one.body() == page.body, (first, second, number)
+                await stage_message.show(page)
+                assert stage_message.body() == page.body, (first, second, number)
                 bench.fake.faults.waiting.clear()
 
 
@@ -276,45 +276,45 @@ async def test_a_crash_anywhere_leaves_one_message_with_the_whole_text(bench: De
     """The stream that was begun has no mark of ours yet."""
     for at in range(len(PAGES)):
         for heard in (True, False):
-            one = One(bench, await bench.root(), at * 2 + heard)
+            stage_message = One(bench, await bench.root(), at * 2 + heard)
             for page in PAGES[:at]:
-                await one.show(page)
+                await stage_message.show(page)
             if not heard:  # the process dies before it hears that it was done
                 bench.fake.fail("chat.*", lost=True, times=9)
-                one.page = PAGES[at]
+                stage_message.page = PAGES[at]
                 with pytest.raises(Unavailable):
-                    await one.message.write()
+                    await stage_message.message.write()
                 bench.fake.faults.waiting.clear()
-            one.begin()
+            stage_message.begin()
             for page in PAGES:
-                await one.show(page)
-                assert one.body() == page.body
-            assert not one.there[0].streaming
-            assert one.there[0].metadata is not None
-    assert one.called("chat.delete") == 0  # whatever was begun is what stands there now
+                await stage_message.show(page)
+                assert stage_message.body() == page.body
+            assert not stage_message.there[0].streaming
+            assert stage_message.there[0].metadata is not None
+    assert stage_message.called("chat.delete") == 0  # whatever was begun is what stands there now
 
 
 async def test_a_shut_place_is_left_for_the_next_one(bench: Desk) -> None:
     for n, error in enumerate(("not_in_channel", "channel_not_found", "is_archived", "restricted_action")):
         for at, method in enumerate(("chat.postMessage", "chat.appendStream", "chat.stopStream")):
-            one = One(bench, await bench.root(), n * 10 + at)
-            one.streams._refused = method == "chat.postMessage"
+            stage_message = One(bench, await bench.root(), n * 10 + at)
+            stage_message.streams._refused = method == "chat.postMessage"
             bench.fake.fail(method, error=error)
             for page in PAGES:
-                await one.show(page)
+                await stage_message.show(page)
             last = bench.dm.messages[-1]
             assert last.blocks[0]["text"] == LAST.body
             assert bench.dm.messages.count(last) == 1
 
 
 async def test_somebody_who_deletes_the_message_does_not_see_it_again(bench: Desk) -> None:
-    one = One(bench, await bench.root())
-    await one.show(GROWING[0])
-    await bench.fake.delete(one.there[0])
+    stage_message = One(bench, await bench.root())
+    await stage_message.show(GROWING[0])
+    await bench.fake.delete(stage_message.there[0])
     for page in PAGES:
-        await one.show(page)
-    assert one.there == []
-    assert one.message.gone
+        await stage_message.show(page)
+    assert stage_message.there == []
+    assert stage_message.message.gone
 
 
 async def test_the_budget_of_the_workspace_decides_whether_it_is_a_stream(bench: Desk) -> None:
@@ -332,31 +332,31 @@ async def test_the_budget_of_the_workspace_decides_whether_it_is_a_stream(bench:
     bench.workspace = Workspace(limited, bench.team.id)
     try:
         for n in range(2):
-            one = One(bench, await bench.root(), n)
+            stage_message = One(bench, await bench.root(), n)
             for page in (GROWING[0], GROWING[1], LAST):
-                await one.show(page)
-                assert one.body() == page.body
+                await stage_message.show(page)
+                assert stage_message.body() == page.body
     finally:
         await clients.close()
         await limited.session.close()
     assert bench.fake.limited == []
-    assert [one.called("chat.startStream"), one.called("chat.postMessage")] == [1, 1]
+    assert [stage_message.called("chat.startStream"), stage_message.called("chat.postMessage")] == [1, 1]
 
 
 async def test_a_status_line_calls_nobody(bench: Desk) -> None:
-    one = One(bench, await bench.root())
-    await one.show(GROWING[0])
-    await one.show(replace(GROWING[0], passing="@*everyone* reads"))
-    assert bench.fake.status(one.root) == "@\u200beveryone reads"
+    stage_message = One(bench, await bench.root())
+    await stage_message.show(GROWING[0])
+    await stage_message.show(replace(GROWING[0], passing="@*everyone* reads"))
+    assert bench.fake.status(stage_message.root) == "@\u200beveryone reads"
 
 
 async def test_a_stream_that_is_broken_off_leaves_no_status_line(bench: Desk) -> None:
-    one = One(bench, await bench.root())
-    await one.show(replace(GROWING[0], passing="Reading 2 of 3…"))
-    await one.show(replace(GROWING[0], passing="Reading 3 of 3…"))
+    stage_message = One(bench, await bench.root())
+    await stage_message.show(replace(GROWING[0], passing="Reading 2 of 3…"))
+    await stage_message.show(replace(GROWING[0], passing="Reading 3 of 3…"))
     bench.fake.fail("chat.appendStream", error="message_not_in_streaming_state")
-    await one.show(GROWING[1])
-    assert bench.fake.status(one.root) == ""
+    await stage_message.show(GROWING[1])
+    assert bench.fake.status(stage_message.root) == ""
 
 
 async def test_where_edits_have_no_room_a_message_waits_for_its_first_words(bench: Desk) -> None:

@@ -51,7 +51,7 @@ async def test_a_dead_button_on_a_message_that_is_gone_is_no_fault(
     await press(at, at.ana, answer, "stop")
     await at.slack.delete(answer)
     await at.slack.until(lambda: not at.bot.intake._tasks)
-    assert not [one for one in caplog.records if one.levelno >= logging.ERROR]
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 async def test_a_message_that_has_changed_since_the_press_is_not_put_back(at: Table) -> None:
@@ -61,7 +61,7 @@ async def test_a_message_that_has_changed_since_the_press_is_not_put_back(at: Ta
     at.slack.fail("conversations.replies", delay=0.05)
     await press(at, at.ana, answer, "stop")
     await client.chat_update(channel=at.channel.id, ts=answer.ts, text="x", blocks=whole)
-    await at.slack.until(lambda: "conversations.replies" in [one.method for one in at.slack.calls[-3:]])
+    await at.slack.until(lambda: "conversations.replies" in [call.method for call in at.slack.calls[-3:]])
     await press(at, at.ana, await shown(at, custom_id("stop", "0" * 32)), "stop")
     await told(at, at.ana, 2)
     assert answer.shown == "Half of it, and the rest."

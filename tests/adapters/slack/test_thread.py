@@ -110,7 +110,7 @@ async def test_a_live_stream_is_ended_before_it_is_deleted(
     id = await thread.post(replace(PAGE, growing=True), MARK, MessageStyle.LAYOUT)
     await thread.delete(id)
     assert root.thread == []
-    assert [one.method for one in bench.fake.calls][-2:] == ["chat.stopStream", "chat.delete"]
+    assert [call.method for call in bench.fake.calls][-2:] == ["chat.stopStream", "chat.delete"]
 
 
 async def test_a_message_that_cannot_be_deleted_stays(bench: Desk, thread: Thread) -> None:
@@ -148,7 +148,7 @@ async def test_a_file_is_never_sent_twice(
     for surface in (thread, Thread(bench.workspace, bench.channel.id, root.ts)):  # the second after a crash
         assert await surface.find(MARK, NOW, ()) is None
         await surface.post(FILE, MARK, MessageStyle.LAYOUT)
-    assert [file.name for one in root.thread for file in one.files] == ["notes.md"]
+    assert [file.name for message in root.thread for file in message.files] == ["notes.md"]
 
 
 async def test_two_files_of_one_name_are_told_apart(bench: Desk, root: Message, thread: Thread) -> None:
@@ -165,7 +165,7 @@ async def test_a_file_that_is_refused_is_named_at_least(
 ) -> None:
     bench.fake.fail("files.getUploadURLExternal", error=error)
     await thread.post(FILE, MARK, MessageStyle.LAYOUT)
-    assert [one.shown for one in root.thread] == ["notes.md"]
+    assert [message.shown for message in root.thread] == ["notes.md"]
 
 
 async def test_a_message_that_a_crash_cut_off_is_put_out(bench: Desk, root: Message, thread: Thread) -> None:

@@ -56,7 +56,7 @@ async def show(view: View, *events: Shown) -> None:
 
 
 def body(message: Message) -> str:
-    return "".join(one["text"] for one in message.blocks if one["type"] == "markdown")
+    return "".join(block["text"] for block in message.blocks if block["type"] == "markdown")
 
 
 def called(bench: Desk, method: str) -> int:
@@ -93,8 +93,8 @@ async def test_an_answer_is_streamed_while_it_is_written(bench: Desk) -> None:
     (answer,) = root.thread
     assert body(answer) == "### Answer\nIt is A long story.\nA long story.\nA long story."
     assert answer.buttons == ["This helped", "This did not help"]
-    assert [called(bench, one) for one in ("chat.startStream", "chat.stopStream")] == [1, 1]
-    assert [called(bench, one) for one in ("chat.update", "chat.postMessage")] == [0, 0]
+    assert [called(bench, method) for method in ("chat.startStream", "chat.stopStream")] == [1, 1]
+    assert [called(bench, method) for method in ("chat.update", "chat.postMessage")] == [0, 0]
 
 
 class ClockedHome(PaperHome[Page]):
@@ -195,8 +195,8 @@ async def test_where_there_are_no_agents_an_answer_asks_for_them_once(bench: Des
         await show(view, *ANSWER[2:])
         await view.flush("done")
         await bench.beside()
-        assert [body(one) for one in root.thread][1] == "### Answer\nIt is Ana."
-        made.append([one.method for one in bench.fake.calls[before:]])
+        assert [body(message) for message in root.thread][1] == "### Answer\nIt is Ana."
+        made.append([call.method for call in bench.fake.calls[before:]])
     await clients.close()
     await bench.workspaces.session.close()
     bench.workspaces = usual
@@ -241,8 +241,8 @@ async def test_a_text_goes_on_in_another_message_when_its_own_has_grown_old(benc
     await bench.fake.until(lambda: len(root.thread) == 2)
     await show(view, Text("Four."))
     await view.flush("done")
-    assert [body(one) for one in root.thread] == ["### Answer\nOne.\n\nTwo.", "Three.\nFour."]
-    assert not any(one.streaming for one in root.thread)
+    assert [body(message) for message in root.thread] == ["### Answer\nOne.\n\nTwo.", "Three.\nFour."]
+    assert not any(message.streaming for message in root.thread)
 
 
 @pytest.mark.parametrize(
@@ -276,13 +276,17 @@ async def test_an_answer_of_six_minutes_goes_on_in_another_stream(
         await clock.advance(0.5)
     first, second = began.values()
     assert 210 <= second - first <= 240
-    assert [called(bench, one) for one in ("chat.startStream", "chat.stopStream", "chat.update")] == [2, 2, 0]
-    whole = "\n".join(body(one) for one in root.thread)
+    assert [called(bench, method) for method in ("chat.startStream", "chat.stopStream", "chat.update")] == [
+        2,
+        2,
+        0,
+    ]
+    whole = "\n".join(body(message) for message in root.thread)
     assert [whole.count(one) for one in said] == [1] * len(said)
 
 
 def shows(root: Message, words: str) -> bool:
-    return words in "".join(body(one) for one in root.thread)
+    return words in "".join(body(message) for message in root.thread)
 
 
 SENTENCES = (
@@ -325,9 +329,9 @@ async def test_a_long_answer_stands_there_to_the_letter_whatever_its_streams_go_
         StageContent("answer", "Answer", text, growing=False),
         PageContext("0" * 32, words("en"), ended="done"),
     )
-    assert [body(one) for one in root.thread] == [page.body for page in made]
-    assert not any(one.streaming for one in root.thread)
-    assert all(one.mentions == [] for one in root.thread)
+    assert [body(message) for message in root.thread] == [page.body for page in made]
+    assert not any(message.streaming for message in root.thread)
+    assert all(message.mentions == [] for message in root.thread)
     assert called(bench, "chat.startStream") > 1
 
 
@@ -338,11 +342,11 @@ async def test_a_crash_in_the_middle_and_the_same_messages_end(bench: Desk) -> N
     await bench.fake.until(lambda: len(root.thread) == 2)
     bench.crash()
     await bench.run(request, *SEARCH, *ANSWER)
-    assert [body(one) for one in root.thread] == [
+    assert [body(message) for message in root.thread] == [
         "### Searching\nFound 3 passages.",
         "### Answer\nIt is Ana.",
     ]
-    assert not any(one.streaming for one in root.thread)
+    assert not any(message.streaming for message in root.thread)
 
 
 async def test_what_a_crash_cut_off_is_put_out_if_it_was_stopped(bench: Desk) -> None:
@@ -357,24 +361,24 @@ async def test_what_a_crash_cut_off_is_put_out_if_it_was_stopped(bench: Desk) ->
     await bench.view(request).flush("stopped")
     assert not message.streaming
     assert "Stopped. What was shown so far is kept." in message.shown
-    await bench.fake.until(lambda: (found := bench.fake.session(root)) and found.status == "active")
+    await bench.fake.until(lambda: (session := bench.fake.session(root)) and session.status == "active")
 
 
 async def test_why_it_failed_is_told_to_the_asker_alone(bench: Desk) -> None:
     root = await bench.root()
     await bench.run(bench.request(root), Failed("There is no model."), status="failed")
-    (told,) = [one for one in bench.channel.everything if one is not root]
-    assert told.ephemeral_to is bench.ana
-    assert told.thread_ts is None  # in a thread without replies Slack shows nothing to one person alone
-    assert "There is no model." in told.shown
-    assert told.buttons == ["🔁 Try again"]
+    (message,) = [one for one in bench.channel.everything if one is not root]
+    assert message.ephemeral_to is bench.ana
+    assert message.thread_ts is None  # in a thread without replies Slack shows nothing to one person alone
+    assert "There is no model." in message.shown
+    assert message.buttons == ["🔁 Try again"]
 
 
 async def test_in_a_direct_conversation_it_is_said_there(bench: Desk) -> None:
     root = await bench.root(channel=bench.dm)
     await bench.run(bench.request(root), Failed("There is no model."), status="failed")
-    (told,) = root.thread
-    assert told.ephemeral_to is None
+    (message,) = root.thread
+    assert message.ephemeral_to is None
 
 
 async def test_a_file_follows_its_stage(bench: Desk) -> None:
@@ -383,7 +387,7 @@ async def test_a_file_follows_its_stage(bench: Desk) -> None:
     await bench.run(bench.request(root), *ANSWER, export)
     answer, sent = root.thread
     assert "It is Ana." in answer.shown
-    assert [(one.name, one.data) for one in sent.files] == [("notes.md", b"# Notes")]
+    assert [(file.name, file.data) for file in sent.files] == [("notes.md", b"# Notes")]
     assert bench.fake.refused == []
 
 
@@ -391,7 +395,7 @@ async def test_a_file_that_is_not_taken_is_named_and_said_to_be_missing(bench: D
     bench.team.scopes.discard("files:write")
     root = await bench.root()
     await bench.run(bench.request(root), *ANSWER, Attachment("notes.md", "text/markdown", b"# Notes"))
-    shown = "\n".join(one.shown for one in root.thread)
+    shown = "\n".join(message.shown for message in root.thread)
     assert "Slack did not take the file notes.md." in shown
     assert shown.count("It is Ana.") == 1
 
@@ -413,7 +417,7 @@ async def test_another_conversation_is_linked_and_named(bench: Desk) -> None:
     assert link in message.shown
     assert message.mentions == []
     assert message.shown.count("https://") == 1
-    await bench.fake.until(lambda: (found := bench.fake.session(other)) and found.title)
+    await bench.fake.until(lambda: (session := bench.fake.session(other)) and session.title)
     assert called(bench, "agents.sessions.rename") == 1
 
 
@@ -423,7 +427,7 @@ async def test_a_plain_form_after_refused_blocks_says_the_same(bench: Desk) -> N
     await bench.run(bench.request(root), *ANSWER)
     (message,) = root.thread
     assert "It is Ana." in message.shown
-    assert [one["type"] for one in message.blocks if one["type"] == "markdown"] == []
+    assert [block["type"] for block in message.blocks if block["type"] == "markdown"] == []
 
 
 async def test_nobody_is_called_by_what_was_asked(bench: Desk) -> None:

@@ -42,7 +42,7 @@ async def opened(
 
 def views(at: Table, who: User) -> list[View]:
     """Every window that this person has ever seen."""
-    return [one for one in at.slack.views if one.user is who]
+    return [view for view in at.slack.views if view.user is who]
 
 
 async def test_a_command_without_its_text_opens_a_window_whose_text_is_asked(at: Table) -> None:
@@ -99,7 +99,7 @@ PREMISE = "A lighthouse keeper finds a door in the sea"
 
 async def test_a_form_asks_for_what_the_verb_takes_and_was_not_given(at: Table) -> None:
     view = await opened(at, text="start --tone eerie", command="/story")
-    labels = [one["label"]["text"] for one in view.blocks]
+    labels = [block["label"]["text"] for block in view.blocks]
     assert labels == ["What the story is about", "Cast", "Genre", "View", "Length"]
     chosen = {
         "option:cast": {windows.TYPED: "Mira: a diver"},
@@ -206,7 +206,7 @@ async def test_a_window_is_finished_by_nobody_but_whom_it_was_opened_for(at: Tab
 async def test_a_prompt_is_changed_from_todays_wording(at: Table) -> None:
     view = await opened(at, at.bia, "edit rag", "/prompts")
     text = as_yaml((await at.app.resources.prompts.wording(at.space, "rag")).text)
-    shown = [one["element"]["initial_value"] for one in view.blocks]
+    shown = [block["element"]["initial_value"] for block in view.blocks]
     assert "".join(shown) == text
     await at.slack.submit(at.bia, view, typed("system: {question} {passages}"))
     await at.begun()
@@ -266,7 +266,7 @@ async def test_a_window_left_open_is_not_kept_for_ever(at: Table) -> None:
     "text", ["", "one line", "a\nb\n", "x" * 4_500, "\n\n", "".join(f"{n}\n" for n in range(2_000))]
 )
 async def test_parts_are_the_text(text: str) -> None:
-    found = parts(text)
-    assert "".join(found) == text
-    assert all(len(one) <= PART_CHARS for one in found)
-    assert found
+    pieces = parts(text)
+    assert "".join(pieces) == text
+    assert all(len(one) <= PART_CHARS for one in pieces)
+    assert pieces

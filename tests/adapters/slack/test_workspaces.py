@@ -23,7 +23,9 @@ class Book:
 
     async def find(self, team: str, enterprise: str) -> Installed | None:
         self.looked += 1
-        return next((one for one in self.installed if one.covers(team, enterprise)), None)
+        return next(
+            (installation for installation in self.installed if installation.covers(team, enterprise)), None
+        )
 
 
 def granted(team: Team) -> Installed:
