@@ -63,8 +63,8 @@ async def test_a_question_in_any_language_is_put_into_the_books_by_a_model(tmp_p
         for language, question in questions:
             bench.answers.append({"question": question, "translations": ["How long does a candle burn?"]})
             events = await asked(bench, question)
-            said = "".join(event.text for event in events if isinstance(event, Text))
-            assert "A candle burns four hours" in said, question
+            text = "".join(event.text for event in events if isinstance(event, Text))
+            assert "A candle burns four hours" in text, question
             run = MemoryRun()
             snapshot = await snapshots(bench).take(
                 replace(run.request, text=question), Own(bench.resources.library)

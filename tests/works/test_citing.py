@@ -21,7 +21,7 @@ PASSAGES = [
 
 
 def terms(text: str) -> list[str]:
-    return [one for one in re.findall(r"\w+", text.lower()) if len(one) > 3]
+    return [word for word in re.findall(r"\w+", text.lower()) if len(word) > 3]
 
 
 def through(*pieces: str, abroad: bool = False) -> tuple[str, CitationGate]:
@@ -190,9 +190,9 @@ def test_no_unchecked_marker_gets_out_and_every_quote_stands_in_its_passage(text
 
 @given(st.text(max_size=300))
 def test_sentences_are_substrings_and_lose_no_word(text: str) -> None:
-    found = sentences(text)
-    assert all(one in text for one in found)
-    assert set("".join(text.split())) - set("".join("".join(found).split())) <= set("\"'”’)*_")
+    parts = sentences(text)
+    assert all(sentence in text for sentence in parts)
+    assert set("".join(text.split())) - set("".join("".join(parts).split())) <= set("\"'”’)*_")
 
 
 FORMS = [

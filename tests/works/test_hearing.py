@@ -55,10 +55,10 @@ async def test_a_spoken_turn_is_played_as_if_it_had_been_typed(tmp_path: Path, e
         made = listening(settings(tmp_path / "data", service), ear)
         async with talking(made) as talk:
             await talk.say(START)
-            told = await talk.say(kept(tmp_path, ogg(2.0)))
-            assert texts(told) == "> I open the door."
-            assert [choice["label"] for choice in choices(told)] == ["Play it", "Change it…", "Leave it"]
-            assert [choice["filled"] for choice in choices(told)] == ["", "I open the door.", ""]
+            events = await talk.say(kept(tmp_path, ogg(2.0)))
+            assert texts(events) == "> I open the door."
+            assert [choice["label"] for choice in choices(events)] == ["Play it", "Change it…", "Leave it"]
+            assert [choice["filled"] for choice in choices(events)] == ["", "I open the door.", ""]
             assert ear.heard[0]["model"] == "whisper-1"
             played = await talk.say("/voice play")
             assert "number 2" in texts(played)
@@ -99,18 +99,18 @@ BAD = [
 async def test_what_cannot_be_heard_is_said_in_a_sentence(tmp_path: Path, ear: Ear) -> None:
     async with talking(listening(settings(tmp_path / "data"), ear)) as talk:
         for data, name, sentence in BAD:
-            told = await talk.say(kept(tmp_path, data, name))
-            (failed,) = (one for one in told if one["event"] == "failed")
+            events = await talk.say(kept(tmp_path, data, name))
+            (failed,) = (event for event in events if event["event"] == "failed")
             assert sentence in str(failed["text"])
         assert ear.heard == []
         ear.hears = " … "
-        told = await talk.say(kept(tmp_path, ogg(1.0)))
-        assert "could not make out a word" in str([one for one in told if one["event"] == "failed"])
+        events = await talk.say(kept(tmp_path, ogg(1.0)))
+        assert "could not make out a word" in str([event for event in events if event["event"] == "failed"])
 
 
 async def test_without_a_transcriber_one_sentence_says_what_to_configure(tmp_path: Path) -> None:
-    told = await heard(tmp_path, settings(tmp_path / "data"), kept(tmp_path, ogg(1.0)))
-    (failed,) = (one for one in told if one["event"] == "failed")
+    events = await heard(tmp_path, settings(tmp_path / "data"), kept(tmp_path, ogg(1.0)))
+    (failed,) = (event for event in events if event["event"] == "failed")
     assert "transcriber" in str(failed["text"])
 
 
@@ -121,11 +121,11 @@ async def test_the_next_model_listens_where_one_fails_and_each_second_is_in_the_
     chain = ("gpt-4o-transcribe", "gpt-4o-mini-transcribe")
     made = listening(settings(tmp_path / "data"), ear, *chain, kind="openai")
     async with talking(made) as talk:
-        told = await talk.say(kept(tmp_path, ogg(20.0)))
-        assert texts(told) == "> I open the door."
+        events = await talk.say(kept(tmp_path, ogg(20.0)))
+        assert texts(events) == "> I open the door."
         assert talk.app is not None
         calls = {
-            call.model: call for call in await talk.app.resources.ledger.entries("local", told[0]["run"])
+            call.model: call for call in await talk.app.resources.ledger.entries("local", events[0]["run"])
         }
     assert calls["ear:gpt-4o-transcribe"].state == "failed"
     assert calls["ear:gpt-4o-mini-transcribe"].state == "settled"
@@ -135,8 +135,8 @@ async def test_the_next_model_listens_where_one_fails_and_each_second_is_in_the_
 async def test_what_would_cost_more_than_a_cap_is_not_listened_to(tmp_path: Path, ear: Ear) -> None:
     made = listening(settings(tmp_path / "data"), ear, kind="openai")
     made = replace(made, budget=replace(made.budget, run_usd=0.001))
-    told = await heard(tmp_path, made, kept(tmp_path, ogg(60.0)))
-    assert told[-1]["status"] == "failed"
+    events = await heard(tmp_path, made, kept(tmp_path, ogg(60.0)))
+    assert events[-1]["status"] == "failed"
     assert ear.heard == []
 
 

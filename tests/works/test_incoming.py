@@ -82,7 +82,9 @@ async def test_attachments_become_books_and_leave_nothing_behind(tmp_path: Path)
     files = (attachments.file("town.md", "one"), attachments.file("key.txt", "two"))
     async with running(tmp_path, recorder := Recorder(), attachments) as app:
         assert await (await app.perform(adds("r1", *files))).wait() == "done"
-        assert sorted(one.source for one in await app.resources.records.documents.list("guild")) == [
+        assert sorted(
+            document.source for document in await app.resources.records.documents.list("guild")
+        ) == [
             "key.txt",
             "town.md",
         ]
@@ -111,7 +113,9 @@ async def test_each_file_that_will_not_do_gets_its_sentence_and_the_others_go_in
         app.attach(Platform("discord", recorder.view, attachments.fetch))
         await app.start()
         assert await (await app.perform(adds("r1", *files))).wait() == "failed"
-        assert [one.source for one in await app.resources.records.documents.list("guild")] == ["town.md"]
+        assert [document.source for document in await app.resources.records.documents.list("guild")] == [
+            "town.md"
+        ]
     finally:
         await app.close()
     answer = said(recorder, "r1")

@@ -83,7 +83,7 @@ async def test_a_job_that_is_stopped_leaves_the_old_book_and_nothing_of_the_new_
         assert originals(app.resources) == set(old)
         assert await app.resources.records.documents.unseen("local", "rules") == set()
         assert await app.resources.vectors.count("local", "rules", ONE) == 8
-        assert [one.state for one in await app.resources.jobs.list("local")] == ["stopped", "done"]
+        assert [job.state for job in await app.resources.jobs.list("local")] == ["stopped", "done"]
 
 
 def test_a_shelfs_jobs_go_one_after_another_however_it_is_spelt() -> None:

@@ -222,8 +222,8 @@ class Desk:
         async with asyncio.timeout(60), self.recorder.shown:
             await self.recorder.shown.wait_for(
                 lambda: any(
-                    isinstance(one, Status) and one.text == f"Reading {name}"
-                    for one in self.recorder.events.get(run, [])
+                    isinstance(event, Status) and event.text == f"Reading {name}"
+                    for event in self.recorder.events.get(run, [])
                 )
             )
 
@@ -345,10 +345,10 @@ async def test_what_an_earlier_process_left_is_stopped_before_a_start_takes_it_u
         load(tmp_path / "config.toml", migrated.folder(tmp_path / "data"), environ={})
     )
     app = App(resources, resources.engine_url)
-    assert [one.state for one in await resources.jobs.list("local")] == ["running"]
+    assert [job.state for job in await resources.jobs.list("local")] == ["running"]
     assert await app.stop_run("other", job) == 0
     assert await app.stop_run("local", job) == 1
-    assert [one.state for one in await resources.jobs.list("local")] == ["stopped"]
+    assert [job.state for job in await resources.jobs.list("local")] == ["stopped"]
     await app.close()
     async with opened(tmp_path) as desk:
         assert not desk.app.live("local", job)
@@ -367,8 +367,8 @@ async def test_the_table_tells_phase_percentage_files_age_and_errors(tmp_path: P
     from bot.works.library.jobs import _table
 
     rows = [
-        replace(one, created_at=now - timedelta(minutes=125), updated_at=now - timedelta(minutes=120))
-        for one in await jobs.list("local")
+        replace(job, created_at=now - timedelta(minutes=125), updated_at=now - timedelta(minutes=120))
+        for job in await jobs.list("local")
     ]
     table = _table(rows, [], words("en")).split("\n")
     assert "| 1a2b3c | add | rules | running · reading 34 % | 3/12 | 2 h ago |" in table

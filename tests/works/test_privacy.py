@@ -32,7 +32,7 @@ def scripts(app: list[App], begun: asyncio.Event) -> dict[str, Script]:
             async def said() -> str:
                 # As the rules' snapshot does: with what was said here before.
                 past = await sessions.last_exchanges(space, session.id, 2)
-                return answer * 300 + " ".join(one.question for one in past)
+                return answer * 300 + " ".join(turn.question for turn in past)
 
             await run.step("said", said, str)
             yield Text(answer)
@@ -77,7 +77,9 @@ class Conversations:
         return await self.ask(run, "", author, options, work="privacy", verb=verb, thread="p")
 
     async def export(self, run: str, author: Author = ANA) -> dict[str, Any]:
-        (file,) = [one for one in await self.privacy(run, "export", author) if isinstance(one, Attachment)]
+        (file,) = [
+            event for event in await self.privacy(run, "export", author) if isinstance(event, Attachment)
+        ]
         assert (file.name, file.media_type) == (FILE, "application/json")
         tree: dict[str, Any] = json.loads(file.data)
         return tree
@@ -121,8 +123,8 @@ async def test_the_file_holds_all_of_the_askers_and_no_other_persons_words(tmp_p
         assert {row["title"] for row in tree["sessions"]} == {"the quokka", "the wombat"}
         assert [(row["name"], row["value"]) for row in tree["settings"]] == [("language", "pt-BR")]
         assert [row["run_id"] for row in tree["feedback"]] == ["two"]
-        told = json.dumps(tree)
-        assert not [word for word in (*OTHERS, "origin") if word in told]
+        text = json.dumps(tree)
+        assert not [word for word in (*OTHERS, "origin") if word in text]
         theirs = json.dumps(await conversations.export("other export", BIA))
         assert not [word for word in HERS if word in theirs]
         assert "the lantern" in theirs
@@ -134,11 +136,11 @@ async def test_it_asks_before_it_deletes(tmp_path: Path) -> None:
     conversations = await opened(tmp_path, asyncio.Event())
     try:
         events = await conversations.privacy("delete", "delete")
-        said = "".join(event.text for event in events if isinstance(event, Text))
+        text = "".join(event.text for event in events if isinstance(event, Text))
         (choices,) = [event for event in events if isinstance(event, Choices)]
         assert [choice.command for choice in choices.choices] == ["/privacy delete --yes", ""]
-        assert "2 conversas suas" in said, "Ana has set Portuguese"
-        assert "as palavras de 3 pedidos" in said
+        assert "2 conversas suas" in text, "Ana has set Portuguese"
+        assert "as palavras de 3 pedidos" in text
         assert [row["payload"]["text"] for row in (await conversations.export("export"))["inbox"]][:1] == [
             "the quokka"
         ]
@@ -161,12 +163,12 @@ async def test_no_file_holds_a_word_of_somebody_who_was_deleted(tmp_path: Path) 
 
         me = replace(ANA, name="A")  # the request to delete stays, with who asked for it
         events = await conversations.privacy("seven", "delete", me, yes=True)
-        said = "".join(event.text for event in events if isinstance(event, Text))
-        assert "3 conversas suas" in said
-        assert "as palavras de 5 pedidos" in said
-        assert "1 pergunta com a sua resposta" in said
-        assert "1 ajuste seu" in said
-        assert "1 opinião sobre respostas" in said
+        text = "".join(event.text for event in events if isinstance(event, Text))
+        assert "3 conversas suas" in text
+        assert "as palavras de 5 pedidos" in text
+        assert "1 pergunta com a sua resposta" in text
+        assert "1 ajuste seu" in text
+        assert "1 opinião sobre respostas" in text
         assert words_in(tmp_path, HERS) == set()
         assert await under_way.wait() == "stopped"
         assert words_in(tmp_path, OTHERS) == set(OTHERS)

@@ -20,8 +20,8 @@ async def test_news_come_while_the_step_runs_and_its_value_afterwards() -> None:
         return "done"
 
     async with aclosing(pump.news(step())) as news:
-        async for one in news:
-            heard.append(one)
+        async for news_item in news:
+            heard.append(news_item)
             assert not hasattr(pump, "value")
             go_on.set()
     assert (heard, pump.value) == ([1], "done")
@@ -37,8 +37,8 @@ async def test_what_comes_faster_than_it_can_be_read_is_left_out() -> None:
         await go_on.wait()
 
     async with aclosing(pump.news(step())) as news:
-        async for one in news:
-            heard.append(one)
+        async for news_item in news:
+            heard.append(news_item)
             go_on.set()
     assert heard == [399]
 
@@ -59,7 +59,7 @@ async def test_a_step_that_was_kept_tells_nothing() -> None:
     async def kept() -> str:
         return "kept"
 
-    assert [one async for one in pump.news(kept())] == []
+    assert [news_item async for news_item in pump.news(kept())] == []
     assert pump.value == "kept"
 
 

@@ -114,13 +114,15 @@ async def ask(tmp_path: Path) -> AsyncIterator[Asker]:
 
 
 async def test_a_person_goes_before_a_channel_and_a_channel_before_everyone(ask: Asker) -> None:
-    assert [await ask.locale(app=one) for one in ("en", "pt-BR")] == ["en", "pt-BR"], "as the platform says"
+    assert [await ask.locale(app=language) for language in ("en", "pt-BR")] == ["en", "pt-BR"], (
+        "as the platform says"
+    )
     await ask("set", "language pt-BR", to="everyone", author=BIA)
     assert await ask.locale() == "pt-BR"
     await ask("set", "language en", to="channel", author=BIA)
-    assert [await ask.locale(place=one) for one in (HERE, ELSEWHERE)] == ["en", "pt-BR"]
+    assert [await ask.locale(place=place) for place in (HERE, ELSEWHERE)] == ["en", "pt-BR"]
     await ask("set", "language pt-BR", to="me")
-    assert [await ask.locale(author=one) for one in (ANA, BIA)] == ["pt-BR", "en"]
+    assert [await ask.locale(author=person) for person in (ANA, BIA)] == ["pt-BR", "en"]
     assert await ask.locale(place=replace(HERE, space="other")) == "en", "another space has its own"
     assert await ask("reset", "language", to="me") == (
         "You have no `language` of your own any more. What holds for you here is this channel's: `en`."
@@ -241,7 +243,7 @@ async def test_free_chat_needs_what_discord_lets_the_bot_read(tmp_path: Path) ->
         assert await settings.free_chat(there)
         await ask("set", "free_chat off", author=BIA, place=there)
         await ask("set", "free_chat on", to="channel", author=BIA, place=there)
-        assert [await settings.free_chat(one) for one in (there, replace(there, channel="c"))] == [
+        assert [await settings.free_chat(place) for place in (there, replace(there, channel="c"))] == [
             True,
             False,
         ]
@@ -262,7 +264,7 @@ async def test_times_are_shown_in_the_zone_that_holds(ask: Asker) -> None:
 
     async def shown() -> tuple[bool, bool, str]:
         exported = await ask.perform(ask.request("council", "export", "", HERE, ANA))
-        (file,) = [one.data.decode() for one in exported if isinstance(one, Attachment)]
+        (file,) = [event.data.decode() for event in exported if isinstance(event, Attachment)]
         (when,) = [line for line in file.splitlines() if "2026-03-0" in line]
         listed = "2026-03-04 01:06" in await ask("list", work="sessions")
         return listed, "| 2026-03-04 |" in await ask("list", work="prompts"), when
@@ -334,13 +336,13 @@ async def test_a_place_answers_by_the_models_that_it_has_chosen(tmp_path: Path) 
         pictures = QuestionPictures(resources.incoming)
         taken = snapshots(Bench())  # type: ignore[arg-type]
         asking = Asking(files, pictures, resources.models, resources.conversations, taken)
-        assert [one async for one in asking.run(run)]
+        assert [event async for event in asking.run(run)]
         assert service.requests[-1]["model"] == "two"
         await ask("reset", "model.answerer", to="channel", author=BIA)
         del run.kept["answer"]
         again = run.replay()
         again.request = run.request
-        assert [one async for one in asking.run(again)]
+        assert [event async for event in asking.run(again)]
         assert service.requests[-1]["model"] == "two"
         assert await asks(HERE) == {"three"}
 
@@ -361,4 +363,4 @@ async def test_a_councils_question_is_looked_into_by_the_places_researcher(tmp_p
     async with table(tmp_path) as four:
         await four.settings_store.set("local", "model.researcher", "local:m2", "bia")
         await four.ask(research="cultural_context")
-        assert [one for one in four.asked if "research" in one] == ["m2 research-cultural_context"]
+        assert [call for call in four.asked if "research" in call] == ["m2 research-cultural_context"]

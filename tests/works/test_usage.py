@@ -100,15 +100,15 @@ async def test_whoever_asks_sees_their_own_part_and_no_other(desk: Desk) -> None
     await desk.spent(ANA)
     await desk.spent(ANA, "0.5", work="council")
     await desk.spent(BIA, "70")
-    told = await desk.usage(ANA)
-    assert rows(told) == [
+    events = await desk.usage(ANA)
+    assert rows(events) == [
         "| You | 2 | 2,000 | 60 | $0.75 |",
         "| council | 1 | 1,000 | 30 | $0.50 |",
         "| rules | 1 | 1,000 | 30 | $0.25 |",
     ]
-    assert "your own part" in told
-    assert "Bia" not in told
-    assert "70" not in told
+    assert "your own part" in events
+    assert "Bia" not in events
+    assert "70" not in events
 
 
 async def test_an_admin_sees_everybodys_by_their_names(desk: Desk) -> None:
@@ -116,15 +116,15 @@ async def test_an_admin_sees_everybodys_by_their_names(desk: Desk) -> None:
     await desk.spent(replace(BIA, name="Bia  the\nElder"), "0.75")
     await desk.spent(Author("4711", "unknown"), "0.5", known=False)
     await desk.spent(BOSS, "0.125")
-    told = await desk.usage(BOSS)
-    assert rows(told)[:4] == [
+    events = await desk.usage(BOSS)
+    assert rows(events)[:4] == [
         "| Bia the Elder | 2 | 2,000 | 60 | $1.00 |",
         "| 4711 | 1 | 1,000 | 30 | $0.50 |",
         "| You | 1 | 1,000 | 30 | $0.12 |",
         "| All | 4 | 4,000 | 120 | $1.62 |",
     ]
-    assert "| other | 1 | 1,000 | 30 | $0.50 |" in told
-    assert "your own part" not in told
+    assert "| other | 1 | 1,000 | 30 | $0.50 |" in events
+    assert "your own part" not in events
 
 
 async def test_a_conversation_has_its_own_line_with_what_came_out_of_a_cache(desk: Desk) -> None:
@@ -153,15 +153,15 @@ async def test_two_spaces_with_the_same_people_never_mix(desk: Desk) -> None:
     # As if an id had been made twice: the request of another space lends neither its name nor its work.
     await desk.app.resources.ledger.reserve("here", run, "answer", "bia", "p:m", 10, Decimal(1))
     await desk.app.resources.records.feedback.give("there", run, "ana", "down")
-    told = await desk.usage(BOSS)
-    assert rows(told) == [
+    events = await desk.usage(BOSS)
+    assert rows(events) == [
         "| bia | 1 | 0 | 0 | $1.00 |",
         "| Ana | 1 | 1,000 | 30 | $0.25 |",
         "| All | 2 | 1,000 | 30 | $1.25 |",
         "| other | 1 | 0 | 0 | $1.00 |",
         "| rules | 1 | 1,000 | 30 | $0.25 |",
     ]
-    assert "Nobody has judged" in told
+    assert "Nobody has judged" in events
     assert "| You | 1 | 1,000 | 30 | $9.00 |" in await desk.usage(ANA, THERE)
 
 
@@ -175,9 +175,9 @@ async def test_thumbs_are_counted_whoever_asks(desk: Desk) -> None:
 
 async def test_what_has_no_price_is_said_and_left_out(desk: Desk) -> None:
     await desk.spent(ANA, None)
-    told = await desk.usage()
-    assert rows(told)[0] == "| You | 1 | 1,000 | 30 | ? |"
-    assert "Of 1 call no price is known (?), so the sums leave it out." in told
+    events = await desk.usage()
+    assert rows(events)[0] == "| You | 1 | 1,000 | 30 | ? |"
+    assert "Of 1 call no price is known (?), so the sums leave it out." in events
     await desk.spent(ANA, "0.00001")
     assert rows(await desk.usage())[0] == "| You | 2 | 2,000 | 60 | ? |"
     await desk.spent(ANA, "0.01")
@@ -185,19 +185,20 @@ async def test_what_has_no_price_is_said_and_left_out(desk: Desk) -> None:
     await desk.spent(BOSS, "0.00001")
     assert "| You | 1 | 1,000 | 30 | < $0.0001 |" in await desk.usage(BOSS)
     await desk.spent(BIA, "0")
-    told = await desk.usage(BIA)
-    assert rows(told)[0] == "| You | 1 | 1,000 | 30 | $0.00 |"
-    assert "no price" not in told
+    events = await desk.usage(BIA)
+    assert rows(events)[0] == "| You | 1 | 1,000 | 30 | $0.00 |"
+    assert "no price" not in events
 
 
 @pytest.mark.parametrize("budget", ["run_usd = 2.5\nspace_usd = 3\nspace_days = 7"])
 async def test_the_caps_are_told_and_what_is_left_of_them(desk: Desk) -> None:
     await desk.spent(ANA, "1.25")
     await desk.spent(BIA, "0.5", settled=False)
-    told = await desk.usage(ANA)
-    assert "One request may cost up to $2.50." in told
+    events = await desk.usage(ANA)
+    assert "One request may cost up to $2.50." in events
     assert (
-        "may spend $3.00 in 7 days. $1.75 are spent or set aside for calls under way, $1.25 are left." in told
+        "may spend $3.00 in 7 days. $1.75 are spent or set aside for calls under way, $1.25 are left."
+        in events
     )
     assert "1 call under way, or cut off, counts" in await desk.usage(BIA)
     await desk.spent(BIA, "5")
@@ -207,11 +208,11 @@ async def test_the_caps_are_told_and_what_is_left_of_them(desk: Desk) -> None:
 async def test_without_a_cap_it_says_so_and_where_nothing_was_spent_there_is_no_table(
     desk: Desk,
 ) -> None:
-    told = await desk.usage()
-    assert "nothing was spent" in told
-    assert "One request may cost up to $5.00." in told
-    assert "no limit" in told
-    assert "|" not in told
+    events = await desk.usage()
+    assert "nothing was spent" in events
+    assert "One request may cost up to $5.00." in events
+    assert "no limit" in events
+    assert "|" not in events
 
 
 async def test_only_the_days_that_were_asked_for_count(desk: Desk) -> None:
@@ -223,9 +224,9 @@ async def test_only_the_days_that_were_asked_for_count(desk: Desk) -> None:
 async def test_many_people_share_a_line(desk: Desk) -> None:
     for n in range(NAMED + 3):
         await desk.spent(Author(f"p{n}", f"Person {n}"), f"{n + 1}")
-    told = rows(await desk.usage(BOSS))
-    assert told[0] == f"| Person {NAMED + 2} | 1 | 1,000 | 30 | ${NAMED + 3}.00 |"
-    assert told[NAMED : NAMED + 2] == [
+    lines = rows(await desk.usage(BOSS))
+    assert lines[0] == f"| Person {NAMED + 2} | 1 | 1,000 | 30 | ${NAMED + 3}.00 |"
+    assert lines[NAMED : NAMED + 2] == [
         "| 3 others | 3 | 3,000 | 90 | $6.00 |",
         "| All | 23 | 23,000 | 690 | $276.00 |",
     ]
@@ -236,11 +237,11 @@ async def test_it_speaks_portuguese(desk: Desk) -> None:
     run = await desk.spent(ANA)
     await desk.spent(ANA, None)
     await desk.app.resources.records.feedback.give("here", run, "ana", "up")
-    told = await desk.usage(locale="pt-BR")
-    assert told.startswith("Nos últimos 30 dias:\n")
-    assert rows(told)[1:2] == ["| Você | 2 | 2.000 | 60 | ≥ US$ 0,25 |"]
-    assert "1 chamada foi a um modelo de preço desconhecido" in told
-    assert "1 ajudou, 0 não" in told
-    assert "restam US$ 2,75" in told
-    assert "Esta é só a sua parte." in told
+    events = await desk.usage(locale="pt-BR")
+    assert events.startswith("Nos últimos 30 dias:\n")
+    assert rows(events)[1:2] == ["| Você | 2 | 2.000 | 60 | ≥ US$ 0,25 |"]
+    assert "1 chamada foi a um modelo de preço desconhecido" in events
+    assert "1 ajudou, 0 não" in events
+    assert "restam US$ 2,75" in events
+    assert "Esta é só a sua parte." in events
     assert (await desk.usage(locale="pt", days=1)).startswith("No último dia:")

@@ -54,11 +54,11 @@ class Told:
         return [title for _, title in self.stages]
 
     def text(self, key: str) -> str:
-        return "".join(one.text for one in self._under(key) if isinstance(one, Text))
+        return "".join(event.text for event in self._under(key) if isinstance(event, Text))
 
     def notices(self, key: str = "") -> list[str]:
-        found = self._under(key) if key else self.events
-        return [one.text for one in found if isinstance(one, Notice)]
+        events = self._under(key) if key else self.events
+        return [event.text for event in events if isinstance(event, Notice)]
 
     @property
     def progress(self) -> list[tuple[int | None, int | None]]:
@@ -71,14 +71,14 @@ class Told:
         ]
 
     def _under(self, key: str) -> list[Event]:
-        found: list[Event] = []
+        events: list[Event] = []
         here = False
         for event in self.events:
             if isinstance(event, Stage):
                 here = event.key == key
             elif here:
-                found.append(event)
-        return found
+                events.append(event)
+        return events
 
 
 class Table:
@@ -121,9 +121,9 @@ class Table:
         return told
 
     async def kept(self, run: str = "run-000001") -> Council:
-        found = await self.councils.get("local", run)
-        assert found is not None
-        return found
+        council = await self.councils.get("local", run)
+        assert council is not None
+        return council
 
     @property
     def asked(self) -> list[str]:

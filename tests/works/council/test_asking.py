@@ -51,9 +51,9 @@ async def test_the_synthesis_is_called_so_only_once_it_is_whole(four: Table) -> 
     answer = await four.ask()
     titles = [event.title for event in answer.events if isinstance(event, Stage) and event.key == "synthesis"]
     assert titles == ["The chair writes", "Synthesis"]
-    last_words = max(n for n, one in enumerate(answer.events) if isinstance(one, Text))
+    last_words = max(n for n, event in enumerate(answer.events) if isinstance(event, Text))
     renamed = [
-        n for n, one in enumerate(answer.events) if isinstance(one, Stage) and one.title == "Synthesis"
+        n for n, event in enumerate(answer.events) if isinstance(event, Stage) and event.title == "Synthesis"
     ]
     assert renamed == [last_words + 1]
     assert Speak(SYNTHESIS, "synthesis", "chair") in answer.events
@@ -88,7 +88,7 @@ async def test_research_comes_first_and_is_part_of_every_question(four: Table) -
 
 async def test_one_category_of_research_is_chosen_by_its_name(four: Table) -> None:
     await four.ask(research="Narrative structure")
-    assert [one for one in four.asked if "research" in one] == ["scout research-narrative_structure"]
+    assert [call for call in four.asked if "research" in call] == ["scout research-narrative_structure"]
 
 
 async def test_a_research_that_there_is_not_is_refused_before_anything_is_paid(four: Table) -> None:
@@ -211,8 +211,8 @@ async def test_a_debate_attacks_all_and_lets_each_answer_anew(four: Table) -> No
     answer = await four.ask(debate=True)
     assert answer.titles == ["Answers", "Debate", "Ballots", "Synthesis"]
     assert ATTACK in answer.text("debate")
-    attackers = [one for one in four.asked if one.endswith("attack")]
-    revisers = [one for one in four.asked if one.endswith("revise")]
+    attackers = [call for call in four.asked if call.endswith("attack")]
+    revisers = [call for call in four.asked if call.endswith("revise")]
     assert len(attackers) == 1
     assert len(revisers) == 3
     assert attackers[0].split()[0] not in {reviser.split()[0] for reviser in revisers}
@@ -231,7 +231,7 @@ async def test_a_single_asks_one_model_and_calls_it_that(four: Table) -> None:
 
 async def test_a_mini_council_is_three_of_them(four: Table) -> None:
     await four.ask(level="mini")
-    assert [one for one in four.asked if one.endswith("answer")] == ["m1 answer", "m2 answer", "m3 answer"]
+    assert [call for call in four.asked if call.endswith("answer")] == ["m1 answer", "m2 answer", "m3 answer"]
 
 
 async def test_the_chair_and_the_judges_are_told_no_names(four: Table) -> None:

@@ -79,12 +79,12 @@ async def test_what_a_debate_writes_to_the_cache_is_read(at: Provider) -> None:
     first, second, *others = await used(at, calls(prompts(debate=True), debate=True))
     assert first.cache_write_tokens > 3_000
     assert second.cache_read_tokens == first.cache_write_tokens
-    assert sum(one.cache_write_tokens for one in (second, *others)) == 0
+    assert sum(usage.cache_write_tokens for usage in (second, *others)) == 0
 
 
 async def test_without_a_debate_nothing_is_written(at: Provider) -> None:
-    for one in await used(at, calls(prompts(debate=False), debate=False)):
-        assert (one.cache_write_tokens, one.cache_read_tokens) == (0, 0)
+    for usage in await used(at, calls(prompts(debate=False), debate=False)):
+        assert (usage.cache_write_tokens, usage.cache_read_tokens) == (0, 0)
 
 
 async def test_a_task_in_json_does_not_read_what_one_in_prose_wrote(at: Provider) -> None:

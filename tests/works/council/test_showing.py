@@ -105,12 +105,12 @@ async def archive(tmp_path: Path) -> AsyncIterator[Archive]:
 
 async def test_every_answer_is_shown_word_for_word_and_who_failed_says_why(archive: Archive) -> None:
     await archive.hold("run-000001")
-    told = await archive()
-    assert "### 1. sol\n\n`p:sol` · place 2, 0.25 points" in told
-    assert "> Yes.\n>\n> # Mine\n> ```\n> open" in told
-    assert "**Before the debate**\n\n> Perhaps.\n\n**After the debate**\n\n> No." in told
-    assert "*p:qwen took too long to answer." in told
-    assert "Let me think" not in told
+    text = await archive()
+    assert "### 1. sol\n\n`p:sol` · place 2, 0.25 points" in text
+    assert "> Yes.\n>\n> # Mine\n> ```\n> open" in text
+    assert "**Before the debate**\n\n> Perhaps.\n\n**After the debate**\n\n> No." in text
+    assert "*p:qwen took too long to answer." in text
+    assert "Let me think" not in text
     assert "Yes." not in await archive("answers 2")
     assert "> No." in await archive("Answers  2")
 
@@ -144,15 +144,15 @@ async def test_the_count_stands_over_the_ballots_with_its_votes_per_rank(archive
 
 async def test_the_key_tells_which_letter_was_whose_for_each_judge(archive: Archive) -> None:
     await archive.hold("run-000001")
-    told = await archive("key")
-    assert "| Judge | A | B |\n|---|---|---|\n| sol | opus | sol |\n| opus | sol | opus |" in told
-    assert "- 2. opus: `p:opus effort=high`" in told
+    text = await archive("key")
+    assert "| Judge | A | B |\n|---|---|---|\n| sol | opus | sol |\n| opus | sol | opus |" in text
+    assert "- 2. opus: `p:opus effort=high`" in text
 
 
 async def test_research_is_shown_by_category(archive: Archive) -> None:
     await archive.hold("run-000001")
-    told = await archive("research")
-    assert told == "### Cultural context\n\n> It is *old*.\n\n### Plot\n\n> Nothing was found."
+    text = await archive("research")
+    assert text == "### Cultural context\n\n> It is *old*.\n\n### Plot\n\n> Nothing was found."
 
 
 async def test_a_private_council_is_shown_to_whoever_asked_it_and_to_nobody_else(archive: Archive) -> None:

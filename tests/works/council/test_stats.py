@@ -142,11 +142,11 @@ async def test_the_picture_is_drawn_in_a_thread_and_told_in_words(board: Board) 
     (chart,) = board.charts
     assert chart.dates == [date(2026, 3, 5), date(2026, 3, 6)]
     scores, times = chart.panels  # nobody's price is known
-    assert [(one.name, one.at, one.values, one.trend) for one in scores.series] == [
+    assert [(series.name, series.at, series.values, series.trend) for series in scores.series] == [
         ("sol", [0, 1], [1.0, 0.5], [1.0, 0.75]),
         ("opus", [0, 1], [0.0, 0.5], [0.0, 0.25]),
     ]
-    assert [one.name for one in times.series] == ["sol", "opus"]
+    assert [series.name for series in times.series] == ["sol", "opus"]
 
 
 async def test_a_long_history_is_smoothed_over_a_tenth_of_it(board: Board) -> None:

@@ -20,11 +20,13 @@ OUTSIDE = 90
 def election(*groups: tuple[int, str]) -> list[Vote]:
     """Votes of judges without answers of their own: how many, and the seats by their letters."""
     orders = [order for voters, order in groups for _ in range(voters)]
-    return [Vote(OUTSIDE + n, ["ABCDEFGH".index(one) for one in order]) for n, order in enumerate(orders)]
+    return [
+        Vote(OUTSIDE + n, ["ABCDEFGH".index(letter) for letter in order]) for n, order in enumerate(orders)
+    ]
 
 
 def by_seat(tally: Tally) -> list[Standing]:
-    return sorted(tally.standings, key=lambda one: one.seat)
+    return sorted(tally.standings, key=lambda standing: standing.seat)
 
 
 def test_the_example_that_borda_gave_to_the_academy() -> None:
@@ -250,7 +252,7 @@ def test_of_two_who_are_equally_disputed_the_better_placed_is_named() -> None:
 
 @pytest.mark.parametrize("orders", [["ABCD"], ["ABCD", "ABCD"], ["ABCD", "AB"], ["A", "ABC"]])
 def test_where_all_agree_nothing_is_disputed(orders: list[str]) -> None:
-    assert count(range(4), election(*((1, one) for one in orders)), "count").disputed is None
+    assert count(range(4), election(*((1, order) for order in orders)), "count").disputed is None
 
 
 def test_what_a_ballot_says_twice_or_of_no_answer_is_passed_over() -> None:

@@ -53,10 +53,10 @@ async def test_a_model_reads_the_outline_then_searches_and_its_citations_lead_to
         texts = [event.text for event in events if isinstance(event, Status)]
         assert "Reading the outline: bees" in texts
         assert "Searching the lessons: old queen leaves, bees, 5" in texts
-        (one,) = cited(events)
-        assert (one.n, one.source, one.link) == (2, "keeping_bees.txt", SWARM)
-        assert one.heading == "Keeping Bees: A First Year › 5. Swarming"
-        assert one.quote.startswith("When the first of them is sealed, on the ninth day")
+        (citation,) = cited(events)
+        assert (citation.n, citation.source, citation.link) == (2, "keeping_bees.txt", SWARM)
+        assert citation.heading == "Keeping Bees: A First Year › 5. Swarming"
+        assert citation.quote.startswith("When the first of them is sealed, on the ninth day")
         # What the passage does not bear out has lost its number.
         assert "workers on the ninth day [2]. Water is wet and blue." in words_of(events)
         assert any(
@@ -77,9 +77,9 @@ async def test_a_name_that_means_no_course_is_told_to_the_model_with_the_nearest
     ]
     async with asked(tmp_path, script) as (desk, service):
         events = await desk.ask("course", "ask", "Which chords does the jazz piano course begin with?")
-        told = str(service.requests[-1]["messages"])
-        assert "There is no course “jazz piano”. The nearest names are: " in told
-        assert "No course has a lesson 77." in told
+        prompt = str(service.requests[-1]["messages"])
+        assert "There is no course “jazz piano”. The nearest names are: " in prompt
+        assert "No course has a lesson 77." in prompt
         assert "There is no course on jazz piano." in words_of(events)
         assert cited(events) == []
 

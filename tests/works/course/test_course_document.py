@@ -43,7 +43,10 @@ def course(text: str, name: str = "some_course.txt") -> Catalogued:
 
 @pytest.mark.parametrize(
     "name",
-    ["keeping_bees.txt", *(pytest.param(one, marks=pytest.mark.slow) for one in TITLES if "bees" not in one)],
+    [
+        "keeping_bees.txt",
+        *(pytest.param(title, marks=pytest.mark.slow) for title in TITLES if "bees" not in title),
+    ],
 )
 async def test_it_is_the_same_course_out_of_every_kind_of_file(name: str) -> None:
     text, reading = text_of(name), Sandbox()
@@ -120,8 +123,8 @@ def test_headings_stand_for_lines() -> None:
     ],
 )
 def test_markup_around_the_lines_is_no_part_of_them(text: str) -> None:
-    found = catalogued("a.md", read_markdown("a.md", text))
-    assert found == ("Knots", "https://x.org/k", "", [(1, "Bowline", "https://x.org/1")])
+    courses = catalogued("a.md", read_markdown("a.md", text))
+    assert courses == ("Knots", "https://x.org/k", "", [(1, "Bowline", "https://x.org/1")])
 
 
 def test_a_sentence_that_begins_a_line_with_a_lesson_is_none() -> None:

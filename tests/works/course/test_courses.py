@@ -75,8 +75,8 @@ async def test_courses_and_books_are_apart(tmp_path: Path) -> None:
         assert "rabbit" not in answer
         assert "no shelf" in (await desk.said("rules", "ask", "Who leaves?", shelf=SHELF)).lower()
         assert await desk.titles() == ["Knots"]
-        found = await desk.app.library.search("local", SHELF, "Who leaves its hole?")
-        assert {passage.source for passage in found.passages} == {"knots.txt"}
+        result = await desk.app.library.search("local", SHELF, "Who leaves its hole?")
+        assert {passage.source for passage in result.passages} == {"knots.txt"}
 
 
 async def test_a_reindex_makes_books_and_courses_anew(tmp_path: Path) -> None:
@@ -85,14 +85,16 @@ async def test_a_reindex_makes_books_and_courses_anew(tmp_path: Path) -> None:
         book = desk.file("book.md", "# Ropes\n\n## Hemp\n\nIt rots.\n\n## Nylon\n\nIt melts.")
         await desk.add(book, book=True)
         before = await desk.app.resources.outlines.of("local", SHELF)
-        assert [(one.title, [lesson.title for lesson in one.lessons]) for one in before] == [
+        assert [(course.title, [lesson.title for lesson in course.lessons]) for course in before] == [
             ("Knots", ["Bowline"]),
             ("Ropes", ["Hemp", "Nylon"]),
         ]
         assert "Indexing 2 books anew" in await desk.said("library", "reindex")
         after = await desk.app.resources.outlines.of("local", SHELF)
-        assert [(one.title, one.lessons) for one in after] == [(one.title, one.lessons) for one in before]
-        assert {one.document_id for one in after}.isdisjoint(one.document_id for one in before)
+        assert [(course.title, course.lessons) for course in after] == [
+            (course.title, course.lessons) for course in before
+        ]
+        assert {course.document_id for course in after}.isdisjoint(course.document_id for course in before)
 
 
 async def test_windows_overlap_as_the_seed_has_them_and_never_cross_a_lesson(tmp_path: Path) -> None:

@@ -244,7 +244,7 @@ def test_wrong_answers_of_a_gap_are_of_the_right_ones_kind() -> None:
     ]  # fmt: skip
     right, *near = options("The rope is made of hemp and holds 250 kilograms.")
     assert right == "250"
-    assert all(one != "250" and len(one) == 3 and one.endswith("0") for one in near)
+    assert all(number != "250" and len(number) == 3 and number.endswith("0") for number in near)
     right, *verbs = options("Whoever stands on deck by then has to reef.")
     assert right == "reef"
     assert set(verbs) == {"carry", "climb", "swim"}
@@ -270,7 +270,7 @@ async def test_everybody_answers_once_and_the_end_names_nobody(tmp_path: Path) -
         assert "Bia" not in answer
         shown = {change.stage: change for change in learners.desk.recorder.changes}
         assert set(shown) == {"question-0", "question-1", "end"}
-        (taken,) = [one for one in shown["question-0"].contents if isinstance(one, Choices)]
+        (taken,) = [event for event in shown["question-0"].contents if isinstance(event, Choices)]
         assert taken.taken is not None
         assert taken.choices[taken.taken].label == await learners.letter(1)
         assert "This quiz has ended" in await learners.press(1, late)
@@ -315,8 +315,8 @@ async def test_what_was_wrong_comes_back_until_it_is_known_or_no_longer_taught(t
         (first,) = await quizzes.of("local", learners.quiz)
 
         async def due(author: Author, days: float) -> list[str]:
-            found = await quizzes.due("local", author.id, BEES, now + timedelta(days=days), 9)
-            return [one.text for one in found]
+            questions = await quizzes.due("local", author.id, BEES, now + timedelta(days=days), 9)
+            return [question.text for question in questions]
 
         assert [await due(ANA, days) for days in (0.5, 1.5)] == [[], [first.text]]
         assert [await due(BIA, days) for days in (1.5, 2.5)] == [[], [first.text]]
@@ -368,9 +368,9 @@ async def test_a_learners_answers_are_exported_and_deleted_with_them(tmp_path: P
         await learners.press(1)
         await learners.press(1, BIA)
         (file,) = [
-            one
-            for one in await learners.do("export", author=ANA, work="privacy")
-            if isinstance(one, Attachment)
+            event
+            for event in await learners.do("export", author=ANA, work="privacy")
+            if isinstance(event, Attachment)
         ]
         rows = json.loads(file.data)["quiz_cards"]
         assert [(row["quiz"], row["author_id"], row["right"]) for row in rows] == [(quiz, "ana", True)]
@@ -434,7 +434,7 @@ async def test_where_others_read_along_nobody_is_told_what_is_right(tmp_path: Pa
                 .startswith("Your answer to question 1\n**…** is kept.")
             )
             assert cited(said[author]) == []
-        assert [words_of(one).replace("\n", "").count("right") for one in said.values()] == [1, 1]
+        assert [words_of(events).replace("\n", "").count("right") for events in said.values()] == [1, 1]
 
 
 async def test_a_quiz_is_ended_by_its_verb_too(tmp_path: Path) -> None:

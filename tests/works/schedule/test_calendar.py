@@ -108,7 +108,7 @@ async def test_what_is_due_comes_once_however_often_it_is_looked_for(
         await schedules.add(row("a-cloak"))
         await schedules.add(row("b-rope", rule=ONCE))
         assert len(await come(app, recorder)) == 2
-        left = {one.id: one for one in await schedules.of("local", "ana")}
+        left = {schedule.id: schedule for schedule in await schedules.of("local", "ana")}
         assert set(left) == {"a-cloak", "elsewhere"}
         assert left["a-cloak"].next_at > DUE
         assert left["a-cloak"].fired == 1
@@ -168,7 +168,9 @@ async def test_a_missed_time_is_made_up_for_once_or_left_out(tmp_path: Path, rec
         ]
         assert len(notices) == 1
         assert "2126-11-24 19:00" in notices[0]
-        assert all(one.next_at > three_weeks for one in await app.records.schedules.of("local", "ana"))
+        assert all(
+            schedule.next_at > three_weeks for schedule in await app.records.schedules.of("local", "ana")
+        )
 
 
 async def test_only_who_asked_for_it_is_called_by_name(tmp_path: Path, recorder: Recorder) -> None:

@@ -304,8 +304,8 @@ def test_evidence_is_never_over_its_caps(texts: list[str], items: int, each: int
     done = [(ToolCall(str(n), "t", "{}"), ToolOutput(text)) for n, text in enumerate(texts)]
     found = ranked(done, "Where is the lamp?", SceneSearch(ferry()), config)
     assert len(found) <= items
-    assert all(len(one.text) <= each for one in found)
-    assert sum(len(one.text) for one in found) <= whole
+    assert all(len(passage.text) <= each for passage in found)
+    assert sum(len(passage.text) for passage in found) <= whole
 
 
 def test_evidence_that_a_question_means_stands_first() -> None:

@@ -40,10 +40,10 @@ async def test_each_intent_in_each_tier(wire: str, tmp_path: Path) -> None:
 
     def answer(body: dict[str, Any]) -> Reply:
         asked.append(body)
-        told = json.dumps(body)
+        prompt = json.dumps(body)
         if "tools" not in body:
             return Reply('In Scene 2: "Not ours. Ours went down with the lamp oil." But "nobody cares".')
-        if any(word in told for word in RESULTS):
+        if any(word in prompt for word in RESULTS):
             return Reply("I have it.")
         return Reply(calls=[("search_script", '{"query": "lamp oil"}')])
 
@@ -63,9 +63,9 @@ async def test_each_intent_in_each_tier(wire: str, tmp_path: Path) -> None:
                 for tier in TIERS:
                     asked.clear()
                     events = await room.events(ADA, "script ask", question, tier=tier, thread="t")
-                    told = words_of(events)
-                    assert '"Not ours. Ours went down with the lamp oil."' in told, (intent, tier, told)
-                    assert "But nobody cares (not in the script word for word)." in told
+                    text = words_of(events)
+                    assert '"Not ours. Ours went down with the lamp oil."' in text, (intent, tier, text)
+                    assert "But nobody cares (not in the script word for word)." in text
                     assert len(asked) == (3 if intent in LOOKED_UP else 1)
                     assert ["tools" in body for body in asked] == [True] * (len(asked) - 1) + [False]
                     first, last = json.dumps(asked[0]), json.dumps(asked[-1])

@@ -77,7 +77,7 @@ async def test_a_new_draft_pays_for_what_it_changed_alone(tmp_path: Path) -> Non
         told = await looked_into(room)
         assert "3 of 3 scenes have been looked into." in told
         # Two scenes of the same words are one.
-        assert [("write the card" in one) for one in asked] == [True, True, False]
+        assert [("write the card" in prompt) for prompt in asked] == [True, True, False]
         assert "**The dark** (1–2): No light." in told
         assert "**ADA**: A keeper. She lets go." in told
         assert "**The lamp**: It is lit again. (1, 2)" in told
@@ -177,10 +177,10 @@ async def test_nothing_is_looked_into_twice_though_the_bot_ends_in_the_middle(tm
         async with opened(tmp_path, settings) as desk:
             children = await desk.app.resources.records.inbox.children("local", f"{1:032x}")
             assert [await desk.app.ended(child.id) for child in children] == ["done"]
-            told = words_of(await Room(desk, runs=9).events(ADA, "script analysis"))
-            assert "30 of 30 scenes have been looked into." in told
+            text = words_of(await Room(desk, runs=9).events(ADA, "script analysis"))
+            assert "30 of 30 scenes have been looked into." in text
         assert before < 31
-        cards = Counter(one for one in held if "write the card" in one)
+        cards = Counter(prompt for prompt in held if "write the card" in prompt)
         # A call that was under way when the process went may be made again; none that had ended.
         assert len(cards) == 30
         assert sum(cards.values()) <= 31

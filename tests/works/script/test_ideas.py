@@ -53,7 +53,7 @@ async def test_ideas_are_kept_with_the_script_and_told_to_the_next_brainstorm(tm
         listed = await room.events(BO, "script ideas")
         assert "The Ferry: 3 ideas" in words_of(listed)
         assert "- **2** · A second boat." in words_of(listed)
-        (buttons,) = [one for one in listed if isinstance(one, Choices)]
+        (buttons,) = [event for event in listed if isinstance(event, Choices)]
         assert [choice.label for choice in buttons.choices] == ["Drop 3"]
         verb, _, rest = buttons.choices[0].command.removeprefix("/script ").partition(" ")
         assert "Only who asked for idea 1" in await room.said(BO, "drop", "1")

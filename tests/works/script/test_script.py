@@ -146,13 +146,13 @@ def test_a_new_draft_says_which_scenes_it_changed() -> None:
 @given(st.permutations(["cat", "dog", "ferry", "lamp", "pier", "gull"]), st.sets(st.integers(0, 5)))
 def test_each_scene_of_both_drafts_is_told_of_once(words: list[str], left_out: set[int]) -> None:
     def draft(some: list[str]) -> Script:
-        return of("\n\n".join(f"INT. ROOM - DAY\n\nThe {one} waits for the {one}." for one in some))
+        return of("\n\n".join(f"INT. ROOM - DAY\n\nThe {word} waits for the {word}." for word in some))
 
-    before, now = draft(words), draft([one for at, one in enumerate(sorted(words)) if at not in left_out])
+    before, now = draft(words), draft([word for at, word in enumerate(sorted(words)) if at not in left_out])
     made = changes(before, now)
     pairs = [*made.same, *made.changed]
-    assert sorted([*(one for one, _ in pairs), *made.cut]) == [scene.number for scene in before.scenes]
-    assert sorted([*(one for _, one in pairs), *made.new]) == [scene.number for scene in now.scenes]
+    assert sorted([*(old for old, _ in pairs), *made.cut]) == [scene.number for scene in before.scenes]
+    assert sorted([*(new for _, new in pairs), *made.new]) == [scene.number for scene in now.scenes]
     assert len(made.same) == len(now.scenes)
 
 

@@ -269,11 +269,11 @@ def _same(before: Script) -> None:
 
 
 _LETTERS = st.text(alphabet="aB.!@#=~>< ():^-É1[]\\/*", min_size=1, max_size=24)
-_WORDS = _LETTERS.map(lambda one: " ".join(one.split())).filter(bool)
+_WORDS = _LETTERS.map(lambda text: " ".join(text.split())).filter(bool)
 _NAMES = st.sampled_from(["ANNA", "Anna", "R2", "INT. BO", "O'NEIL (V.O.)", "élodie", "#1", "TO:"])
 _SAID = st.sampled_from(["Yes.", "no TO:", "EXT. here", "#5", "> a", "CUT TO:"])
 _SPEECHES = st.tuples(_NAMES, st.lists(_SAID, min_size=1)).map(
-    lambda one: [Element("cue", one[0]), *(Element("dialogue", said) for said in one[1])]
+    lambda speech: [Element("cue", speech[0]), *(Element("dialogue", line) for line in speech[1])]
 )
 _ACTIONS = _WORDS.map(lambda words: [Element("action", words)])
 _OTHERS = st.sampled_from(["FADE OUT.", "CUT TO:", "DISSOLVE TO"]).map(
@@ -283,12 +283,17 @@ _SCENES = st.tuples(
     st.sampled_from(["INT. A - DAY", "Flashback", "EXT. B", "A ROOM", "12 HOURS LATER"]),
     st.sampled_from(["", "1", "12A"]),
     st.lists(st.one_of(_SPEECHES, _ACTIONS, _OTHERS), max_size=5),
-).map(lambda one: [Element("heading", one[0], number=one[1]), *(each for block in one[2] for each in block)])
+).map(
+    lambda scene: [
+        Element("heading", scene[0], number=scene[1]),
+        *(each for block in scene[2] for each in block),
+    ]
+)
 
 
 @given(st.lists(_SCENES, min_size=1, max_size=4))
 def test_whatever_stands_in_a_script_is_written_so_that_it_reads_back(scenes: list[list[Element]]) -> None:
-    _same(script(Screenplay(tuple(one for scene in scenes for one in scene))))
+    _same(script(Screenplay(tuple(element for scene in scenes for element in scene))))
 
 
 def test_what_stands_beside_is_set_beside() -> None:

@@ -54,11 +54,11 @@ class Tables:
     async def asks(self, space: str, thread: str, id: str, verb: str, text: str = "", **options: Any) -> str:
         """What its run has told."""
         place = Place("terminal", space, "terminal", thread)
-        one = Request(
+        request = Request(
             f"{space}-{thread}-{id}", place, Author("ana", "Ana"), "story", verb, text=text, options=options
         )
-        assert await (await self.app.perform(one)).wait() == "done", one
-        told = [event for event in self.talk.events if event["run"] == one.id]
+        assert await (await self.app.perform(request)).wait() == "done", request
+        told = [event for event in self.talk.events if event["run"] == request.id]
         return "".join(str(event.get("text", "")) for event in told)
 
     async def begin(self, space: str) -> None:

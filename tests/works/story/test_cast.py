@@ -29,9 +29,9 @@ def replies(writer: Writer) -> list[Body]:
 def speakers(events: list[dict[str, object]]) -> list[object]:
     """The names of those who speak, a stage each."""
     return [
-        one["speaker"]["name"] if isinstance(one.get("speaker"), dict) else None  # type: ignore[index]
-        for one in events
-        if one["event"] == "stage"
+        event["speaker"]["name"] if isinstance(event.get("speaker"), dict) else None  # type: ignore[index]
+        for event in events
+        if event["event"] == "stage"
     ]
 
 
@@ -120,7 +120,8 @@ MIRA, BO = Character("Mira", "a diver who fears the dark", "dry"), Character("Bo
 )
 def test_characters_are_read_however_a_model_writes_them(told: str) -> None:
     read = [
-        Character(one.name, one.about.rstrip("."), one.style.rstrip(".")) for one in read_characters(told, 2)
+        Character(character.name, character.about.rstrip("."), character.style.rstrip("."))
+        for character in read_characters(told, 2)
     ]
     assert read == [MIRA, BO]
 
@@ -167,10 +168,10 @@ def test_a_reply_is_told_as_its_speakers_and_takes_up_no_intent() -> None:
     reply = tale.add("act", {"mode": "continue", "text": "", "name": "", "speaker": "Mira"})
     tale.add("scene", {"text": "“Leave it.”", "at": 5}, reply)
     player = tale.turn("I knock again.", "A bell.")
-    told = tale.story
-    assert told.turns[reply].intents == ()
-    assert told.turns[player].intents == (("Bo", "run"),)
-    said = [message.text for message in prompt(told, FRAME).messages]
+    story = tale.story
+    assert story.turns[reply].intents == ()
+    assert story.turns[player].intents == (("Bo", "run"),)
+    said = [message.text for message in prompt(story, FRAME).messages]
     at = next(n for n, text in enumerate(said) if 'speaker="Mira"' in text)
     assert "Mira replies." in said[at]
     assert said[at + 1] == "“Leave it.”"
@@ -194,18 +195,18 @@ async def test_a_character_replies_alone_from_the_same_beginning(tmp_path: Path,
         await talk.say("I open the door.")
         scene = writer.scenes[-1]["messages"]
         writer.next.append(Reply(pieces=["Mira: ", "“Put it down.”"]))
-        said = await talk.say("/story cast speak mira")
-        assert texts(said) == "“Put it down.”"
-        assert speakers(said) == ["Mira"]
-        assert choices(said)[0]["label"] == "Open the door."
+        events = await talk.say("/story cast speak mira")
+        assert texts(events) == "“Put it down.”"
+        assert speakers(events) == ["Mira"]
+        assert choices(events)[0]["label"] == "Open the door."
         asked = replies(writer)[-1]["messages"]
         # All that the scene was told but for its last turn, and then the scene itself.
         assert [one["content"] for one in asked[: len(scene) - 1]] == [one["content"] for one in scene[:-1]]
         assert asked[0] == scene[0]
         assert 'speaker="Mira"' in last(replies(writer)[-1])
         await talk.say("I put it down.")
-        told = "\n".join(message["content"] for message in writer.scenes[-1]["messages"])
-        assert "“Put it down.”" in told
+        prompt_text = "\n".join(message["content"] for message in writer.scenes[-1]["messages"])
+        assert "“Put it down.”" in prompt_text
 
 
 async def test_a_reply_has_versions_and_can_be_taken_back_like_any_scene(
@@ -221,11 +222,11 @@ async def test_a_reply_has_versions_and_can_be_taken_back_like_any_scene(
         first, second = replies(writer)
         assert first["messages"] == second["messages"]
         flipped = await talk.say("/story flip back")
-        changed = [one for one in flipped if one["event"] == "changed"]
-        assert [one["speaker"]["name"] for one in changed] == ["Mira"]
+        changed = [event for event in flipped if event["event"] == "changed"]
+        assert [event["speaker"]["name"] for event in changed] == ["Mira"]
         assert "“One.”" in str(changed)
         edited = await talk.say("/story edit “Three.”")
-        assert [one["speaker"]["name"] for one in edited if one["event"] == "changed"] == ["Mira"]
+        assert [event["speaker"]["name"] for event in edited if event["event"] == "changed"] == ["Mira"]
         await talk.say("/story undo")
         await talk.say("I wait.")
         assert "“" not in "\n".join(message["content"] for message in writer.scenes[-1]["messages"])
@@ -238,11 +239,11 @@ async def test_everybody_who_may_replies_each_in_a_turn_of_its_own(tmp_path: Pat
         await talk.say("/story cast Dee --player Ana")
         await talk.say("/story cast mute Cy")
         writer.next += [Reply(pieces=["“I am Mira.”"]), Reply(pieces=["“I am Bo.”"])]
-        said = await talk.say("/story cast all")
-        assert speakers(said) == ["Mira", "Bo"]
-        assert [one["title"] for one in said if one["event"] == "stage"] == ["Scene 2", "Scene 3"]
-        assert texts(said) == "“I am Mira.”“I am Bo.”"
-        offered = [len(one["choices"]) for one in said if one["event"] == "choices"]
+        events = await talk.say("/story cast all")
+        assert speakers(events) == ["Mira", "Bo"]
+        assert [event["title"] for event in events if event["event"] == "stage"] == ["Scene 2", "Scene 3"]
+        assert texts(events) == "“I am Mira.”“I am Bo.”"
+        offered = [len(event["choices"]) for event in events if event["event"] == "choices"]
         assert offered[0] == 1, "under the first reply the stop card alone"
         assert len(offered) == 3
         heard = "\n".join(message["content"] for message in replies(writer)[1]["messages"])
@@ -251,7 +252,7 @@ async def test_everybody_who_may_replies_each_in_a_turn_of_its_own(tmp_path: Pat
         undone = await talk.say("/story undo")
         assert "Scene 3 is taken back" in texts(undone)
         back = await talk.say("/story redo")
-        assert "“I am Bo.”" in str([one for one in back if one["event"] == "changed"])
+        assert "“I am Bo.”" in str([event for event in back if event["event"] == "changed"])
         assert texts(await talk.say("/story retry")).startswith("This is what")
         await talk.say("/story flip back")
         assert "4 scenes" not in texts(await talk.say("/story show"))
@@ -262,14 +263,14 @@ async def test_where_one_reply_fails_the_next_are_not_asked_for(tmp_path: Path, 
     async with playing(tmp_path, writer) as talk:
         await talk.say(START + " --cast 'Mira: a diver; Bo: keeps the lamp'")
         writer.next += [Reply(pieces=["  "]), Reply(pieces=["“Bo.”"])]
-        said = await talk.say("/story cast all")
-        assert "written nothing" in str(said)
-        assert speakers(said) == ["Mira"]
+        events = await talk.say("/story cast all")
+        assert "written nothing" in str(events)
+        assert speakers(events) == ["Mira"]
         assert len(replies(writer)) == 1
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "sentence"),
     [
         ("/story cast speak Nobody", "There is no Nobody in the cast"),
         ("/story cast speak", "Say whom"),
@@ -284,7 +285,7 @@ async def test_where_one_reply_fails_the_next_are_not_asked_for(tmp_path: Path, 
     ],
 )
 async def test_who_cannot_speak_is_said_in_a_sentence(
-    tmp_path: Path, writer: Writer, line: str, said: str
+    tmp_path: Path, writer: Writer, line: str, sentence: str
 ) -> None:
     crowd = "; ".join(f"N{n}" for n in range(38)) if "--write" in line else ""
     async with playing(tmp_path, writer) as talk:
@@ -294,7 +295,7 @@ async def test_who_cannot_speak_is_said_in_a_sentence(
         before = len(writer.asked)
         events = await talk.say(line)
         (failed,) = [event for event in events if event["event"] == "failed"]
-        assert said in failed["text"]
+        assert sentence in failed["text"]
         assert len(writer.asked) == before
 
 
@@ -322,7 +323,7 @@ async def test_a_reply_takes_nobodys_turn(tmp_path: Path, writer: Writer) -> Non
         await talk.say("/story mode round-robin")
         await talk.say("I wait.")
         await talk.say("/story cast speak Mira")
-        assert not [one for one in await talk.say("I wait on.") if one["event"] == "failed"]
+        assert not [event for event in await talk.say("I wait on.") if event["event"] == "failed"]
 
 
 async def test_the_writer_thinks_up_a_cast(tmp_path: Path, writer: Writer) -> None:

@@ -143,9 +143,9 @@ def test_it_is_taken_in_and_asked_on_the_command_line(
     (tmp_path / "queries.jsonl").write_bytes(log(*queries))
     bot = ["--config", str(tmp_path / "config.toml"), "--data", str(tmp_path / "data")]
     assert main([*bot, "story", "import", str(tmp_path / "log.jsonl")]) == 0
-    said = capsys.readouterr()
-    assert "3 turns" in said.out
-    assert "Line 4" in said.err
+    captured = capsys.readouterr()
+    assert "3 turns" in captured.out
+    assert "Line 4" in captured.err
     asked = ["eval", "memory", str(tmp_path / "queries.jsonl"), "--story", "log"]
     assert main([*bot, *asked, "--without", "phrases", "--without", "meaning"]) == 0
     assert "recall@5     1" in capsys.readouterr().out

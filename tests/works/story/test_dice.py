@@ -176,9 +176,9 @@ def test_dice_that_nobody_can_roll_are_refused_with_a_sentence(turn: str, key: s
         rolled(wanted[0])
     assert refused.value.key == f"story.dice_{key}"
     for say in SAY.values():
-        said = say(refused.value.key, **refused.value.values)
-        assert "{" not in said
-        assert "story." not in said
+        sentence = say(refused.value.key, **refused.value.values)
+        assert "{" not in sentence
+        assert "story." not in sentence
 
 
 def test_a_roll_is_its_dice_its_total_and_nothing_but_whole_numbers() -> None:

@@ -114,9 +114,9 @@ async def test_the_scene_that_a_turn_speaks_of_is_remembered(tmp_path: Path, wri
         first = writer.scenes[-1]["messages"]
         await talk.say("/story retry")
         assert writer.scenes[-1]["messages"] == first, "another version is written from the same bytes"
-        (sent, *_) = [one for one in await talk.say("/story prompt") if one["event"] == "attachment"]
+        (sent, *_) = [event for event in await talk.say("/story prompt") if event["event"] == "attachment"]
         shown = json.loads(base64.b64decode(sent["data"]))["messages"]
-        assert [one["text"] for one in shown] == [one["content"] for one in first[1:]], (
+        assert [message["text"] for message in shown] == [message["content"] for message in first[1:]], (
             "what it remembered, too"
         )
         await talk.say("/story cast Bo: a thief")
@@ -245,5 +245,5 @@ async def test_players_recall_by_the_chapter_too(
         await talk.say("We climb.")
         await talk.say("/story chapter The house")
         await talk.say("We wait.")
-        told = texts(await talk.say("/story recall the red sundress of the rooftop party"))
-        assert told.index(f"**Scene {first}**") < told.index(f"**Scene {5 - first}**")
+        text = texts(await talk.say("/story recall the red sundress of the rooftop party"))
+        assert text.index(f"**Scene {first}**") < text.index(f"**Scene {5 - first}**")

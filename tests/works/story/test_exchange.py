@@ -96,8 +96,8 @@ def closed() -> Iterator[None]:
     yield
     if elsewhere.cache_info().currsize:
         loop, db = opened()
-        for one in (db, elsewhere()):
-            loop.run_until_complete(one.close())
+        for database in (db, elsewhere()):
+            loop.run_until_complete(database.close())
         loop.close()
         opened.cache_clear()
         elsewhere.cache_clear()
@@ -203,7 +203,7 @@ def test_long_stories_come_back() -> None:
 
 def test_every_kind_of_node_and_every_field_of_the_lorebook_is_known() -> None:
     assert set(FIELDS) == set(get_args(nodes.Kind)) - {"whisper"}
-    assert {"id", *WITHIN["entry"]} == {one.name for one in fields(LoreEntry)}
+    assert {"id", *WITHIN["entry"]} == {field.name for field in fields(LoreEntry)}
 
 
 async def test_a_story_that_was_played_goes_on_elsewhere(tmp_path: Path) -> None:

@@ -342,14 +342,14 @@ class Table(RuleBasedStateMachine):
         every = " ".join(self.said)
         by = RecallConfig(meaning=data.draw(st.sampled_from([0.0, 0.8])))
         found = self.recalled(self.memory, every, by)
-        assert {one.node for one in found} <= shown.keys()
-        assert [(one.node, one.score) for one in found] == [
-            (one.node, one.score) for one in self.recalled(self.recall_verbs(), every, by)
+        assert {moment.node for moment in found} <= shown.keys()
+        assert [(moment.node, moment.score) for moment in found] == [
+            (moment.node, moment.score) for moment in self.recalled(self.recall_verbs(), every, by)
         ]
         asked = data.draw(st.sampled_from([*self.words])) if self.words else ""
         if text := self.words.get(asked):
             first = self.recalled(self.memory, text.split()[-1], RecallConfig().without(["meaning"]))[:1]
-            assert [one.node for one in first] == ([asked] if asked in shown else [])
+            assert [moment.node for moment in first] == ([asked] if asked in shown else [])
 
     @invariant()
     def seen(self) -> None:
@@ -468,7 +468,7 @@ def test_what_the_writer_thought_up_goes_with_the_scene_that_it_came_from() -> N
     def there() -> tuple[list[str], list[str], list[tuple[int, str]]]:
         story = tale.story
         shown = titles(story, [turn.id for turn in story.current_turns])
-        return list(story.cast), [one.title for one in chapters(story)], shown
+        return list(story.cast), [chapter.title for chapter in chapters(story)], shown
 
     all_there = ["Mira", "Bo"], ["Inside", "Said by Ana"], [(2, "Said by Ana")]
     assert there() == all_there

@@ -141,7 +141,9 @@ async def learnt(talk: Talk, run: str) -> None:
 
 
 def files(events: Events) -> str:
-    return "".join(base64.b64decode(one["data"]).decode() for one in events if one["event"] == "attachment")
+    return "".join(
+        base64.b64decode(event["data"]).decode() for event in events if event["event"] == "attachment"
+    )
 
 
 @pytest.mark.parametrize("near", [3, pytest.param(0, marks=pytest.mark.slow)])

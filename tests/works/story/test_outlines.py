@@ -82,9 +82,9 @@ async def test_an_idea_becomes_the_next_chapter(tmp_path: Path) -> None:
         await talk.say(START)
         writer.next.append(Reply(pieces=["- A heist in a library.\n- A choir of bees."]))
         offered = choices(await talk.say("/story ideas something odd"))
-        commands = [one["command"] for one in offered]
+        commands = [choice["command"] for choice in offered]
         assert "/story start -- A choir of bees." in commands
-        chapter = next(one for one in commands if "chapter" in one and "heist" in one)
+        chapter = next(command for command in commands if "chapter" in command and "heist" in command)
         writer.next.append(Reply(pieces=[LINES]))
         begun = texts(await talk.say(chapter.replace("--write", "--climax 'The roof falls.' --write")))
         assert "A heist in a library." in last(writer.asked[-1])

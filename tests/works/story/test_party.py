@@ -34,7 +34,7 @@ async def told(talk: Talk, verb: str, text: str = "", *, who: str = "ana", **mor
     """What somebody is told: everything that the request's run has shown."""
     start = len(talk.events)
     await asks(talk, verb, text, who=who, **more)
-    return " ".join(str(one.get("text", "")) for one in talk.events[start:])
+    return " ".join(str(event.get("text", "")) for event in talk.events[start:])
 
 
 async def test_people_join_play_a_character_and_leave(tmp_path: Path) -> None:
@@ -80,14 +80,14 @@ async def test_the_game_master_skips_the_absent_and_hands_over(tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "sentence"),
     [("90 minutes", "90 minutes"), ("12 h", "12 hours"), ("2 dias", "2 days"), ("off", "as long as")],
 )
-async def test_how_long_a_turn_may_take_is_said_in_words(tmp_path: Path, typed: str, said: str) -> None:
+async def test_how_long_a_turn_may_take_is_said_in_words(tmp_path: Path, typed: str, sentence: str) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await begin(talk)
-        assert said in await told(talk, "deadline", typed)
-        assert said in await told(talk, "deadline")
+        assert sentence in await told(talk, "deadline", typed)
+        assert sentence in await told(talk, "deadline")
         for wrong in ("soon", "61 days", "-1 h", "0 h"):
             assert "Example" in await told(talk, "deadline", wrong)
 
@@ -292,10 +292,10 @@ async def test_what_was_missed_is_told_since_ones_last_turn(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("locale", "said"),
+    ("locale", "sentence"),
     [("en", "A whisper for Bia"), pytest.param("pt-BR", "Um cochicho para Bia", marks=pytest.mark.slow)],
 )
-async def test_a_whisper_is_for_two_people_alone(tmp_path: Path, locale: str, said: str) -> None:
+async def test_a_whisper_is_for_two_people_alone(tmp_path: Path, locale: str, sentence: str) -> None:
     writer = Writer()
     async with playing(tmp_path, writer) as talk:
         await begin(talk, mode="free")
@@ -304,7 +304,7 @@ async def test_a_whisper_is_for_two_people_alone(tmp_path: Path, locale: str, sa
         before = len(talk.events)
         await asks(talk, "whisper", f"Bia: {SECRET}", who="ana", locale=locale)
         await asks(talk, "whisper", f"I know that {SECRET}", who="bia", locale=locale)
-        await talk.until(lambda events: said in str(events))
+        await talk.until(lambda events: sentence in str(events))
         assert SECRET not in str(talk.events[before:]), "not even the answer to who whispers repeats it"
         for who, count in (("ana", 2), ("bia", 2), ("cai", 0)):
             assert (await told(talk, "whisper", who=who)).count(SECRET) == count, who
@@ -315,9 +315,9 @@ async def test_a_whisper_is_for_two_people_alone(tmp_path: Path, locale: str, sa
             ("missed", ""), ("fork", "aside"), ("act", "I go on."),
         ):  # fmt: skip
             await asks(talk, verb, text, who="cai")
-        files = [one for one in await talk.say("/story prompt") if "data" in one]
+        files = [event for event in await talk.say("/story prompt") if "data" in event]
         assert files
-        assert not any(SECRET.encode() in base64.b64decode(one["data"]) for one in files)
+        assert not any(SECRET.encode() in base64.b64decode(file["data"]) for file in files)
         assert SECRET not in str(talk.events[shown:])
         assert SECRET not in str(writer.asked)
         text = await exported_now(talk)

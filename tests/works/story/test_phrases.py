@@ -16,7 +16,7 @@ def test_a_phrase_of_several_scenes_is_told_once_and_whole() -> None:
     scenes = [f"{BREATH} {prose(n)}" for n in range(3)]
     assert "a breath she had not known she was" in overused(scenes, (), 3)
     assert str(overused(scenes, (), 3)).count("known") == 1
-    assert not [one for one in overused(scenes, (), 4) if "breath" in one]
+    assert not [phrase for phrase in overused(scenes, (), 4) if "breath" in phrase]
     assert not overused([BREATH * 9], (), 2), "often in one scene is not often in the story"
 
 

@@ -185,13 +185,13 @@ async def test_one_that_does_so_again_is_shown_with_a_word(tmp_path: Path, again
     events = await played(tmp_path, SceneVerbs(again))
     assert texts(events).strip() == WIND + shown
     assert "speaks or acts for Mira" in str(events)
-    offered = [one["label"] for one in choices(events)]
+    offered = [choice["label"] for choice in choices(events)]
     assert {"Walk away.", "Write it another way"} <= set(offered), "it is gone on from as from any other"
 
 
 async def test_that_word_stays_when_the_scene_is_shown_once_more(tmp_path: Path) -> None:
     events = await played(tmp_path, SceneVerbs(LINE), "/story flip next")
-    (changed,) = (one for one in events if one["event"] == "changed")
+    (changed,) = (event for event in events if event["event"] == "changed")
     assert "speaks or acts for Mira" in str(changed)
 
 

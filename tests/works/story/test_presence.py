@@ -100,7 +100,9 @@ async def recalled(memory: Memory, branch: str, story: Story, character: str) ->
         for moment in await moments(memory, "local", "story", branch, story, text, character, by)
     ]
     told, read = "\n".join(shown), as_prompt(story, found)
-    assert {secret for secret in secrets if secret in told} == {one for one in secrets if one in read}
+    assert {secret for secret in secrets if secret in told} == {
+        secret for secret in secrets if secret in read
+    }
     return read
 
 
@@ -115,7 +117,7 @@ async def test_nobody_recalls_a_secret_without_having_been_there(memory: Memory,
     aside = Told(Random(seed + 100), first=1_000)
     for number in range(20, 26):
         aside.secret_turn(number)
-    on_aside = [replace(one, branch_id="aside") for one in aside.nodes[1:]]
+    on_aside = [replace(node, branch_id="aside") for node in aside.nodes[1:]]
     fork = folded([Part("main", len(tale.nodes), cut, trunk), Part("aside")], [*tale.nodes, *on_aside])
     there = tale.there | aside.there
     of_fork = {*shared, *aside.there}
@@ -150,7 +152,7 @@ def test_another_version_has_nobody_in_it_until_it_is_looked_into() -> None:
     assert known_as(tale.story, "zoe") == "Zoe", "of no cast"
     tale.scene("Bo is there.", {"Bo"}, turn, looked_into=False)
     assert unknown_to(tale.story, "Zoe") == {turn}
-    first = next(one.id for one in tale.nodes if one.kind == "scene")
+    first = next(node.id for node in tale.nodes if node.kind == "scene")
     tale.add("flip", {"scene": first}, turn)
     assert unknown_to(tale.story, "Zoe") == set()
 
@@ -169,11 +171,11 @@ async def test_players_recall_for_a_character_what_the_extractor_has_seen_it_in(
         await talk.say("I wait.")
         await looked_into(talk, 2)
         for name, knows, not_this in (("Mira", *secrets), ("bo", *reversed(secrets))):
-            found = await talk.say(f"/story recall when does the vault open? --character {name}")
-            assert knows in texts(found)
-            assert not_this not in str(found)
-            assert not_this not in str(choices(found))
+            events = await talk.say(f"/story recall when does the vault open? --character {name}")
+            assert knows in texts(events)
+            assert not_this not in str(events)
+            assert not_this not in str(choices(events))
         assert "Ada" in failed(await talk.say("/story recall it --character Ada"))
-        told = texts(await talk.say("/story characters"))
-        assert "**Bo**: last seen in scene 2, in 1 scene" in told
-        assert "**Mira**: last seen in scene 1, in 1 scene" in told
+        text = texts(await talk.say("/story characters"))
+        assert "**Bo**: last seen in scene 2, in 1 scene" in text
+        assert "**Mira**: last seen in scene 1, in 1 scene" in text

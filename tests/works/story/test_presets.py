@@ -139,12 +139,12 @@ def test_a_mistake_is_told_with_its_line(wrong: str) -> None:
         parse(text, "own.yml")
     assert (refused.value.key, refused.value.values["line"]) == (f"story.preset_{key}", line)
     for say in SAY.values():
-        said = say(refused.value.key, **refused.value.values)
-        assert "own.yml" in said
-        assert str(line) in said
-        assert "story." not in said
+        sentence = say(refused.value.key, **refused.value.values)
+        assert "own.yml" in sentence
+        assert str(line) in sentence
+        assert "story." not in sentence
         assert not any(
-            "{" + name + "}" in said for name in ("file", "line", "name", "part", "parts", "placeholder")
+            "{" + name + "}" in sentence for name in ("file", "line", "name", "part", "parts", "placeholder")
         )
 
 

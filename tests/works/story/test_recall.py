@@ -37,10 +37,10 @@ async def test_a_moment_is_found_with_its_scene_and_why(tmp_path: Path, writer: 
         writer.next.append(Reply(DRESS))
         await talk.say("We climb to the roof.")
         await talk.say("I look down.")
-        found = await talk.say("/story recall what was the sundress like?")
-        assert "**Scene 2** · by its words" in texts(found)
-        assert f"> {DRESS}" in texts(found)
-        assert any(event["event"] == "link" for event in found), found
+        events = await talk.say("/story recall what was the sundress like?")
+        assert "**Scene 2** · by its words" in texts(events)
+        assert f"> {DRESS}" in texts(events)
+        assert any(event["event"] == "link" for event in events), events
         assert "Nothing was told" in texts(await talk.say("/story recall xylophones"))
         assert "3 scenes" in texts(await talk.say("/story show")), "to recall is no turn"
 
@@ -51,12 +51,12 @@ async def test_a_moment_is_pinned_or_recalled_no_more_by_a_press(tmp_path: Path,
         writer.next.append(Reply(DRESS))
         await talk.say("We climb to the roof.")
         offered = choices(await talk.say("/story recall sundress"))
-        await talk.say(next(one["command"] for one in offered if one["label"] == "Pin 1"))
+        await talk.say(next(choice["command"] for choice in offered if choice["label"] == "Pin 1"))
         assert "red sundress" in texts(await talk.say("/story remember"))
         await talk.say("I go on.")
         assert "<memories>" in str(writer.scenes[-1]["messages"])
         assert "recalled no more" in texts(
-            await talk.say(next(one["command"] for one in offered if one["label"] == "Forget 1"))
+            await talk.say(next(choice["command"] for choice in offered if choice["label"] == "Forget 1"))
         )
         assert DRESS not in texts(await talk.say("/story recall sundress"))
         assert DRESS in str(writer.scenes[-1]["messages"]), "the story itself is as it was"

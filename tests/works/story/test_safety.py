@@ -32,7 +32,7 @@ def whole(asked: Any) -> str:
 
 def card_of(events: Any) -> str:
     """The line of the last scene's stop card."""
-    return str([one["command"] for one in choices(events) if one["label"] == CARD][-1])
+    return str([choice["command"] for choice in choices(events) if choice["label"] == CARD][-1])
 
 
 async def asks(
@@ -42,26 +42,26 @@ async def asks(
     assert talk.app is not None
     options: dict[str, OptionValue] = more.pop("options", {})
     number = len(talk.events)
-    one = Request(
+    request = Request(
         id or f"{verb}-{who}-{number}", place, Author(who, who.title()), "story", verb, options, text, **more
     )
-    return await (await talk.app.perform(one)).wait()
+    return await (await talk.app.perform(request)).wait()
 
 
 async def log(talk: Talk, *kinds: str) -> list[Any]:
     assert talk.app is not None
     (row,) = await talk.app.resources.stories.all("local")
-    found = await talk.app.resources.stories.whole("local", row.id)
-    assert found is not None
-    return [node for node in found[2] if not kinds or node.kind in kinds]
+    rows = await talk.app.resources.stories.whole("local", row.id)
+    assert rows is not None
+    return [node for node in rows[2] if not kinds or node.kind in kinds]
 
 
 async def exported_now(talk: Talk) -> str:
     assert talk.app is not None
     (row,) = await talk.app.resources.stories.all("local")
-    found = await talk.app.resources.stories.whole("local", row.id)
-    assert found is not None
-    return exported(*found)
+    rows = await talk.app.resources.stories.whole("local", row.id)
+    assert rows is not None
+    return exported(*rows)
 
 
 @pytest.mark.slow
@@ -106,7 +106,7 @@ async def test_what_goes_beyond_the_agreement_is_flagged_under_its_scene(
         (scene,) = await log(talk, "scene")
         kept = await talk.say(f"/story keep {scene.id}")
         assert "1" in texts(kept)
-        assert any(one["event"] == "changed" and said not in str(one) for one in talk.events[-6:])
+        assert any(event["event"] == "changed" and said not in str(event) for event in talk.events[-6:])
 
 
 @pytest.mark.slow
@@ -131,7 +131,7 @@ async def test_a_stop_card_takes_a_scene_out_of_all_but_the_log(tmp_path: Path) 
         await talk.say("/story remember -- The lamp must never go out.")
         await talk.say("I brush the spiders off.")
         again = await talk.say("/story retry")
-        assert CARD in [one["label"] for one in choices(again)]
+        assert CARD in [choice["label"] for choice in choices(again)]
         await talk.say("/story fork deep")
         await talk.say("I dig among the spiders.")
         await talk.say("/story switch main")
@@ -139,8 +139,8 @@ async def test_a_stop_card_takes_a_scene_out_of_all_but_the_log(tmp_path: Path) 
         said = await talk.say(card_of(cellar))
         assert "Nobody is told who" in texts(said)
         assert "Scene 2" in texts(said)
-        await talk.until(lambda events: sum(one["event"] == "changed" for one in events) >= 4, before)
-        changed = [one for one in talk.events[before:] if one["event"] == "changed"]
+        await talk.until(lambda events: sum(event["event"] == "changed" for event in events) >= 4, before)
+        changed = [event for event in talk.events[before:] if event["event"] == "changed"]
         assert all("spiders" not in str(one) for one in changed), "the messages of all versions and branches"
         assert "behind scene 1" in str(changed[-1])
         for branch in ("main", "deep"):
@@ -195,8 +195,8 @@ async def test_a_scene_is_taken_out_while_it_is_written(tmp_path: Path) -> None:
         await talk.type("I open the door.")
         await talk.until(lambda events: "come out" in str(events))
         assert await asks(talk, "stopcard") == "done"
-        await talk.until(lambda events: any(one["event"] == "changed" for one in events))
-        assert "spiders" not in str([one for one in talk.events if one["event"] == "changed"][-1])
+        await talk.until(lambda events: any(event["event"] == "changed" for event in events))
+        assert "spiders" not in str([event for event in talk.events if event["event"] == "changed"][-1])
         held.set()
         await talk.say("I leave it shut.")
         assert "spiders" not in whole(writer.scenes[-1])
@@ -217,7 +217,7 @@ async def test_another_version_is_stopped_as_well(tmp_path: Path) -> None:
         await talk.until(lambda events: "The spiders" in str(events))
         assert await asks(talk, "stopcard") == "done"
         held.set()
-        await talk.until(lambda events: sum(one["event"] == "changed" for one in events) >= 2)
+        await talk.until(lambda events: sum(event["event"] == "changed" for event in events) >= 2)
         assert "1 scene" in texts(await talk.say("/story show"))
         assert "come out" not in str(talk.events), "nothing more of it was shown"
 
@@ -287,7 +287,7 @@ async def test_a_refusal_is_told_with_ways_on(tmp_path: Path, language: str, sai
             writer.next.append(reply)
             refused = await talk.say("I open the door.")
             assert said in str(refused)
-            ways = [one["command"] for one in choices(refused)]
+            ways = [choice["command"] for choice in choices(refused)]
             expected = ["/story retry", "/story retry --soften", "/story edit", "/settings set model.writer"]
             assert ways[:4] == expected
         await talk.say("/story retry --soften")

@@ -188,7 +188,7 @@ async def test_talk_and_questions_stay_out_of_the_story(tmp_path: Path, writer: 
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "sentence"),
     [
         ("/story start 🗝️🌊", "needs a premise"),
         ("/story start " + "a b " * 25_000, "has 100012 characters"),
@@ -196,12 +196,14 @@ async def test_talk_and_questions_stay_out_of_the_story(tmp_path: Path, writer: 
         ("/story undo", "No story is played here"),
     ],
 )
-async def test_bad_input_gets_a_sentence(tmp_path: Path, writer: Writer, line: str, said: str | None) -> None:
+async def test_bad_input_gets_a_sentence(
+    tmp_path: Path, writer: Writer, line: str, sentence: str | None
+) -> None:
     async with playing(tmp_path, writer) as talk:
         events = await talk.say(line)
         failed = [event for event in events if event["event"] == "failed"]
         assert len(failed) == 1
-        assert said is None or said in failed[0]["text"]
+        assert sentence is None or sentence in failed[0]["text"]
         assert not writer.asked
 
 
@@ -435,7 +437,9 @@ async def test_of_two_who_press_one_choice_one_takes_the_turn(tmp_path: Path, wr
         # So it is with what is offered under an earlier scene instead of what it says.
         again = await talk.app.perform(request("again", "", verb="retry", answers=run))
         assert await again.wait() == "done"
-        assert "has gone on from that scene" in texts([one for one in talk.events if one["run"] == "again"])
+        assert "has gone on from that scene" in texts(
+            [event for event in talk.events if event["run"] == "again"]
+        )
         assert "2 scenes on" in texts(await talk.say("/story show"))
 
 
@@ -548,11 +552,11 @@ async def test_an_imported_story_is_anybodys_until_somebody_opens_it(tmp_path: P
         copy = imported(exported(*whole).encode(), "story.json", "local")
         await stories.take_in(copy.story, copy.branches, copy.nodes, copy.bodies)
         hers = Spot("local", "terminal", "terminal", "hers")
-        assert copy.story.id in [one.id for one in await stories.open_to("local", "bia", hers)]
+        assert copy.story.id in [story.id for story in await stories.open_to("local", "bia", hers)]
         await stories.play(hers, copy.story.id, copy.story.id, "opened")
-        assert [one.id for one in await stories.open_to("local", "bia", hers)] == [copy.story.id]
+        assert [story.id for story in await stories.open_to("local", "bia", hers)] == [copy.story.id]
         await stories.play(hers, row.id, row.id, "another")
-        assert copy.story.id not in [one.id for one in await stories.open_to("local", "cai")]
+        assert copy.story.id not in [story.id for story in await stories.open_to("local", "cai")]
 
 
 async def test_a_story_that_is_taken_back_loses_its_title_and_can_still_be_opened(
@@ -564,10 +568,10 @@ async def test_a_story_that_is_taken_back_loses_its_title_and_can_still_be_opene
         assert talk.app is not None
         await talk.app.forget("local", run)
         await talk.app.forget("local", fork)
-        told = str(await talk.say("/story open")) + str(await talk.say("/story branches"))
-        assert "A story without a title" in told
-        assert "The door" not in told
-        assert "secret way" not in told
+        text = str(await talk.say("/story open")) + str(await talk.say("/story branches"))
+        assert "A story without a title" in text
+        assert "The door" not in text
+        assert "secret way" not in text
 
 
 async def test_ideas_that_were_kept_can_be_read_again(tmp_path: Path, writer: Writer) -> None:
@@ -625,11 +629,11 @@ async def test_a_branch_is_played_in_one_thread_and_taken_back_with_a_press(
         assert "number 2" in texts(await ended(talk, elsewhere("opens", "bia", "open", "The door")))
         assert "number 3" in texts(await ended(talk, elsewhere("acts", "bia", "act", "I go in.")))
         for line in ("I wait.", "/story undo", "/story direct Slower.", "/story retry"):
-            told = await talk.say(line)
-            assert "played in another thread" in texts(told)
-            (link,) = [event for event in told if event["event"] == "link"]
+            events = await talk.say(line)
+            assert "played in another thread" in texts(events)
+            (link,) = [event for event in events if event["event"] == "link"]
             assert link["title"] == "where it goes on"
-        back, fork = [choice["command"] for choice in choices(told)]
+        back, fork = [choice["command"] for choice in choices(events)]
         assert "3 scenes on" in texts(await talk.say("/story show"))
         await talk.say(fork)
         assert "number 4" in texts(await talk.say("I wait."))
@@ -658,12 +662,12 @@ async def test_two_threads_that_play_one_branch_at_once_mix_no_turns(tmp_path: P
                 asked.append(elsewhere(f"takes-{n}", "bia", "switch", row.alias))
             if n % 5 == 2:
                 asked.append(request(f"takes-{n}", row.alias, verb="switch"))
-        tickets = [await talk.app.perform(one) for one in asked]
+        tickets = [await talk.app.perform(request) for request in asked]
         assert {await ticket.wait() for ticket in tickets} == {"done"}
         shown = {
-            one.text: texts([event for event in talk.events if event["run"] == one.id])
-            for one in asked
-            if one.verb == "act"
+            request.text: texts([event for event in talk.events if event["run"] == request.id])
+            for request in asked
+            if request.verb == "act"
         }
         played = await talk.app.works["story"]._table._logs.here(Place("terminal", "local", "terminal", "t"))  # type: ignore[attr-defined]
         told = [turn.act.text for turn in played.story.current_turns[2:]]
@@ -789,13 +793,13 @@ async def test_a_lorebook_of_ten_thousand_entries_stays_within_its_share(
         began = time.process_time()
         assert "number 3" in texts(await talk.say("I lift the lamp."))
         assert time.process_time() - began < 5
-        told = [message["content"] for message in writer.scenes[-1]["messages"]]
-        numbers = [int(number) for number in re.findall(r"Entry (\d+):", told[-1])]
+        contents = [message["content"] for message in writer.scenes[-1]["messages"]]
+        numbers = [int(number) for number in re.findall(r"Entry (\d+):", contents[-1])]
         assert 50 < len(numbers) < 3_000
         assert max(numbers) < 3_000
         config = talk.app.config.section(StoryConfig)
-        assert text_tokens(told[-1]) < config.window * config.lore_share + 500
-        assert sum(map(text_tokens, told)) < config.window * config.share
+        assert text_tokens(contents[-1]) < config.window * config.lore_share + 500
+        assert sum(map(text_tokens, contents)) < config.window * config.share
 
 
 async def test_a_place_and_a_person_have_their_own_settings_in_a_story(tmp_path: Path) -> None:

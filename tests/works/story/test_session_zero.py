@@ -19,7 +19,7 @@ async def test_a_table_agrees_on_a_story_with_a_restart_in_between(tmp_path: Pat
         assert "What is the story about?" in await told(talk, "zero", who="ana")
         asked = await talk.say("A lighthouse keeper finds a door in the sea.")
         assert "What tone" in texts(asked)
-        assert "eerie" in [one["label"] for one in choices(asked)]
+        assert "eerie" in [choice["label"] for choice in choices(asked)]
         assert "For whom" in await told(talk, "zero", "eerie", who="bia", options={"step": "tone"})
         assert "answered that already" in await told(
             talk, "zero", "funny", who="cai", options={"step": "tone"}
@@ -33,7 +33,7 @@ async def test_a_table_agrees_on_a_story_with_a_restart_in_between(tmp_path: Pat
         again = await talk.say("/story zero --step rating --back")
         assert "What tone" in texts(again)
         assert "So far: eerie" in texts(again)
-        assert "Back" in [one["label"] for one in choices(again)]
+        assert "Back" in [choice["label"] for choice in choices(again)]
         assert "answered that already" in str(await talk.say("/story zero --step lines --back"))
         assert "what shall never come up" in texts(await talk.say("tender")), (
             "the rating stands, and is not asked"
@@ -99,15 +99,15 @@ async def test_a_turn_begins_the_story_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("locale", "said"),
+    ("locale", "sentence"),
     [("en", "marked for adults"), pytest.param("pt-BR", "marcado para adultos", marks=pytest.mark.slow)],
 )
-async def test_what_cannot_be_is_refused_at_its_question(tmp_path: Path, locale: str, said: str) -> None:
+async def test_what_cannot_be_is_refused_at_its_question(tmp_path: Path, locale: str, sentence: str) -> None:
     async with playing(tmp_path, Writer()) as talk:
         await talk.say("/help")
         await asks(talk, "zero", "A door", locale=locale, adults=False)
         await asks(talk, "zero", "skip", locale=locale, adults=False)
         mature = "mature" if locale == "en" else "adulta"
-        assert said in await told(talk, "zero", mature, locale=locale, adults=False)
+        assert sentence in await told(talk, "zero", mature, locale=locale, adults=False)
         await asks(talk, "zero", "teen", locale=locale, adults=False)
         assert "1000" in await told(talk, "zero", "x" * 1_001, locale=locale)

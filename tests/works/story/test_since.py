@@ -53,10 +53,10 @@ NOW = datetime(2026, 3, 11, 9, 30, tzinfo=ZoneInfo("America/Sao_Paulo"))
     ],
 )
 def test_points_in_time_as_people_say_them(given: str, wanted: str) -> None:
-    found = point_in_time(given, NOW, "pt-BR")
-    assert found is not None
-    assert f"{found:%Y-%m-%d %H:%M}" == wanted
-    assert found.tzinfo is NOW.tzinfo
+    moment = point_in_time(given, NOW, "pt-BR")
+    assert moment is not None
+    assert f"{moment:%Y-%m-%d %H:%M}" == wanted
+    assert moment.tzinfo is NOW.tzinfo
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ async def test_a_recap_goes_by_the_askers_time_zone(tmp_path: Path) -> None:
     writer = Writer()
     times = {3: "2026-03-04T20:00:00+00:00", 6: "2026-03-05T02:00:00+00:00"}
     nodes = [
-        one | {"time": times.get(one["id"], one["time"]), "branch": 1}
-        for one in SMALL["nodes"]
-        if one["id"] in (1, 2, 3, 4, 6)
+        node | {"time": times.get(node["id"], node["time"]), "branch": 1}
+        for node in SMALL["nodes"]
+        if node["id"] in (1, 2, 3, 4, 6)
     ]
     nodes = [one | {"id": number} for number, one in enumerate(nodes, 1)]
     nodes.append({"id": 6, "branch": 1, "kind": "scene", "turn": 5, "body": {"text": "A door opens."}})

@@ -99,7 +99,7 @@ async def looked_into(talk: Talk, scenes: int) -> None:
             (row,) = await stories.all("local")
             whole = await stories.whole("local", row.id)
             assert whole is not None
-            count = sum(one.kind == "extracted" for one in whole[2])
+            count = sum(node.kind == "extracted" for node in whole[2])
 
 
 @pytest.fixture
@@ -115,9 +115,9 @@ async def test_state_is_read_out_of_scenes_and_corrected(tmp_path: Path, service
         service.finds(characters=[mira], events=["The door opens."])
         await talk.say(START + " --cast 'Mira: a diver; Bo'")
         await looked_into(talk, 1)
-        told = texts(await talk.say("/story state mira"))
-        assert "where: the stairs" in told
-        assert "towards Bo: wary" in told
+        text = texts(await talk.say("/story state mira"))
+        assert "where: the stairs" in text
+        assert "towards Bo: wary" in text
         await talk.say("/story state Mira holding: a bell")
         assert "holding: a bell" in texts(await talk.say("/story state"))
         service.finds(characters=[standing("Mira", holding="an oar")])
@@ -168,8 +168,13 @@ async def test_a_scene_that_nobody_can_look_into_keeps_no_other_one_waiting(
             await looked_into(talk, nodes)
             await talk.say(f"I do thing {n}.")
         await looked_into(talk, 7)
-        asked = [last(one) for one in service.extracted]
-        assert [sum(f"as number {n}." in one for one in asked) for n in (1, 2, 3, 5)] == [1, TRIES, 1, 1]
+        asked = [last(request) for request in service.extracted]
+        assert [sum(f"as number {n}." in request for request in asked) for n in (1, 2, 3, 5)] == [
+            1,
+            TRIES,
+            1,
+            1,
+        ]
 
 
 @pytest.mark.slow
@@ -274,15 +279,15 @@ async def test_milestones_reach_choices_and_pacing_only(tmp_path: Path, service:
         for n in range(4):
             await looked_into(talk, n + 1)
             await talk.say(f"I do thing {n}.")
-        asked = [one for one in service.asked if "next scene" in last(one)]
-        offered = [one for one in service.asked if "offer the players" in last(one)]
-        assert all("below" in str(one["messages"]) for one in asked)
-        assert all("the bell is found" in last(one) for one in offered[1:])
-        assert all("the lamp dies" not in str(one) for one in service.asked), (
+        asked = [prompt for prompt in service.asked if "next scene" in last(prompt)]
+        offered = [prompt for prompt in service.asked if "offer the players" in last(prompt)]
+        assert all("below" in str(prompt["messages"]) for prompt in asked)
+        assert all("the bell is found" in last(choice) for choice in offered[1:])
+        assert all("the lamp dies" not in str(prompt) for prompt in service.asked), (
             "only the next one is looked for"
         )
-        for one in asked:
-            *prefix, task = one["messages"]
+        for request in asked:
+            *prefix, task = request["messages"]
             assert "the bell is found" not in str(prefix)
             assert ("the bell is found" in str(task)) == ("<pacing>" in str(task))
         assert "<pacing>" not in last(asked[0])
@@ -305,12 +310,14 @@ async def test_milestones_reach_choices_and_pacing_only(tmp_path: Path, service:
         count = len(service.extracted)
         await talk.say("I go home.")
         await looked_into(talk, count + 1)
-        assert "they are home" in last([one for one in service.asked if "offer the players" in last(one)][-1])
+        assert "they are home" in last(
+            [prompt for prompt in service.asked if "offer the players" in last(prompt)][-1]
+        )
         assert texts(await talk.say("/story plot")).count("☑") == 3, "and the climax"
         files = {
-            one["name"]: json.loads(base64.b64decode(one["data"]))
-            for one in await talk.say("/story prompt")
-            if one["event"] == "attachment"
+            event["name"]: json.loads(base64.b64decode(event["data"]))
+            for event in await talk.say("/story prompt")
+            if event["event"] == "attachment"
         }
         assert list(files) == ["prompt_sent.json", "prompt_sent_choices.json", "prompt_plot_extraction.json"]
         sent = {
@@ -335,9 +342,9 @@ async def test_milestones_reach_choices_and_pacing_only(tmp_path: Path, service:
 )  # fmt: skip
 def test_one_odd_field_spoils_nothing_else(said: str, holding: str, relations: list[tuple[str, str]]) -> None:
     characters = json_answers.read(said, Findings).characters
-    mira = next(one for one in characters if one.character == "Mira")
+    mira = next(character for character in characters if character.character == "Mira")
     assert mira.holding == holding
-    assert [(one.other, one.feeling) for one in mira.relations] == relations
+    assert [(relation.other, relation.feeling) for relation in mira.relations] == relations
     assert not mira.dead
 
 
@@ -350,7 +357,7 @@ def test_a_clock_that_jumps_back_changes_no_order() -> None:
         "extracted", {"scene": tale.nodes[-1].id, "state": [{"name": "Bo", "where": "the pier"}]}, second
     )
     late = datetime(2031, 1, 1, tzinfo=UTC)
-    nodes = [replace(one, created_at=late - timedelta(days=one.seq)) for one in tale.nodes]
+    nodes = [replace(node, created_at=late - timedelta(days=node.seq)) for node in tale.nodes]
     story = folded([Part("main")], nodes)
     assert [turn.id for turn in story.current_turns] == [first, second]
     assert state.characters(story)["bo"].fields["where"] == "the pier"
@@ -370,7 +377,7 @@ async def test_the_dead_stay_dead_and_a_contradiction_is_flagged(tmp_path: Path,
         assert "Bo is dead, and acts here" in str(talk.events)
         assert "(dead)" in texts(await talk.say("/story state"))
         flagged = len(talk.events)
-        changed = next(one for one in reversed(talk.events) if "/story correct" in str(one))
+        changed = next(event for event in reversed(talk.events) if "/story correct" in str(event))
         assert str(changed).count("/story retry") == 2, "beside keep and correct, and below the scene"
         (line,) = set(re.findall(r"/story keep [^\"']+", str(talk.events)))
         assert "flagged no more" in texts(await talk.say(line))
@@ -419,14 +426,14 @@ async def test_a_correction_wins_over_another_version(tmp_path: Path, service: S
         assert "Bo, dead: no" in last(service.scenes[-1])
         await looked_into(talk, 3)
         assert "dead, and stays so" not in last(service.extracted[-1])
-        told = texts(await talk.say("/story state"))
-        assert "the mast" in told
-        assert "(dead)" not in told
+        text = texts(await talk.say("/story state"))
+        assert "the mast" in text
+        assert "(dead)" not in text
         assert "acts here" not in str(talk.events[flagged:])
         files = {
-            one["name"]: one["data"]
-            for one in await talk.say("/story prompt")
-            if one["event"] == "attachment"
+            event["name"]: event["data"]
+            for event in await talk.say("/story prompt")
+            if event["event"] == "attachment"
         }
         sent = json.loads(base64.b64decode(files["prompt_plot_extraction.json"]))
         assert sent["messages"][-1]["text"] == last(service.extracted[-1])
@@ -435,7 +442,9 @@ async def test_a_correction_wins_over_another_version(tmp_path: Path, service: S
 async def test_a_scene_stays_flagged_when_the_story_goes_on(tmp_path: Path, service: Service) -> None:
     def shown(events: list[dict[str, Any]], words: str) -> str:
         """The scene with these words as it was shown last."""
-        return str(next(one for one in reversed(events) if one["event"] == "changed" and words in str(one)))
+        return str(
+            next(event for event in reversed(events) if event["event"] == "changed" and words in str(event))
+        )
 
     async with playing(tmp_path / "data", service) as talk:
         await talk.say(START)
@@ -466,16 +475,16 @@ async def test_a_branch_knows_only_what_it_has_lived_through(tmp_path: Path, ser
         await looked_into(talk, 2)
         await talk.say("/story state Bo mood: furious")
         await talk.say("/story fork shut --scene 1")
-        told = texts(await talk.say("/story state"))
-        assert "the boat" in told
-        assert "secret" not in told
-        assert "furious" not in told
+        text = texts(await talk.say("/story state"))
+        assert "the boat" in text
+        assert "secret" not in text
+        assert "furious" not in text
         await talk.say("/story switch main")
         assert "secret" in texts(await talk.say("/story state"))
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "sentence"),
     [
         ("/story state Mira: x", "Name a character"),
         ("/story state Mira shoes: red", "neither a field nor a character"),
@@ -484,10 +493,10 @@ async def test_a_branch_knows_only_what_it_has_lived_through(tmp_path: Path, ser
         ("/story chapter", "no chapter yet"),
     ],
 )
-async def test_bad_input_gets_a_sentence(tmp_path: Path, service: Service, line: str, said: str) -> None:
+async def test_bad_input_gets_a_sentence(tmp_path: Path, service: Service, line: str, sentence: str) -> None:
     async with playing(tmp_path / "data", service) as talk:
         await talk.say(START)
-        assert said in str(await talk.say(line))
+        assert sentence in str(await talk.say(line))
 
 
 def test_a_late_extraction_loses_to_a_correction_and_a_later_version_wins() -> None:
@@ -516,17 +525,17 @@ async def test_a_wrong_tick_is_corrected_by_hand(tmp_path: Path, service: Servic
         await looked_into(talk, 2)
         assert "1. ☑ the bell is found" in texts(await talk.say("/story plot"))
         assert "open again" in texts(await talk.say("/story plot The bell: no"))
-        told = texts(await talk.say("/story plot"))
-        assert "1. ☐ the bell is found" in told
-        assert "a flood" not in told, "while events are open"
+        text = texts(await talk.say("/story plot"))
+        assert "1. ☐ the bell is found" in text
+        assert "a flood" not in text, "while events are open"
         await talk.say("/story retry")
         await looked_into(talk, 3)
         assert "1. the bell is found" in last(service.extracted[-1])
         await talk.say("/story plot 1: yes")
         await talk.say("/story plot 2: sim")
-        told = texts(await talk.say("/story plot"))
-        assert "☐ a flood" in told
-        assert told.count("☑") == 2
+        text = texts(await talk.say("/story plot"))
+        assert "☐ a flood" in text
+        assert text.count("☑") == 2
         await talk.say("/story undo")
         assert "☑" not in texts(await talk.say("/story plot")), "corrected behind the turn that was undone"
         assert "Which event" in str(await talk.say("/story plot 3: yes"))
@@ -560,11 +569,11 @@ async def test_what_a_character_remembers_is_shown(tmp_path: Path, service: Serv
         service.finds(memories=[memory, {"character": "Bo", "kind": "dialogue", "text": "She thanked him."}])
         await talk.say("I wait.")
         await looked_into(talk, 2)
-        told = texts(await talk.say("/story characters mira"))
-        assert "where: the stairs" in told
-        assert "scene 1, relationship: Bo saved her." in told
-        assert "scene 2, action: She rang the bell." in told
-        assert "thanked" not in told
+        text = texts(await talk.say("/story characters mira"))
+        assert "where: the stairs" in text
+        assert "scene 1, relationship: Bo saved her." in text
+        assert "scene 2, action: She rang the bell." in text
+        assert "thanked" not in text
         assert "She thanked him." in texts(await talk.say("/story characters Bo"))
         assert "Zoe" in texts(await talk.say("/story characters zoe"))
         assert "Nothing is known of Ana" in str(await talk.say("/story characters Ana"))

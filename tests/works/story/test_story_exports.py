@@ -26,8 +26,8 @@ from tests.works.story.test_story_imports import put
 
 
 def file_of(events: Events) -> tuple[str, bytes]:
-    [one] = of(events, "attachment", "picture")
-    return one["name"], base64.b64decode(one["data"])
+    [attachment] = of(events, "attachment", "picture")
+    return attachment["name"], base64.b64decode(attachment["data"])
 
 
 async def out(talk: Talk, line: str) -> tuple[str, bytes]:
@@ -101,8 +101,8 @@ async def test_a_card_keeps_its_picture_until_whoever_brought_it_is_forgotten(tm
         with zipfile.ZipFile(io.BytesIO(changed)) as archive:
             assert archive.read("assets/icon/main.webp") == b"a face"
             assert json.loads(archive.read("card.json"))["data"]["description"] == "A cook now."
-        told = str(await talk.say(f"/story import {put(tmp_path, 'io.png', large)}"))
-        assert "io.png is larger than 8 MB" in told
+        text = str(await talk.say(f"/story import {put(tmp_path, 'io.png', large)}"))
+        assert "io.png is larger than 8 MB" in text
         assert len((await out(talk, "/story export --as card --character io"))[1]) < 100_000
         near = a_png((b"tEXt", b"chara\0" + b64({**V1, "name": "Jo"})), pixels=b"x" * 5_000_000)
         await talk.say(f"/story import {put(tmp_path, 'jo.png', near)}")

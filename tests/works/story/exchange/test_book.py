@@ -70,8 +70,8 @@ def test_an_epub_is_what_its_specification_says() -> None:
         container = etree.fromstring(archive.read("META-INF/container.xml"))
         assert container.xpath("//*/@full-path") == ["book/package.opf"]
         package = etree.fromstring(archive.read("book/package.opf"))
-        items = {one.get("id"): one for one in package.iter(f"{OPF}item")}
-        hrefs = {one.get("href") for one in items.values()}
+        items = {item.get("id"): item for item in package.iter(f"{OPF}item")}
+        hrefs = {item.get("href") for item in items.values()}
         assert len(hrefs) == len(items)
         inside = {info.filename for info in infos} - {
             "mimetype",
@@ -79,7 +79,7 @@ def test_an_epub_is_what_its_specification_says() -> None:
             "book/package.opf",
         }
         assert {f"book/{href}" for href in hrefs} == inside
-        assert [one.get("idref") for one in package.iter(f"{OPF}itemref")] == [
+        assert [itemref.get("idref") for itemref in package.iter(f"{OPF}itemref")] == [
             "cover", "title", "chapter-0001", "chapter-0002",
         ]  # fmt: skip
         assert items["contents"].get("properties") == "nav"
@@ -93,7 +93,7 @@ def test_an_epub_is_what_its_specification_says() -> None:
             for link in page.xpath("//@href | //@src"):
                 assert f"book/{link}" in inside
         contents = etree.fromstring(archive.read("book/contents.xhtml"))
-        assert [one.text for one in contents.iter(f"{HTML}a")] == [
+        assert [link.text for link in contents.iter(f"{HTML}a")] == [
             'The "door" <in> the sea & below', "Scenes 1–2", "The lower stairs",
         ]  # fmt: skip
         first = archive.read("book/chapter-0001.xhtml").decode()
@@ -129,8 +129,8 @@ def test_epubcheck_finds_nothing(tmp_path: Path) -> None:
         subprocess.run(
             ["java", "-jar", str(JAR), str(file), "--json", str(told)], capture_output=True, check=False
         )
-        said = json.loads(told.read_text())
-        assert said["messages"] == []
+        report = json.loads(told.read_text())
+        assert report["messages"] == []
 
 
 def test_a_book_of_a_thousand_scenes_is_there_within_three_seconds() -> None:

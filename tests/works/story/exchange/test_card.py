@@ -107,9 +107,9 @@ def packed(**files: bytes) -> bytes:
 
 
 def card_in(data: bytes, file: str) -> Card:
-    found = found_in(data, file, WHOSE)
-    assert isinstance(found, Card)
-    return found
+    imported = found_in(data, file, WHOSE)
+    assert isinstance(imported, Card)
+    return imported
 
 
 FORMS: dict[str, Callable[[Any], tuple[str, bytes]]] = {
@@ -240,19 +240,19 @@ WORLD: dict[str, Any] = {
 
 
 def test_world_info_means_here_what_it_means_there_and_goes_out_as_it_came() -> None:
-    found = found_in(json.dumps(WORLD).encode(), "world.json", WHOSE)
-    assert isinstance(found, Lorebook)
-    first, second = (LoreEntry(str(n), **entry) for n, entry in enumerate(found.entries))
+    imported = found_in(json.dumps(WORLD).encode(), "world.json", WHOSE)
+    assert isinstance(imported, Lorebook)
+    first, second = (LoreEntry(str(n), **entry) for n, entry in enumerate(imported.entries))
     assert (first.logic, first.order, first.position, first.depth) == ("and all", 42, "after", 2)
     assert (first.name, first.probability, first.group) == ("The lamp", 60, "light")
     assert second.constant
     assert not second.enabled
-    assert [(bad.number, bad.key.rpartition("_")[2]) for bad in found.left_out] == [
+    assert [(bad.number, bad.key.rpartition("_")[2]) for bad in imported.left_out] == [
         (3, "lacking"),
         (4, "long"),
         (5, "unreadable"),
     ]
-    written = world_info(found.entries, found.source)
+    written = world_info(imported.entries, imported.source)
     out = written.pop("entries")
     assert written == {key: value for key, value in WORLD.items() if key != "entries"}
     assert [out["0"], out["1"]] == [WORLD["entries"]["0"], WORLD["entries"]["7"]]
@@ -280,18 +280,18 @@ NOVELAI = {
 
 @pytest.mark.parametrize("file", ["sea.lorebook", "sea.json"])
 def test_a_lorebook_of_novelais_comes_in_with_its_entries_and_keys(file: str) -> None:
-    found = found_in(json.dumps(NOVELAI).encode(), file, WHOSE)
-    assert isinstance(found, Lorebook)
-    lamp, rain = (LoreEntry(str(n), **entry) for n, entry in enumerate(found.entries))
+    imported = found_in(json.dumps(NOVELAI).encode(), file, WHOSE)
+    assert isinstance(imported, Lorebook)
+    lamp, rain = (LoreEntry(str(n), **entry) for n, entry in enumerate(imported.entries))
     assert (lamp.name, list(lamp.keys), lamp.content) == (
         "The lamp", ["lamp", "/lanterns?/i"], "The lamp burns whale oil.",
     )  # fmt: skip
     assert (lamp.constant, lamp.enabled, rain.constant, rain.enabled) == (False, True, True, False)
-    assert [(bad.number, bad.key) for bad in found.left_out] == [(3, "story.import_entry_lacking")]
-    again = lorebook_of(world_info(found.entries)).entries
+    assert [(bad.number, bad.key) for bad in imported.left_out] == [(3, "story.import_entry_lacking")]
+    again = lorebook_of(world_info(imported.entries)).entries
     assert [entry["content"] for entry in again] == ["The lamp burns whale oil.", "It rains."]
     assert [entry.get("constant", False) for entry in again] == [False, True]
-    assert not found.source, "by its marks the file would be read as NovelAI's"
+    assert not imported.source, "by its marks the file would be read as NovelAI's"
     with pytest.raises(UserError) as refused:
         found_in(b'{"lorebookVersion": 5, "entries": [', file, WHOSE)
     assert refused.value.key == "story.import_unreadable"
@@ -421,10 +421,10 @@ def test_the_process_that_reads_a_file_answers_in_lines() -> None:
     ):
         document = read(file, head + data, lambda done, total: None)
         assert document.language
-        found, there = found_in(data, file, WHOSE), parse_lines(document.text)
-        assert type(there) is type(found)
-        if isinstance(found, Card | Lorebook):
-            assert there == found
+        imported, there = found_in(data, file, WHOSE), parse_lines(document.text)
+        assert type(there) is type(imported)
+        if isinstance(imported, Card | Lorebook):
+            assert there == imported
     with pytest.raises(UserError, match="no_card"):
         parse_lines(read("a.png", head + a_png(), lambda done, total: None).text)
 
@@ -433,8 +433,8 @@ def test_the_process_that_reads_a_file_answers_in_lines() -> None:
 async def test_a_file_is_read_in_a_process_of_its_own() -> None:
     strangers = Strangers()
     data = FORMS["tEXt"](V3)[1]
-    found = await strangers.found(data, "mira.png", WHOSE, lambda done, total: None)
-    assert found == card_in(data, "mira.png")
+    imported = await strangers.found(data, "mira.png", WHOSE, lambda done, total: None)
+    assert imported == card_in(data, "mira.png")
     with pytest.raises(UserError) as refused:
         await strangers.found(a_png(), "mira.png", WHOSE, lambda done, total: None)
     assert refused.value.key == "story.import_no_card"

@@ -44,13 +44,13 @@ def lines(*rows: Any) -> bytes:
 
 
 def story_in(data: bytes, file: str) -> tuple[Story, Imported]:
-    found = found_in(data, file, WHOSE)
-    assert isinstance(found, Imported)
-    return folded([Part("story")], found.nodes), found
+    imported = found_in(data, file, WHOSE)
+    assert isinstance(imported, Imported)
+    return folded([Part("story")], imported.nodes), imported
 
 
-def went_out(story: Story, found: Imported, character: str = "Mira") -> str:
-    bodies = {row.id if row.kind != "set" else "": json.loads(row.body) for row in found.nodes}
+def went_out(story: Story, imported: Imported, character: str = "Mira") -> str:
+    bodies = {row.id if row.kind != "set" else "": json.loads(row.body) for row in imported.nodes}
     sources = {id: body["source"] for id, body in bodies.items() if "source" in body}
     return sillytavern(story, "?", character, sources)
 
@@ -61,37 +61,37 @@ def told(story: Story) -> list[tuple[str, str, str, list[str]]]:
             turn.act.name,
             turn.act.text,
             turn.act.speaker,
-            [one.text for one in turn.versions if turn.scene]
-            and [turn.scene.text if turn.scene else "", *(one.text for one in turn.versions)],
+            [version.text for version in turn.versions if turn.scene]
+            and [turn.scene.text if turn.scene else "", *(version.text for version in turn.versions)],
         )
         for turn in story.current_turns
     ]
 
 
 def test_swipes_become_versions_and_the_shown_one_counts() -> None:
-    story, found = story_in(lines(*CHAT), "storm.jsonl")
+    story, imported = story_in(lines(*CHAT), "storm.jsonl")
     assert told(story) == [
         ("", "", "", ["You are late.", "You are early.", "You are late."]),
         ("Ana", "The storm.", "", ["It has a name.", "It has a name."]),
         ("", "", "Bo", ["Soup?", "Soup?", "Bread?"]),
         ("Ana", "Both.", "", []),
     ]
-    assert found.story.title == "storm"
-    assert found.turns == 4
+    assert imported.story.title == "storm"
+    assert imported.turns == 4
     assert set(story.cast) == {"Mira", "Bo"}
     assert [f"{turn.made:%Y-%m-%d %H:%M}" for turn in story.current_turns[:2]] == [
         "2026-03-04 05:06",
         "2026-03-04 05:07",
     ]
-    assert not found.left_out
+    assert not imported.left_out
 
 
 def test_a_chat_that_went_out_comes_in_as_the_same_story() -> None:
     story, _ = story_in(lines(*CHAT), "storm.jsonl")
     out = sillytavern(story, "?", "Mira", {})
-    again, found = story_in(out.encode(), "storm.jsonl")
+    again, imported = story_in(out.encode(), "storm.jsonl")
     assert told(again) == told(story)
-    assert not found.left_out
+    assert not imported.left_out
     assert sillytavern(again, "?", "Mira", {}) == out
     given, written = CHAT[1:], [json.loads(line) for line in out.splitlines()][1:]
     for one, other in zip(given, written, strict=True):
@@ -118,28 +118,28 @@ FULL: list[dict[str, Any]] = [
 
 
 def test_a_chat_goes_out_with_every_field_that_it_came_with() -> None:
-    story, found = story_in(lines(*FULL), "storm.jsonl")
-    assert not found.left_out
+    story, imported = story_in(lines(*FULL), "storm.jsonl")
+    assert not imported.left_out
     assert "Hidden by Ana" not in str(told(story))
-    assert [json.loads(line) for line in went_out(story, found).splitlines()] == FULL
-    again, found = story_in(went_out(story, found).encode(), "storm.jsonl")
-    assert [json.loads(line) for line in went_out(again, found).splitlines()] == FULL
+    assert [json.loads(line) for line in went_out(story, imported).splitlines()] == FULL
+    again, imported = story_in(went_out(story, imported).encode(), "storm.jsonl")
+    assert [json.loads(line) for line in went_out(again, imported).splitlines()] == FULL
 
 
 def test_what_was_told_another_way_here_goes_out_so_and_the_rest_as_it_came() -> None:
-    story, found = story_in(lines(*FULL), "storm.jsonl")
+    story, imported = story_in(lines(*FULL), "storm.jsonl")
     mira, storm = story.current_turns[0], story.current_turns[1]
     mira.scene_shown = mira.scenes[0].id
     storm.scenes.append(Scene("new", "It has none.", ""))
     storm.scene_shown = "new"
-    out = [json.loads(line) for line in went_out(story, found).splitlines()]
+    out = [json.loads(line) for line in went_out(story, imported).splitlines()]
     assert out[2] == FULL[2] | {"mes": "You are early.", "swipe_id": 0}
     assert out[5] == FULL[5] | {
         "mes": "It has none.", "swipes": ["It has a name.", "It has none."], "swipe_id": 1
     }  # fmt: skip
     assert [*out[:2], *out[3:5], *out[6:]] == [*FULL[:2], *FULL[3:5], *FULL[6:]]
     mira.scenes.append(Scene("newer", "You are here.", ""))
-    out = [json.loads(line) for line in went_out(story, found).splitlines()]
+    out = [json.loads(line) for line in went_out(story, imported).splitlines()]
     assert out[2]["swipes"] == ["You are early.", "You are late.", "You are here."]
     assert out[2]["swipe_info"] == [*FULL[2]["swipe_info"][:2], {}]
 
@@ -153,8 +153,8 @@ def test_each_bad_line_is_named_and_the_others_come_in() -> None:
         {"name": "System", "is_system": True, "mes": "hidden"},
     )
     data += b'{"name": "Ana", "mes": "\\ud800"}\n[1]\n{"broken\n' + b"\xff\xfe\n" + lines(CHAT[2])
-    story, found = story_in(data, "storm.jsonl")
-    assert [(bad.number, bad.key.rpartition("import_")[2]) for bad in found.left_out] == [
+    story, imported = story_in(data, "storm.jsonl")
+    assert [(bad.number, bad.key.rpartition("import_")[2]) for bad in imported.left_out] == [
         (3, "message_lacking"),
         (4, "message_lacking"),
         (6, "line_unreadable"),
@@ -199,14 +199,14 @@ MIRA : No.
 
 
 def test_a_text_says_who_says_what() -> None:
-    story, found = story_in(PLAIN.encode(), "beach.txt")
+    story, imported = story_in(PLAIN.encode(), "beach.txt")
     assert [(turn.act.name, turn.act.text, turn.act.label) for turn in story.current_turns] == [
         ("Ana", "I knock.\nAgain, and louder.", "3"),
         ("Mira", "Go away: I am busy.", "6"),
         ("Bo Two-Hats", "https://example.org is no name", "7"),
         ("MIRA", "No.", "9"),
     ]
-    assert [(bad.number, bad.key) for bad in found.left_out] == [(1, "story.import_line_nobody")]
+    assert [(bad.number, bad.key) for bad in imported.left_out] == [(1, "story.import_line_nobody")]
 
 
 def test_a_text_in_which_nobody_speaks_is_no_story() -> None:
@@ -217,6 +217,6 @@ def test_a_text_in_which_nobody_speaks_is_no_story() -> None:
 
 
 def test_a_long_line_takes_no_time() -> None:
-    story, found = story_in(b"a" * 99_000 + b"\nAna: hi\n" + b" " * 99_000 + b"x\n", "a.txt")
+    story, imported = story_in(b"a" * 99_000 + b"\nAna: hi\n" + b" " * 99_000 + b"x\n", "a.txt")
     assert story.length == 1
-    assert [bad.number for bad in found.left_out] == [1]
+    assert [bad.number for bad in imported.left_out] == [1]

@@ -67,11 +67,11 @@ class Hammered:
         own = f"own-{space}-{thread}"
         for number in range(1, TURNS + 1):
             await self.turn(space, thread, number, own)
-            found, learnt = await asyncio.gather(self.found(space, thread), self.learn(space, thread))
+            texts, learnt = await asyncio.gather(self.found(space, thread), self.learn(space, thread))
             assert learnt >= 0
-            for text in found:
+            for text in texts:
                 assert own in text or f"trunk-{space}" in text or "I ask number" in text
-            assert any(own in text for text in found)
+            assert any(own in text for text in texts)
         assert any(f"trunk-{space}" in text for text in await self.found(space, thread)), (
             "a fork finds the trunk"
         )

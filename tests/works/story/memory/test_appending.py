@@ -36,7 +36,9 @@ async def test_the_next_turn_of_a_long_story_is_indexed_in_a_hundred_millisecond
     story, spent = tale.story, list[float]()
 
     async def found(query: str) -> list[int]:
-        return [one.number for one in await memory.recall("local", "story", "main", story, Query(query), 3)]
+        return [
+            moment.number for moment in await memory.recall("local", "story", "main", story, Query(query), 3)
+        ]
 
     await found("step 999")
     for number in range(1_000, 1_005):

@@ -72,8 +72,8 @@ async def table(tmp_path: Path) -> AsyncIterator[Table]:
     await db.close()
 
 
-def by_meaning(found: list[Recalled]) -> bool:
-    return any("meaning" in one.reasons for one in found)
+def by_meaning(recalled: list[Recalled]) -> bool:
+    return any("meaning" in moment.reasons for moment in recalled)
 
 
 async def test_a_story_goes_on_by_words_and_its_vectors_are_made_later(table: Table) -> None:
@@ -86,9 +86,9 @@ async def test_a_story_goes_on_by_words_and_its_vectors_are_made_later(table: Ta
         table.tale.turn(f"I go down to step {number}.", prose(number, 20))
         with pytest.raises(UserError, match="failed"):
             await table.learn()
-    found = await table.recall()
-    assert found[0].number == 1, "by its words"
-    assert not by_meaning(found)
+    recalled = await table.recall()
+    assert recalled[0].number == 1, "by its words"
+    assert not by_meaning(recalled)
     assert not table.service.faults
     asked = len(table.service.requests)
     assert not by_meaning(await table.recall())
@@ -125,9 +125,9 @@ async def test_a_service_that_hangs_holds_no_search_up_and_no_lock(table: Table)
     table.tale.turn("I wait.", prose(2, 20))
     learning = asyncio.create_task(table.learn())
     async with asyncio.timeout(60):
-        found = await table.recall(hasty)
-        assert found[0].number == 1
-        assert not by_meaning(found)
+        recalled = await table.recall(hasty)
+        assert recalled[0].number == 1
+        assert not by_meaning(recalled)
         assert await table.learn() == 0, "somebody is at it"
         table.service.held.set()
         assert await learning == 2
