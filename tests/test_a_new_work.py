@@ -170,10 +170,10 @@ def python(tree: Path, *arguments: str) -> str:
 
 @pytest.mark.slow
 def test_it_is_there_on_all_three_places(tree: Path, tmp_path: Path) -> None:
-    said = json.loads(python(tree, "-c", DRIVEN, str(tmp_path)))
-    assert said.pop("offered") == ["hello", "hello again"]
-    assert set(said) == {"discord", "slack", "terminal"}
-    for platform, texts in said.items():
+    answer = json.loads(python(tree, "-c", DRIVEN, str(tmp_path)))
+    assert answer.pop("offered") == ["hello", "hello again"]
+    assert set(answer) == {"discord", "slack", "terminal"}
+    for platform, texts in answer.items():
         assert "You said: hello" in "\n".join(texts), (platform, texts)
 
 

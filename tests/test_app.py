@@ -131,7 +131,7 @@ async def test_at_a_channels_root_a_person_also_stops_what_they_began_elsewhere_
         stop = replace(asked("stop", "", work="house", verb="stop"), place=root)
         await (await app.perform(stop)).wait()
         assert recorder.events["stop"][-1] == Text(words("en")("desk.stopped", n=2))
-        assert [await app.ended(one.id) for one in mine] == ["stopped", "stopped"]
+        assert [await app.ended(run.id) for run in mine] == ["stopped", "stopped"]
         assert app.live("local", others.id)
         assert app.live("local", there.id)
         assert await app.stop(replace(root, thread="4714"), "b") == 0

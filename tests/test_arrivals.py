@@ -94,7 +94,7 @@ async def test_a_hundred_at_once_are_acknowledged_and_shown_once_each(tmp_path: 
     async with running(tmp_path, recorder := Recorder()) as app:
         requests = [asked(f"r{n:03}", "hello", thread=str(n % 7)) for n in range(100)]
         tickets = await asyncio.gather(
-            *(app.perform(one, acknowledge(n)) for n, one in enumerate([*requests, *requests]))
+            *(app.perform(request, acknowledge(n)) for n, request in enumerate([*requests, *requests]))
         )
         assert {await ticket.wait() for ticket in tickets} == {"done"}
     assert sum(ticket.fresh for ticket in tickets) == 100
@@ -139,7 +139,7 @@ async def test_one_that_cannot_be_written_does_not_take_the_others_along(tmp_pat
     arrivals = Arrivals(Inbox(database), lambda request, seq: None)
     broken: Request = asked("broken", "half a letter: \ud800")
     got = await asyncio.gather(
-        *(arrivals.receive(one) for one in (asked("a", "hello"), broken, asked("b", "hello"))),
+        *(arrivals.receive(request) for request in (asked("a", "hello"), broken, asked("b", "hello"))),
         return_exceptions=True,
     )
     await database.close()

@@ -158,10 +158,10 @@ def test_any_line_is_read_or_refused_with_a_sentence(text: str) -> None:
 
 @given(st.text(alphabet="ab '\"\\=“”", max_size=40))
 def test_tokens_cover_the_line(line: str) -> None:
-    found = tokens(line)
+    pieces = tokens(line)
     outside = "".join(
         line[a:b]
-        for a, b in zip([0, *(t.end for t in found)], [*(t.start for t in found), len(line)], strict=True)
+        for a, b in zip([0, *(t.end for t in pieces)], [*(t.start for t in pieces), len(line)], strict=True)
     )
     assert not outside.strip()
 
@@ -267,8 +267,8 @@ def test_help_names_every_verb_and_every_option(locale: str) -> None:
     for row in TABLE:
         assert usage(row) in (everything if row.bare else help_text(say, row.work))
         assert f"`{row.name}`" in everything or row.bare
-        one = help_text(say, row.path)
-        assert all(f"--{option.name}" in one for option in row.options)
+        page = help_text(say, row.path)
+        assert all(f"--{option.name}" in page for option in row.options)
     assert help_text(say, "library").count("/library") == 6
     assert help_text(say, "no such thing") == everything
 

@@ -198,17 +198,17 @@ def test_suggested_members_may_have_settings_and_two_services_may_suggest_too_ma
 
 
 def test_a_member_that_cannot_be_read_says_where_and_why(file: Path) -> None:
-    said = refusal(file, '[roles]\nanswerer = "openai:a"\ncouncil = ["openai:a mood=sunny"]\n')
-    assert said == (
+    sentence = refusal(file, '[roles]\nanswerer = "openai:a"\ncouncil = ["openai:a mood=sunny"]\n')
+    assert sentence == (
         f"{file}, line 3: `council` can't be read. “mood” is no setting of a member. It can have persona,"
         ' temperature, effort, timeout, tokens, as in effort=high or persona="a sceptic".'
     )
 
 
 def test_a_role_of_a_service_that_is_not_described_says_which_table_to_add(file: Path) -> None:
-    said = refusal(file, '[roles]\nanswerer = "ollama:qwen3"\n')
-    assert "line 2" in said
-    assert "[providers.ollama]" in said
+    sentence = refusal(file, '[roles]\nanswerer = "ollama:qwen3"\n')
+    assert "line 2" in sentence
+    assert "[providers.ollama]" in sentence
     assert "did you mean “anthropic”" in refusal(file, '[roles]\nanswerer = "antropic:x"\n')
 
 

@@ -102,7 +102,7 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None
     declared = names(PROJECT["project"]["dependencies"])
     used: set[str] = set()
     for name in imported():
-        found = {canonical(one) for one in carriers.get(name, [name])}
+        found = {canonical(distribution) for distribution in carriers.get(name, [name])}
         used |= found & declared or found  # several share a name, as those of OpenTelemetry do
     assert used - declared == set()
     assert declared - used - BY_OTHERS == set()

@@ -55,8 +55,8 @@ def builder(context: Path) -> Builder:
 
 def test_the_linter_has_nothing_to_say() -> None:
     hadolint = Path(sys.executable).with_name("hadolint")
-    said = subprocess.run([hadolint, ROOT / "Dockerfile"], capture_output=True, text=True, check=False)
-    assert (said.returncode, said.stdout) == (0, "")
+    result = subprocess.run([hadolint, ROOT / "Dockerfile"], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (0, "")
 
 
 def test_the_image_gets_every_package_of_the_house() -> None:

@@ -12,7 +12,7 @@ NASTY = '<b>&"]]> **bold** `a < b` *slant*'
 
 def texts(picture: str) -> list[str]:
     root = ElementTree.fromstring(picture)
-    return ["".join(one.itertext()) for one in root.iter("{http://www.w3.org/2000/svg}text")]
+    return ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
 def test_words_stand_there_as_they_are_and_marks_become_styles() -> None:
@@ -26,7 +26,10 @@ def test_words_stand_there_as_they_are_and_marks_become_styles() -> None:
 def test_each_line_has_its_height() -> None:
     root = ElementTree.fromstring(drawn([Line("one"), Line(), Line("three")], LOOKS))
     assert root.attrib["viewBox"].split()[3] == str(3 * HIGH + 2 * MARGIN)
-    assert [float(one.attrib["y"]) for one in root.iter() if one.tag.endswith("text")] == [31.0, 71.0]
+    assert [float(element.attrib["y"]) for element in root.iter() if element.tag.endswith("text")] == [
+        31.0,
+        71.0,
+    ]
 
 
 def test_a_paragraph_is_wrapped_and_an_empty_one_is_a_line() -> None:

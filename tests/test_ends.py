@@ -390,9 +390,9 @@ async def test_a_run_that_was_cut_off_too_often_says_so_where_it_was_asked(tmp_p
     app = await open_scripted(tmp_path, {"question": endless, "next": hello}, recorder)
     (taken_up,) = await app.start()
     assert await app.ended(taken_up.id) == "failed"
-    (told,) = recorder.events["one"]
-    assert isinstance(told, Failed)
-    assert "Ask again" in told.text
+    (event,) = recorder.events["one"]
+    assert isinstance(event, Failed)
+    assert "Ask again" in event.text
     assert (recorder.statuses, begun.is_set()) == ({"one": "failed"}, False)
     assert await (await app.perform(asked("two", "next"))).wait() == "done"
     await app.close()

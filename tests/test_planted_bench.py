@@ -11,12 +11,12 @@ def test_forty_facts_stand_in_one_scene_each_a_hundred_scenes_before_the_end() -
     assert len(FACTS) == 40
     assert {fact.name for fact in FACTS} == NAMED.keys()
     for name, branch in planted().items():
-        told = branch.story.current_turns
-        assert len(told) == SCENES
+        turns = branch.story.current_turns
+        assert len(turns) == SCENES
         for fact, id in branch.facts:
-            holding = [turn for turn in told if turn.scene is not None and fact.text in turn.scene.text]
+            holding = [turn for turn in turns if turn.scene is not None and fact.text in turn.scene.text]
             assert [turn.id for turn in holding] == [id]
-            assert told.index(holding[0]) < SCENES - 100
+            assert turns.index(holding[0]) < SCENES - 100
             assert fact.branch in ("", name)
 
 

@@ -43,14 +43,14 @@ def sentences() -> str:
     logged = [
         file.read_text(encoding="utf-8") for file in (ROOT / "bot" / "adapters" / "slack").rglob("*.py")
     ]
-    return "\n".join(str(one) for one in [*said, *logged])
+    return "\n".join(str(sentence) for sentence in [*said, *logged])
 
 
 def test_there_are_troubles() -> None:
     assert len(troubles()) > 20
 
 
-@pytest.mark.parametrize("seen", [one for one in troubles() if one not in SLACKS])
+@pytest.mark.parametrize("seen", [trouble for trouble in troubles() if trouble not in SLACKS])
 def test_what_is_quoted_from_the_bot_is_what_it_says(seen: str) -> None:
     parts = [part.strip() for part in seen.split("…")]
     pattern = r"[^\n]{0,80}".join(re.escape(part) for part in parts)
@@ -59,14 +59,14 @@ def test_what_is_quoted_from_the_bot_is_what_it_says(seen: str) -> None:
 
 def test_every_scope_is_explained_and_no_other() -> None:
     table = GUIDE.split("| scope | what for |")[1].split("\n\n")[0]
-    told = set(re.findall(r"`([\w.:]+)`", table))
-    assert told == set(manifest.ASKED_SCOPES)
-    assert all(f"`{one}`" in GUIDE for one in manifest.OPTIONAL_SCOPES)
+    explained = set(re.findall(r"`([\w.:]+)`", table))
+    assert explained == set(manifest.ASKED_SCOPES)
+    assert all(f"`{scope}`" in GUIDE for scope in manifest.OPTIONAL_SCOPES)
 
 
 def test_every_setting_is_explained() -> None:
-    told = set(re.findall(r"`(\w+)`", section("Settings").split("### ")[0]))
-    assert {field.name for field in fields(SlackConfig)} <= told
+    explained = set(re.findall(r"`(\w+)`", section("Settings").split("### ")[0]))
+    assert {field.name for field in fields(SlackConfig)} <= explained
 
 
 def test_every_address_is_named() -> None:

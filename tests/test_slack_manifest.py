@@ -167,14 +167,17 @@ def test_it_is_the_app_that_the_code_is() -> None:
 
 
 def test_each_work_has_its_command_and_each_verb_is_hinted_at() -> None:
-    hints = {one["command"].removeprefix("/"): one["usage_hint"] for one in at("features.slash_commands")}
+    hints = {
+        command["command"].removeprefix("/"): command["usage_hint"]
+        for command in at("features.slash_commands")
+    }
     assert list(hints) == ["sutradhar", *WORKS]
     for work in WORKS:
         hinted = [part.split()[0] for part in hints[work].split(" | ")]
         assert hinted == [verb.name for verb in TABLE if verb.work == work]
     bare = {verb.name for verb in TABLE if verb.bare}
     assert bare <= {part.split()[0] for part in hints["sutradhar"].split(" | ")}
-    assert not any(one["should_escape"] for one in at("features.slash_commands")), (
+    assert not any(command["should_escape"] for command in at("features.slash_commands")), (
         "texts come as they were typed"
     )
 
@@ -229,8 +232,8 @@ def called() -> set[str]:
             if isinstance(node, ast.Attribute):
                 found |= known.get(node.attr, set())
             elif isinstance(node, ast.Call):
-                said = {one.value for one in node.args if isinstance(one, ast.Constant)}
-                found |= names & said
+                texts = {argument.value for argument in node.args if isinstance(argument, ast.Constant)}
+                found |= names & texts
     return found
 
 
@@ -250,7 +253,7 @@ def test_nothing_is_asked_for_that_nobody_needs() -> None:
 
 def test_the_fake_asks_for_the_same() -> None:
     modules = (agents, files, web_chat, web_conversations, web_people, web_streams, web_views)
-    for method in (one for module in modules for one in module.METHODS):
+    for method in (method for module in modules for method in module.METHODS):
         assert set(method.scopes) <= NEEDS[method.name], method.name
     assert set(at("settings.event_subscriptions.bot_events")) <= set(service.EVENTS)
 
@@ -290,19 +293,19 @@ def matched(registered: list[Any], named: set[str]) -> set[str]:
 
 
 def test_every_event_that_is_heard_is_subscribed_to(ear: Ear) -> None:
-    subscribed = {one.partition(".")[0] for one in at("settings.event_subscriptions.bot_events")}
+    subscribed = {event.partition(".")[0] for event in at("settings.event_subscriptions.bot_events")}
     assert matched(ear.heard["event"], subscribed | OTHERS) == subscribed
 
 
 def test_every_command_and_shortcut_has_its_listener(ear: Ear) -> None:
     commands = set(names("features.slash_commands", "command"))
     assert matched(ear.heard["command"], commands | {"/help", "/rule", "/x/rules"}) == commands
-    shortcuts = [one for one in ear.heard["shortcut"] if one is not ANY]
+    shortcuts = [shortcut for shortcut in ear.heard["shortcut"] if shortcut is not ANY]
     listed = [
         {
-            "type": "message_action" if one["type"] == "message" else "shortcut",
-            "callback_id": one["callback_id"],
+            "type": "message_action" if shortcut["type"] == "message" else "shortcut",
+            "callback_id": shortcut["callback_id"],
         }
-        for one in at("features.shortcuts")
+        for shortcut in at("features.shortcuts")
     ]
     assert shortcuts == listed

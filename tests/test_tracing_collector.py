@@ -70,10 +70,10 @@ async def test_a_collector_in_trouble_is_one_line_and_nobody_waits(
             await traced(mine)
         await mine.close()
         assert time.monotonic() - began < 9  # the SDK by itself would go on for ten seconds
-        said = [record for record in caplog.records if record.levelno >= logging.WARNING]
-        assert [one.name for one in said] == ["bot.tracing.otlp"]
+        records = [record for record in caplog.records if record.levelno >= logging.WARNING]
+        assert [one.name for one in records] == ["bot.tracing.otlp"]
         why = "HTTP 401" if fault == "refuses" else "still being sent"
-        assert said[0].getMessage() == f"traces do not get to 127.0.0.1 ({why}); all else goes on"
+        assert records[0].getMessage() == f"traces do not get to 127.0.0.1 ({why}); all else goes on"
         assert "hush" not in caplog.text
         assert "not a header" not in caplog.text
 
@@ -98,8 +98,8 @@ async def test_settings_that_cannot_be_used_stop_nobody(
     await mine.start()
     await traced(mine)
     await mine.close()
-    (said,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
-    assert said == "no traces to 127.0.0.1: these settings cannot be used: ValueError"
+    (sentence,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert sentence == "no traces to 127.0.0.1: these settings cannot be used: ValueError"
 
 
 async def test_an_address_that_is_none_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:

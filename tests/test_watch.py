@@ -402,10 +402,10 @@ async def test_a_changed_file_takes_the_place_of_its_book_while_the_bot_runs(fol
         for request in await watch_of(app).round():
             assert await app.ended(request.id) == "done"
         assert [one for _, one in await books(app)] == ["a.md", "deep/b.md", "same.md"]
-        assert [one.files_total for one in await app.resources.jobs.list("local")] == [2, 2]
-        found = await app.resources.library.sections_named("local", "rulebooks", "Walking")
-        assert "four hours" not in str(found)
-        assert "nine hours" in str(found)
+        assert [job.files_total for job in await app.resources.jobs.list("local")] == [2, 2]
+        sections = await app.resources.library.sections_named("local", "rulebooks", "Walking")
+        assert "four hours" not in str(sections)
+        assert "nine hours" in str(sections)
     async with running(folder) as (app, _, begun):
         assert begun == []
 
@@ -433,8 +433,8 @@ async def test_a_servers_shelves_can_be_watched_and_nobody_else_has_them(folder:
         assert await app.ended(request.id) == "done"
         for there, hours in (("1234", "nine"), ("local", "four")):
             assert await books(app, there) == [("rulebooks", "a.md")]
-            found = await app.resources.library.sections_named(there, "rulebooks", "Walking")
-            assert {one.text for one in found} == {f"A keeper walks {hours} hours on one candle."}
+            sections = await app.resources.library.sections_named(there, "rulebooks", "Walking")
+            assert {section.text for section in sections} == {f"A keeper walks {hours} hours on one candle."}
 
 
 async def test_where_nobody_looks_the_log_says_how_it_ended(caplog: pytest.LogCaptureFixture) -> None:

@@ -117,5 +117,7 @@ def test_a_sentence_counts_and_survives_what_was_forgotten() -> None:
     "key", ["verbs.library_add", "discord.option_file", "welcome.server", "slack_welcome.installer"]
 )
 def test_who_is_asked_for_a_book_hears_of_every_kind_that_is_read(key: str) -> None:
-    for said in (ENGLISH[key], PORTUGUESE[key]):
-        assert not {kind for kind in ("PDF", "Word", "EPUB", "HTML", "Markdown", "text") if kind not in said}
+    for sentence in (ENGLISH[key], PORTUGUESE[key]):
+        assert not {
+            kind for kind in ("PDF", "Word", "EPUB", "HTML", "Markdown", "text") if kind not in sentence
+        }

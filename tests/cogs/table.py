@@ -96,15 +96,17 @@ class Table:
     def thread(self) -> ChannelHandle:
         """A thread that somebody opened in the channel."""
         made = self.env.backend.create_thread(self.general.id, "A thread", self.ana.id)
-        return next(one for one in self.general.threads if one.id == made.id)
+        return next(thread for thread in self.general.threads if thread.id == made.id)
 
     async def say(
         self, who: MemberActor, text: str, *, channel: ChannelHandle | None = None, **more: Any
     ) -> int:
         """A message that mentions the bot; its id."""
         assert self.world.client.user is not None
-        said = await who.send(channel or self.general, f"{self.world.client.user.mention} {text}", **more)
-        return said.id
+        message_id = await who.send(
+            channel or self.general, f"{self.world.client.user.mention} {text}", **more
+        )
+        return message_id.id
 
     async def deliver(
         self, type: InteractionType, data: Any, *, by: int | None = None, **changes: Any
@@ -133,8 +135,8 @@ class Table:
 
     async def ended(self) -> None:
         """Wait until everything that was asked at this table has ended."""
-        for one in self.requests:
-            await self.world.app.ended(one.id)
+        for request in self.requests:
+            await self.world.app.ended(request.id)
 
 
 def command(path: str, **options: object) -> dict[str, Any]:
@@ -149,7 +151,7 @@ def command(path: str, **options: object) -> dict[str, Any]:
 
 def said(result: InteractionResult) -> str:
     """The one sentence that an interaction was answered with, for the person alone."""
-    told = [one for one in (result.response, *result.followups) if one is not None]
-    (message,) = [one for one in told if one.content]
+    messages = [message for message in (result.response, *result.followups) if message is not None]
+    (message,) = [message for message in messages if message.content]
     assert message.ephemeral
     return message.content

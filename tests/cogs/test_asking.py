@@ -143,7 +143,9 @@ async def test_who_speaks_portuguese_is_spoken_to_in_portuguese(table: Table) ->
 
 async def test_an_interaction_that_is_delivered_twice_is_done_once(table: Table) -> None:
     first = await table.deliver(ASK, command("rules roll", expression="1d1"))
-    payload = next(one[2] for one in reversed(table.env.backend.transcript) if one[1] == "INTERACTION_CREATE")
+    payload = next(
+        entry[2] for entry in reversed(table.env.backend.transcript) if entry[1] == "INTERACTION_CREATE"
+    )
     acknowledged = len(table.env.http_requests)
     await table.redeliver(payload, first)
     assert len(table.requests) == 1
@@ -152,7 +154,9 @@ async def test_an_interaction_that_is_delivered_twice_is_done_once(table: Table)
 
 async def test_what_is_delivered_again_does_not_count_again(table: Table) -> None:
     first = await table.deliver(ASK, command("rules roll", expression="1d1"))
-    payload = next(one[2] for one in reversed(table.env.backend.transcript) if one[1] == "INTERACTION_CREATE")
+    payload = next(
+        entry[2] for entry in reversed(table.env.backend.transcript) if entry[1] == "INTERACTION_CREATE"
+    )
     for _ in range(QUICK_REQUESTS):
         await table.redeliver(payload, first)
     another = await table.deliver(ASK, command("rules roll", expression="1d1"))
@@ -209,7 +213,7 @@ async def test_the_seventh_question_within_half_a_minute_has_to_wait(table: Tabl
     assert len(table.requests) == 6
     await table.ana.slash(table.general, "stop")
     await table.bia.slash(table.general, "rules roll", expression="1d1")
-    assert [one.verb for one in table.requests[6:]] == ["stop", "roll"]
+    assert [request.verb for request in table.requests[6:]] == ["stop", "roll"]
 
 
 async def test_who_is_not_in_charge_adds_no_book(table: Table) -> None:
@@ -229,7 +233,7 @@ async def test_a_job_is_named_or_left_to_be_the_only_one_there_is(table: Table) 
 
 async def test_a_question_may_bring_a_file(table: Table) -> None:
     await table.ana.slash(table.general, "rules ask", question=QUESTION, file=("a.md", b"# A\n\nText."))
-    assert [(one.name, one.size) for one in table.asked.files] == [("a.md", 10)]
+    assert [(file.name, file.size) for file in table.asked.files] == [("a.md", 10)]
     assert table.asked.text == QUESTION
 
 
@@ -243,8 +247,11 @@ async def test_attachments_of_a_command_are_the_files_of_its_request(table: Tabl
         replace=True,
     )
     request = table.asked
-    assert [(one.name, one.path, one.size) for one in request.files] == [("a.md", "", 10), ("b.txt", "", 5)]
-    assert all(one.url.startswith("https://") for one in request.files)
+    assert [(file.name, file.path, file.size) for file in request.files] == [
+        ("a.md", "", 10),
+        ("b.txt", "", 5),
+    ]
+    assert all(file.url.startswith("https://") for file in request.files)
     assert request.options == {"shelf": "rules", "replace": True}
     assert request.author.admin
 

@@ -57,7 +57,7 @@ async def test_a_name_too_long_for_discord_still_finds_its_section(table: Table)
     await table.ana.slash(table.general, "rules lookup", name=value)
     assert table.asked.text == LONG
     await table.ended()
-    assert any(isinstance(one, Citation) for one in table.world.record.events[table.asked.id])
+    assert any(isinstance(event, Citation) for event in table.world.record.events[table.asked.id])
 
 
 async def test_no_more_are_offered_than_discord_takes(table: Table) -> None:
@@ -70,8 +70,8 @@ async def test_books_prompts_and_commands_are_offered_where_they_are_asked_for(t
     by = table.bia
     books = await by.autocomplete(table.general, "library remove", "name", "bo", shelf="rules")
     prompts = await by.autocomplete(table.general, "prompts show", "name", "ra")
-    assert [one["value"] for one in books] == ["book.md"]
-    assert [one["value"] for one in prompts] == ["rag"]
+    assert [book["value"] for book in books] == ["book.md"]
+    assert [prompt["value"] for prompt in prompts] == ["rag"]
     assert await offered(table, "help", "topic", "/library a") == ["library add"]
     assert len(await offered(table, "help", "topic", "")) == min(CHOICES, len(TABLE))
 

@@ -97,7 +97,7 @@ async def test_whatever_is_missing_or_odd_in_an_interaction_it_is_answered_or_dr
             table.env.backend.emit("INTERACTION_CREATE", changed)
     await table.env.settle()
     assert TRACE not in "\n".join(
-        one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING
+        record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING
     )
     assert not table.env.errors
     asked = await table.bia.slash(table.general, "rules roll", expression="1d1")

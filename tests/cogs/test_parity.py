@@ -27,7 +27,7 @@ KINDS = {
 def commands(client: Sutradhar) -> dict[str, app_commands.Command[Any, ..., Any]]:
     """Every slash command by its path."""
     found = client.tree.walk_commands(type=AppCommandType.chat_input)
-    return {one.qualified_name: one for one in found if isinstance(one, app_commands.Command)}
+    return {command.qualified_name: command for command in found if isinstance(command, app_commands.Command)}
 
 
 def path(row: Verb) -> str:
@@ -44,7 +44,9 @@ async def test_a_verbs_options_are_its_commands_options(client: Sutradhar) -> No
     by_path = commands(client)
     for row in TABLE:
         command = by_path[path(row)]
-        assert {one.display_name: one.type for one in command.parameters} == dict(_wanted(row)), row.path
+        assert {parameter.display_name: parameter.type for parameter in command.parameters} == dict(
+            _wanted(row)
+        ), row.path
         for parameter in command.parameters:
             option = row.option(parameter.display_name)
             if option is not None:
@@ -69,8 +71,10 @@ def _wanted(row: Verb) -> Iterator[tuple[str, AppCommandOptionType]]:
 async def test_what_the_terminal_completes_discord_completes(client: Sutradhar) -> None:
     by_path = commands(client)
     for row in TABLE:
-        completed = {one.display_name for one in by_path[path(row)].parameters if one.autocomplete}
-        wanted = {one.name for one in row.options if one.completes not in ("", "path")}
+        completed = {
+            parameter.display_name for parameter in by_path[path(row)].parameters if parameter.autocomplete
+        }
+        wanted = {option.name for option in row.options if option.completes not in ("", "path")}
         if row.argument is not None and row.argument.completes not in ("", "path"):
             wanted.update(row.argument.name.split()[: 1 if row.rewords else None])
         assert completed == wanted, row.path

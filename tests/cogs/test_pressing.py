@@ -85,7 +85,7 @@ async def test_nobody_asks_again_what_somebody_else_asked_in_private(table: Tabl
     assert QUESTION not in said(pressed)
     assert len(table.requests) == 1
     await table.ana.click(message, label="x")
-    assert [one.text for one in table.requests] == [QUESTION, QUESTION]
+    assert [request.text for request in table.requests] == [QUESTION, QUESTION]
 
 
 async def test_what_was_taken_back_is_not_asked_again(table: Table) -> None:
@@ -138,12 +138,14 @@ async def test_a_line_with_a_slash_is_its_verb(table: Table) -> None:
 
 async def test_a_message_delivered_again_does_not_count_again(table: Table) -> None:
     await table.say(table.ana, "/roll 1d6")
-    payload = next(one[2] for one in reversed(table.env.backend.transcript) if one[1] == "MESSAGE_CREATE")
+    payload = next(
+        entry[2] for entry in reversed(table.env.backend.transcript) if entry[1] == "MESSAGE_CREATE"
+    )
     for _ in range(QUICK_REQUESTS):
         table.env.backend.emit("MESSAGE_CREATE", payload)
     await table.env.settle()
     await table.say(table.ana, "/roll 1d8")
-    assert [one.text for one in table.requests] == ["1d6", "1d8"]
+    assert [request.text for request in table.requests] == ["1d6", "1d8"]
     assert len(table.general.history()) == 2, "Ana's own"
 
 
@@ -197,7 +199,7 @@ async def test_what_only_one_person_may_see_is_not_said_to_all(table: Table, lin
 async def test_attachments_of_a_message_stand_for_the_paths_of_its_line(table: Table) -> None:
     book = ("my book.md", b"# A\n\nText.")
     await table.say(table.bia, "/library add --shelf rules", attachments=[book])
-    assert [one.name for one in table.asked.files] == ["my book.md"]
+    assert [file.name for file in table.asked.files] == ["my book.md"]
     assert table.asked.options["shelf"] == "rules"
 
 

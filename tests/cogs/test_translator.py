@@ -78,7 +78,10 @@ async def test_siblings_have_different_names_in_every_language(tree: list[dict[s
     for node in [{"name": "", "options": tree}, *nodes(tree)]:
         siblings = node.get("options", [])
         for locale in ("", "pt-BR"):
-            names = [(one.get("name_localizations") or {}).get(locale) or one["name"] for one in siblings]
+            names = [
+                (sibling.get("name_localizations") or {}).get(locale) or sibling["name"]
+                for sibling in siblings
+            ]
             assert len(set(names)) == len(names), names
 
 

@@ -33,8 +33,8 @@ def test_a_row_becomes_its_command() -> None:
 
 def test_a_number_and_a_text_have_their_limits() -> None:
     limits = {
-        one.name: (one.min_value, one.max_value)
-        for one in command(verb("rules", "ask"), nothing, nobody).parameters
+        parameter.name: (parameter.min_value, parameter.max_value)
+        for parameter in command(verb("rules", "ask"), nothing, nobody).parameters
     }
     assert (limits["k"], limits["question"], limits["shelf"]) == ((1, 50), (1, 4_000), (None, None))
 
@@ -45,7 +45,7 @@ def test_a_free_text_may_be_left_out_and_a_file_is_an_attachment() -> None:
     name, file = slots(verb("prompts", "edit"))
     assert (name.name, name.required, file.kind, file.required) == ("name", True, "file", False)
     files = [one for one in slots(verb("library", "add")) if one.kind == "file"]
-    assert [one.required for one in files] == [True, False, False, False, False]
+    assert [file.required for file in files] == [True, False, False, False, False]
 
 
 def test_a_flag_that_is_off_was_not_given() -> None:

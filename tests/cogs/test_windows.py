@@ -43,7 +43,7 @@ async def test_a_question_that_was_left_out_is_asked_for(table: Table) -> None:
 async def test_a_file_waits_for_the_question_about_it(table: Table) -> None:
     opened = await table.ana.slash(table.general, "rules ask", file=("a.md", b"# A"))
     await table.ana.submit_modal(opened, {"text": QUESTION})
-    assert [(one.name, one.size) for one in table.asked.files] == [("a.md", 3)]
+    assert [(file.name, file.size) for file in table.asked.files] == [("a.md", 3)]
 
 
 async def test_a_window_that_could_not_be_kept_is_not_opened(table: Table) -> None:
@@ -109,7 +109,7 @@ async def test_a_prompts_new_text_stands_in_this_space_alone(table: Table) -> No
 async def test_a_prompt_comes_as_a_file_without_a_window(table: Table) -> None:
     asked = await table.bia.slash(table.general, "prompts edit", name="rag", file=("rag.yml", b"user: x"))
     assert asked.modal is None
-    assert (table.asked.text, [one.name for one in table.asked.files]) == ("rag", ["rag.yml"])
+    assert (table.asked.text, [file.name for file in table.asked.files]) == ("rag", ["rag.yml"])
 
 
 async def test_who_is_not_in_charge_is_shown_no_prompt_to_edit(table: Table) -> None:
@@ -130,7 +130,9 @@ PREMISE = "A lighthouse keeper finds a door in the sea"
 async def test_a_form_asks_for_what_the_verb_takes_and_was_not_given(table: Table) -> None:
     opened = await table.ana.slash(table.general, "story start", tone="eerie")
     assert opened.modal is not None
-    shown = [(one["label"], one["component"]["custom_id"]) for one in opened.modal["components"]]
+    shown = [
+        (component["label"], component["component"]["custom_id"]) for component in opened.modal["components"]
+    ]
     assert shown == [
         ("What the story is about", "text"),
         ("Cast", "option:cast"),

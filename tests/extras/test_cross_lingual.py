@@ -38,7 +38,9 @@ async def added(talk: Talk) -> None:
 
 async def makers(talk: Talk) -> set[str | None]:
     assert talk.app is not None
-    return {one.embedder for one in await talk.app.resources.records.documents.list("local", "lanterns")}
+    return {
+        document.embedder for document in await talk.app.resources.records.documents.list("local", "lanterns")
+    }
 
 
 @pytest.mark.parametrize(("question", "section"), QUESTIONS.items())

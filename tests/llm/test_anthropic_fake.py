@@ -283,8 +283,8 @@ async def post(service: MessagesService, body: Body, path: str = "/v1/messages")
         response = await client.post(
             f"{service.base_url}{path}", json=body, headers=HEAD, raise_for_status=False
         )
-        found: Body = await response.json()
-        return found
+        answer: Body = await response.json()
+        return answer
 
 
 WHOLE: Body = {"model": "small", "max_tokens": 50, "messages": [HI], "tools": [TOOL]}
@@ -373,17 +373,17 @@ async def test_the_events_come_in_order() -> None:
         )
         assert response.content_type == "text/event-stream"
         frames = [frame.split("\n") for frame in (await response.text()).strip().split("\n\n")]
-    said = [json.loads(data.removeprefix("data: ")) for _, data in frames]
-    assert [name for name, _ in frames] == [f"event: {event['type']}" for event in said]
-    kinds = [event["type"] for event in said if event["type"] != "ping"]
+    events = [json.loads(data.removeprefix("data: ")) for _, data in frames]
+    assert [name for name, _ in frames] == [f"event: {event['type']}" for event in events]
+    kinds = [event["type"] for event in events if event["type"] != "ping"]
     block = ["content_block_start", "content_block_delta", "content_block_delta", "content_block_stop"]
     tool = [*block[:1], *block[1:3], *block[2:]]
     assert kinds == ["message_start", *block, *block, *tool, "message_delta", "message_stop"]
-    assert [event["index"] for event in said if "index" in event] == [0] * 4 + [1] * 4 + [2] * 5
-    assert said[0]["message"]["content"] == []
-    assert said[0]["message"]["usage"]["input_tokens"] == service.input_tokens
-    assert said[-2]["delta"] == {"stop_reason": "tool_use", "stop_sequence": None}
-    assert said[-2]["usage"]["output_tokens"] == service.output_tokens == 5
+    assert [event["index"] for event in events if "index" in event] == [0] * 4 + [1] * 4 + [2] * 5
+    assert events[0]["message"]["content"] == []
+    assert events[0]["message"]["usage"]["input_tokens"] == service.input_tokens
+    assert events[-2]["delta"] == {"stop_reason": "tool_use", "stop_sequence": None}
+    assert events[-2]["usage"]["output_tokens"] == service.output_tokens == 5
 
 
 async def test_an_error_has_the_shape_of_the_service() -> None:

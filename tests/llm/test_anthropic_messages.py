@@ -146,9 +146,9 @@ async def test_the_last_four_marks_are_kept(desk: Open) -> None:
 
 async def test_a_mark_stands_on_results_and_never_on_a_thought(desk: Open) -> None:
     at = await desk(Reply(reasoning=["hm"], calls=[("search", "{}")]), Reply("one"))
-    _, said = await at.ask(WITH_TOOLS)
-    turn, answer = asked(*said.calls, raw=said.raw)
-    thought = json.dumps(json.loads(said.raw)[:1])
+    _, completion = await at.ask(WITH_TOOLS)
+    turn, answer = asked(*completion.calls, raw=completion.raw)
+    thought = json.dumps(json.loads(completion.raw)[:1])
     history = (*PROMPT.messages, Message("assistant", raw=thought, cache=True), Message("user", "Go on."))
     turns = (*history, replace(turn, cache=True), replace(answer, cache=True))
     await at.ask(replace(WITH_TOOLS, messages=turns), step="2")
@@ -245,10 +245,10 @@ async def test_a_pause_before_any_text_and_then_a_tool(desk: Open) -> None:
         Reply("150 feet."),
         manual_thinking=True,
     )
-    _, said = await at.ask(WITH_TOOLS)
-    assert (said.finish, [call.name for call in said.calls]) == ("tool", ["search"])
-    turns = (*PROMPT.messages, *asked(*said.calls, raw=said.raw))
-    kinds = [block["type"] for block in json.loads(said.raw)]
+    _, completion = await at.ask(WITH_TOOLS)
+    assert (completion.finish, [call.name for call in completion.calls]) == ("tool", ["search"])
+    turns = (*PROMPT.messages, *asked(*completion.calls, raw=completion.raw))
+    kinds = [block["type"] for block in json.loads(completion.raw)]
     assert kinds == ["thinking", "server_tool_use", "thinking", "tool_use"]
     assert (await at.ask(replace(WITH_TOOLS, messages=turns), step="2"))[1].text == "150 feet. "
 
@@ -272,18 +272,18 @@ async def test_a_turn_with_thoughts_goes_back_as_it_came(desk: Open, whole: bool
     at = await desk(
         Reply("Let me see.", reasoning=["h", "m"], calls=calls), Reply("150."), manual_thinking=True
     )
-    _, said = await at.ask(WITH_TOOLS, whole=whole)
-    thought, text, first, second = json.loads(said.raw)
+    _, completion = await at.ask(WITH_TOOLS, whole=whole)
+    thought, text, first, second = json.loads(completion.raw)
     assert thought["thinking"] == "hm"
     assert thought["signature"].startswith("sig_")
     assert text == {"type": "text", "text": "Let me see. "}
-    assert [json.loads(call.arguments) for call in said.calls] == [first["input"], second["input"]]
+    assert [json.loads(call.arguments) for call in completion.calls] == [first["input"], second["input"]]
     assert first["input"] == {"query": "fogo"}
-    turns = (*PROMPT.messages, *asked(*said.calls, raw=said.raw))
+    turns = (*PROMPT.messages, *asked(*completion.calls, raw=completion.raw))
     assert (await at.ask(replace(WITH_TOOLS, messages=turns), whole=whole, step="2"))[1].text == "150. "
     assert at.service.requests[1]["messages"][1]["content"] == [thought, text, first, second]
-    altered = said.raw.replace('"hm"', '"Hm"')
-    turns = (*PROMPT.messages, *asked(*said.calls, raw=altered))
+    altered = completion.raw.replace('"hm"', '"Hm"')
+    turns = (*PROMPT.messages, *asked(*completion.calls, raw=altered))
     error = await at.fail(replace(WITH_TOOLS, messages=turns), whole=whole, step="3")
     assert error.fault == "bad_request"
 
@@ -343,8 +343,8 @@ async def test_a_turn_of_another_service_is_told_in_words_of_this_one(desk: Open
 
 async def test_a_text_of_nothing_but_blanks_stays_behind(desk: Open) -> None:
     at = await desk(Reply(pieces=["\n\n"], calls=[("search", "{}")]), Reply("one"))
-    _, said = await at.ask(WITH_TOOLS)
-    turns = (*PROMPT.messages, *asked(*said.calls, raw=said.raw))
+    _, completion = await at.ask(WITH_TOOLS)
+    turns = (*PROMPT.messages, *asked(*completion.calls, raw=completion.raw))
     assert (await at.ask(replace(WITH_TOOLS, messages=turns), step="2"))[1].text == "one "
 
 
@@ -369,8 +369,13 @@ async def test_a_call_that_the_limit_cut_short_is_no_call(desk: Open) -> None:
             {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}, "usage": {"output_tokens": 7}},
         )
     )
-    _, said = await at.ask(WITH_TOOLS)
-    assert (said.finish, said.text, said.calls, said.usage) == ("length", "Hm", (), Usage(10, 7))
+    _, completion = await at.ask(WITH_TOOLS)
+    assert (completion.finish, completion.text, completion.calls, completion.usage) == (
+        "length",
+        "Hm",
+        (),
+        Usage(10, 7),
+    )
 
 
 # What a model or a service does not take.
@@ -510,16 +515,20 @@ async def test_blocks_and_events_of_a_later_day(desk: Open) -> None:
             {"type": "message_stop"},
         )
     )
-    texts, said = await at.ask(WITH_TOOLS)
-    assert (texts, said.finish, said.calls) == (["150 "], "tool", (ToolCall("a", "search", "{}"),))
-    assert said.usage == Usage(6, 3, 5, 0)
+    texts, completion = await at.ask(WITH_TOOLS)
+    assert (texts, completion.finish, completion.calls) == (
+        ["150 "],
+        "tool",
+        (ToolCall("a", "search", "{}"),),
+    )
+    assert completion.usage == Usage(6, 3, 5, 0)
     cited = {"type": "text", "text": "150 ", "citations": [quote]}
-    assert [block for block in json.loads(said.raw) if block["type"] == "text"] == [cited]
+    assert [block for block in json.loads(completion.raw) if block["type"] == "text"] == [cited]
 
 
 async def test_a_stream_may_name_its_faults_in_the_data_alone(desk: Open) -> None:
-    said = {"type": "error", "error": {"type": "authentication_error", "message": "no"}}
-    at = await desk(events(said))
+    error = {"type": "error", "error": {"type": "authentication_error", "message": "no"}}
+    at = await desk(events(error))
     assert (await at.fail()).fault == "auth"
 
 

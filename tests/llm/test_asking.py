@@ -83,8 +83,8 @@ async def test_silence_is_borne_for_as_long_as_was_said(desk: Open) -> None:
     asking = asyncio.create_task(at.ask(replace(PROMPT, min_timeout=60.0)))
     await at.service.asked.wait()
     asyncio.get_running_loop().call_later(3 * IMPATIENT.total, thought.set)
-    _, said = await asking
-    assert said.text.split() == ["one", "two"]
+    _, completion = await asking
+    assert completion.text.split() == ["one", "two"]
 
 
 async def test_who_was_silent_for_that_long_is_not_asked_again(desk: Open) -> None:

@@ -226,8 +226,8 @@ async def test_calls_that_share_an_index_are_told_apart_by_their_ids(desk: Open)
         {"tool_calls": [part("b", '{"query": "y"}')]},
     )
     at = await desk(Reply(body=body, headers=STREAM))
-    _, said = await at.ask(WITH_TOOLS)
-    assert said.calls == (
+    _, completion = await at.ask(WITH_TOOLS)
+    assert completion.calls == (
         ToolCall("a", "search", '{"query": "x"}'),
         ToolCall("b", "search", '{"query": "y"}'),
     )
@@ -246,8 +246,8 @@ async def test_details_of_several_kinds_are_put_together_in_their_order(desk: Op
     ]
     deltas = [{"reasoning_details": [one]} for one in details]
     at = await desk(Reply(body=chunks(*deltas, {"tool_calls": [call]}), headers=STREAM))
-    _, said = await at.ask(WITH_TOOLS)
-    ((own),) = json.loads(said.raw)
+    _, completion = await at.ask(WITH_TOOLS)
+    ((own),) = json.loads(completion.raw)
     assert own["reasoning_details"] == [
         {"type": "reasoning.summary", "summary": "One two", "index": 0},
         {"type": "reasoning.encrypted", "data": "x", "index": 0, "id": "rs_1"},

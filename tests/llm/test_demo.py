@@ -136,10 +136,10 @@ async def test_what_was_read_before_counts_as_a_cache_read(make: Make) -> None:
 async def test_a_schema_is_obeyed(make: Make, text: str) -> None:
     *_, last = await ask(make(), prompt(text, schema=SCENE, temperature=0))
     assert isinstance(last, Completion)
-    said = json.loads(last.text)
-    assert said.keys() == SCENE["properties"].keys()  # type: ignore[attr-defined]  # a dict of dicts
-    assert [type(said[name]) for name in ("place", "danger", "dark", "exits")] == [str, int, bool, list]
-    assert said["mood"] in ("calm", "grim")
+    answer = json.loads(last.text)
+    assert answer.keys() == SCENE["properties"].keys()  # type: ignore[attr-defined]  # a dict of dicts
+    assert [type(answer[name]) for name in ("place", "danger", "dark", "exits")] == [str, int, bool, list]
+    assert answer["mood"] in ("calm", "grim")
     assert (last.finish, last.usage.output_tokens < 1000) == ("end", True)
 
 
@@ -380,8 +380,13 @@ async def test_what_it_cannot_do_is_refused_before_anything_starts(
         await anext(demo.stream(model, asked))
     assert caught.value.fault == fault
     assert await demo.count(model, asked) is None
-    said = demo.capabilities("smollm2")
-    assert (said.tools, said.json_schema, said.cites, said.demo) == (False, True, False, True)
+    capabilities = demo.capabilities("smollm2")
+    assert (capabilities.tools, capabilities.json_schema, capabilities.cites, capabilities.demo) == (
+        False,
+        True,
+        False,
+        True,
+    )
 
 
 @pytest.mark.skipif(find_spec("xllamacpp") is None, reason="the runtime is not installed")

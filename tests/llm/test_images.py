@@ -180,9 +180,9 @@ async def test_what_the_config_or_a_refusal_says_of_a_model_holds_for_the_next_q
     providers = at.config.providers
     at.services[0].sees = False
     assert (await at.ask("one", SEEN))[1].unseen
-    found = at.models.capabilities("answerer")
-    assert found is not None
-    assert not found.sees
+    capabilities = at.models.capabilities("answerer")
+    assert capabilities is not None
+    assert not capabilities.sees
     assert (await at.ask("two", SEEN))[1].unseen
     assert at.calls == [3, 0], "it was not tried again"
     at.change(providers={**providers, "a": replace(providers["a"], sees=False)})

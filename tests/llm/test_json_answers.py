@@ -147,8 +147,8 @@ def test_of_several_that_fit_the_last_is_meant() -> None:
 
 
 def test_commas_too_many_are_passed_over() -> None:
-    said = read('Here: {"queries": ["a, ]", "b",\n], "enough": true, }', Plan)
-    assert said.queries == ["a, ]", "b"]
+    plan = read('Here: {"queries": ["a, ]", "b",\n], "enough": true, }', Plan)
+    assert plan.queries == ["a, ]", "b"]
 
 
 def test_a_part_of_a_broken_answer_is_not_the_answer() -> None:
@@ -158,14 +158,14 @@ def test_a_part_of_a_broken_answer_is_not_the_answer() -> None:
 
 
 def test_an_answer_may_talk_of_thoughts() -> None:
-    said = read('{"queries": ["what does </think> close?"], "enough": true}', Plan)
-    assert said.queries == ["what does </think> close?"]
+    plan = read('{"queries": ["what does </think> close?"], "enough": true}', Plan)
+    assert plan.queries == ["what does </think> close?"]
 
 
 def test_what_no_database_keeps_is_taken_out() -> None:
-    said = read('{"queries": ["a\\u0000b", "\\ud83d\\ude00", "\\ud83d"], "enough": true}', Plan)
-    assert said.queries == ["ab", "\U0001f600", "�"]
-    for query in said.queries:
+    plan = read('{"queries": ["a\\u0000b", "\\ud83d\\ude00", "\\ud83d"], "enough": true}', Plan)
+    assert plan.queries == ["ab", "\U0001f600", "�"]
+    for query in plan.queries:
         query.encode("utf-8")
 
 

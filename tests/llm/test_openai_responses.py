@@ -371,9 +371,9 @@ async def test_what_a_model_takes_is_sent(desk: Open, step: str) -> None:
 async def test_a_schema_that_may_not_be_sent_is_told_in_words(desk: Open) -> None:
     at = await desk(Reply("{}"), refuses=("text",))
     await at.ask(replace(PROMPT, schema=SCHEMA))
-    said = at.service.requests[-1]["instructions"]
-    assert said.startswith(PROMPT.system)
-    assert json.dumps(SCHEMA) in said
+    prompt = at.service.requests[-1]["instructions"]
+    assert prompt.startswith(PROMPT.system)
+    assert json.dumps(SCHEMA) in prompt
 
 
 async def test_a_schema_that_is_wrong_is_a_fault(desk: Open) -> None:

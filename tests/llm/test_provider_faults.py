@@ -153,15 +153,15 @@ async def test_a_limit_that_is_too_large_is_no_other_name_for_it() -> None:
 
 def test_the_errors_of_gemini_are_lists_and_say_why_and_how_long() -> None:
     inner = {"code": 400, "message": "Model does not support this.", "status": "INVALID_ARGUMENT"}
-    said = error_report(400, [{"error": inner}])
-    assert (said.message, said.kind, said.fault) == (
+    error = error_report(400, [{"error": inner}])
+    assert (error.message, error.kind, error.fault) == (
         "Model does not support this.",
         "INVALID_ARGUMENT",
         "bad_request",
     )
     retry = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"}
-    said = error_report(429, [{"error": {"code": 429, "message": "Slow down.", "details": [{}, retry]}}])
-    assert (said.fault, said.retry_after_s) == ("rate_limit", 34.5)
+    error = error_report(429, [{"error": {"code": 429, "message": "Slow down.", "details": [{}, retry]}}])
+    assert (error.fault, error.retry_after_s) == ("rate_limit", 34.5)
     key = {"code": 400, "message": "API key not valid. Please pass a valid API key."}
     assert error_report(400, [{"error": key}]).fault == "auth"
     assert error_report(500, []).fault == error_report(500, [1]).fault == "server"

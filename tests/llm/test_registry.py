@@ -284,7 +284,7 @@ async def test_nobody_stands_in_who_can_do_less_than_was_counted_on(less: dict[s
 
 async def test_where_the_first_cannot_cite_anybody_stands_in(table: Set) -> None:
     at = await table([busy()], [good()], [good()])
-    few = {name: replace(one, cites=name == "c") for name, one in at.config.providers.items()}
+    few = {name: replace(provider, cites=name == "c") for name, provider in at.config.providers.items()}
     at.change(providers=few)
     _, last = await at.ask()
     assert (last.model, at.calls) == ("b:small", [1, 1, 0])

@@ -276,9 +276,9 @@ async def raw(service: ResponsesService, body: Body, path: str = "") -> tuple[in
         frames = [frame.split("\n") for frame in text.strip().split("\n\n")]
         assert all(len(frame) == 2 for frame in frames)
         names = [name.removeprefix("event: ") for name, _ in frames]
-        found = [json.loads(data.removeprefix("data: ")) for _, data in frames]
-        assert [event["type"] for event in found] == names
-        return got.status, found
+        events = [json.loads(data.removeprefix("data: ")) for _, data in frames]
+        assert [event["type"] for event in events] == names
+        return got.status, events
 
 
 async def test_the_events_of_an_answer_in_their_order() -> None:
@@ -335,9 +335,9 @@ async def test_every_event_is_of_the_sdks_types(reply: Reply, stream: bool) -> N
     of: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent if stream else Response)
     more = {"include": ["reasoning.encrypted_content"], "tools": [TOOL], "stream": stream}
     async with ResponsesService([reply], aloud=True) as service:
-        status, said = await raw(service, GOOD | more)
+        status, events = await raw(service, GOOD | more)
     if status != 500:
-        assert [of.validate_python(one) for one in (said if stream else [said])]
+        assert [of.validate_python(event) for event in (events if stream else [events])]
 
 
 async def test_what_led_to_an_item_has_to_come_back_with_it() -> None:

@@ -17,10 +17,10 @@ ASKED = replace(PROMPT, effort="high", reasoning=True)
 @both
 async def test_thoughts_are_kept_beside_the_answer(desk: Open, whole: bool) -> None:
     at = await desk(Reply("one two", reasoning=["First the bow", ", then\0 the arrow."]))
-    texts, said = await at.ask(ASKED, whole=whole)
-    assert said.reasoning == "First the bow, then the arrow."
-    assert said.text == "".join(texts) == "one two "
-    assert said.raw == ""
+    texts, completion = await at.ask(ASKED, whole=whole)
+    assert completion.reasoning == "First the bow, then the arrow."
+    assert completion.text == "".join(texts) == "one two "
+    assert completion.raw == ""
 
 
 async def test_thoughts_come_back_in_a_replay(desk: Open) -> None:
@@ -32,9 +32,9 @@ async def test_thoughts_come_back_in_a_replay(desk: Open) -> None:
 
 async def test_endless_thoughts_are_kept_in_part(desk: Open) -> None:
     at = await desk(Reply("one", reasoning=["0123456789" * 400] * 8))
-    _, said = await at.ask(replace(ASKED, max_tokens=4_000))
-    assert len(said.reasoning) == REASONING_CHARS
-    assert said.text == "one "
+    _, completion = await at.ask(replace(ASKED, max_tokens=4_000))
+    assert len(completion.reasoning) == REASONING_CHARS
+    assert completion.text == "one "
 
 
 async def test_of_an_answer_without_thoughts_nothing_is_kept(desk: Open) -> None:

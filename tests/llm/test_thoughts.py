@@ -29,8 +29,8 @@ def parted(pieces: list[str], *, how: str = "end", expected: bool = False) -> tu
     thoughts = Thoughts(expected=expected)
     fed = [thoughts.feed(piece) for piece in pieces]
     fed.append(thoughts.finish(how))
-    said, thought = ("".join(parts) for parts in zip(*fed, strict=True))
-    return said, thought.removeprefix(thoughts.taken_back).strip(), thoughts.unopened
+    text, thought = ("".join(parts) for parts in zip(*fed, strict=True))
+    return text, thought.removeprefix(thoughts.taken_back).strip(), thoughts.unopened
 
 
 # However it comes
@@ -111,17 +111,17 @@ def test_nothing_is_held_back_that_can_be_no_tag() -> None:
 @both
 async def test_thoughts_are_never_shown_and_are_kept_beside_the_answer(desk: Open, whole: bool) -> None:
     at = await desk(Reply(pieces=["<thi", "nk>", "\nHm.", "\n</thi", "nk>", "\n\n", "Far."]))
-    texts, said = await at.ask(whole=whole)
-    assert "".join(texts) == said.text == "Far."
-    assert (said.reasoning, said.finish) == ("Hm.", "end")
+    texts, completion = await at.ask(whole=whole)
+    assert "".join(texts) == completion.text == "Far."
+    assert (completion.reasoning, completion.finish) == ("Hm.", "end")
 
 
 @both
 async def test_after_them_a_tag_is_said(desk: Open, whole: bool) -> None:
     text = "They end so.\n</think>\nNothing else."
     at = await desk(Reply(pieces=["<think>", "Hm.", "</think>", text]))
-    texts, said = await at.ask(whole=whole)
-    assert "".join(texts) == said.text == text
+    texts, completion = await at.ask(whole=whole)
+    assert "".join(texts) == completion.text == text
 
 
 async def test_they_are_counted_where_the_service_does_not_count(desk: Open) -> None:
@@ -162,22 +162,22 @@ async def test_endless_ones_are_cut_and_kept_in_part(desk: Open) -> None:
 async def test_a_cut_among_them_is_asked_again(desk: Open) -> None:
     again = Reply(pieces=["<think>", "So.", "</think>", "Far."])
     at = await desk(Reply(pieces=["<think>", "Hm.", "</th"], fault="drop"), again, timeouts=QUICK)
-    texts, said = await at.ask()
-    assert (texts, said.text, said.reasoning) == (["Far."], "Far.", "So.")
+    texts, completion = await at.ask()
+    assert (texts, completion.text, completion.reasoning) == (["Far."], "Far.", "So.")
 
 
 async def test_a_tool_may_be_called_after_them(desk: Open) -> None:
     calls: list[tuple[str, str | list[str]]] = [("search", '{"query": "fire"}')]
     at = await desk(Reply(pieces=["<think>", "Hm.", "</think>", "\n\n"], calls=calls))
-    _, said = await at.ask(WITH_TOOLS)
-    assert (said.text, said.finish, said.reasoning) == ("", "tool", "Hm.")
+    _, completion = await at.ask(WITH_TOOLS)
+    assert (completion.text, completion.finish, completion.reasoning) == ("", "tool", "Hm.")
 
 
 @both
 async def test_what_stands_in_both_places_is_kept_once(desk: Open, whole: bool) -> None:
     at = await desk(Reply(pieces=["<think>", "Hm.", "</think>", "Far."], reasoning=["Hm."]))
-    _, said = await at.ask(whole=whole)
-    assert (said.text, said.reasoning) == ("Far.", "Hm.")
+    _, completion = await at.ask(whole=whole)
+    assert (completion.text, completion.reasoning) == ("Far.", "Hm.")
 
 
 # Thoughts that only close: the server's template has opened them
@@ -185,27 +185,27 @@ async def test_what_stands_in_both_places_is_kept_once(desk: Open, whole: bool) 
 
 async def test_a_whole_answer_shows_it_by_itself(desk: Open) -> None:
     at = await desk(Reply(pieces=UNOPENED))
-    texts, said = await at.ask(whole=True)
-    assert ("".join(texts), said.text, said.reasoning) == ("Far.", "Far.", "Hm.")
+    texts, completion = await at.ask(whole=True)
+    assert ("".join(texts), completion.text, completion.reasoning) == ("Far.", "Far.", "Hm.")
 
 
 async def test_once_seen_the_next_answers_are_held_until_they_close(desk: Open) -> None:
     at = await desk(Reply(pieces=UNOPENED, times=3))
-    texts, said = await at.ask()
+    texts, completion = await at.ask()
     assert "".join(texts).startswith("Hm."), "nobody could know"
-    assert (said.text, said.reasoning) == ("Far.", "Hm.")
+    assert (completion.text, completion.reasoning) == ("Far.", "Hm.")
     for step in ("second", "third"):
-        texts, said = await at.ask(step=step)
-        assert (texts, said.text, said.reasoning) == (["Far."], "Far.", "Hm.")
+        texts, completion = await at.ask(step=step)
+        assert (texts, completion.text, completion.reasoning) == (["Far."], "Far.", "Hm.")
 
 
 async def test_an_answer_without_them_is_shown_at_its_end_and_the_next_streams_again(desk: Open) -> None:
     plain = Reply(pieces=["It reaches", " far."], usage="none", times=2)
     at = await desk(Reply(pieces=UNOPENED), plain)
     await at.ask()
-    texts, said = await at.ask(step="held")
-    assert (texts, said.text, said.reasoning) == (["It reaches far."], "It reaches far.", "")
-    assert said.usage.output_tokens == text_tokens("It reaches far.")
+    texts, completion = await at.ask(step="held")
+    assert (texts, completion.text, completion.reasoning) == (["It reaches far."], "It reaches far.", "")
+    assert completion.usage.output_tokens == text_tokens("It reaches far.")
     assert (await at.ask(step="streamed"))[0] == ["It reaches", " far."]
 
 
@@ -219,8 +219,8 @@ async def test_at_the_limit_a_model_known_for_it_has_not_answered(desk: Open) ->
 async def test_a_model_known_for_it_may_refuse(desk: Open) -> None:
     at = await desk(Reply(pieces=UNOPENED), Reply(refusal="I will not."))
     await at.ask()
-    texts, said = await at.ask(step="refused")
-    assert (texts, said.text, said.finish) == (["I will not."], "I will not.", "refusal")
+    texts, completion = await at.ask(step="refused")
+    assert (texts, completion.text, completion.finish) == (["I will not."], "I will not.", "refusal")
 
 
 async def test_a_server_that_sets_them_apart_holds_nothing_back(desk: Open) -> None:

@@ -419,14 +419,16 @@ async def test_a_model_without_tools_gets_what_code_has_looked_up(seat: Seat) ->
     assert (loop.text, loop.ended, loop.rounds, loop.passages) == ("Rerankers [1]. ", "answer", 1, [RERANKER])
     (body,) = at.services[0].requests
     assert "tools" not in body
-    said = at.services[0].last(body)
-    assert said.endswith(QUESTION.messages[0].text)
-    assert said.index("<finding>") < said.index("3. Rerankers") < said.index('<passage n="1"')
+    prompt = at.services[0].last(body)
+    assert prompt.endswith(QUESTION.messages[0].text)
+    assert prompt.index("<finding>") < prompt.index("3. Rerankers") < prompt.index('<passage n="1"')
 
 
 async def test_its_answer_goes_on_and_is_taken_over_as_any(table: Set) -> None:
     at = await table([Reply("Rerankers", finish="length"), Reply(status=402)], [Reply("Rerankers [1].")])
-    at.change(providers={name: replace(one, tools=False) for name, one in at.config.providers.items()})
+    at.change(
+        providers={name: replace(provider, tools=False) for name, provider in at.config.providers.items()}
+    )
     loop = Course().loop(at.models, at.run, plan=plan)
     await events_of(loop)
     assert (loop.text, loop.model, at.calls) == ("Rerankers \n\nRerankers [1]. ", "b:small", [2, 1])

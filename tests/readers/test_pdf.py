@@ -115,9 +115,9 @@ def test_words_stand_on_their_page(name: str, page: int, words: str) -> None:
 
 
 def flat_index(text: str, words: str) -> int:
-    found = re.search(r"\s+".join(map(re.escape, words.split())), text)
-    assert found
-    return found.start()
+    match = re.search(r"\s+".join(map(re.escape, words.split())), text)
+    assert match
+    return match.start()
 
 
 def test_an_owner_s_password_keeps_nobody_from_reading() -> None:

@@ -58,5 +58,5 @@ def test_what_is_no_picture_is_none() -> None:
     st.sampled_from([b"", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF89a", b"RIFF1234WEBPVP8 "]), st.binary()
 )
 def test_any_bytes_are_looked_at_in_no_time(begun: bytes, rest: bytes) -> None:
-    found = picture_of(begun + rest)
-    assert found is None or min(found.width, found.height) > 0
+    picture = picture_of(begun + rest)
+    assert picture is None or min(picture.width, picture.height) > 0

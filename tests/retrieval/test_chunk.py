@@ -121,9 +121,9 @@ def test_a_row_is_found_by_its_tables_heading_and_the_row_that_names_its_group()
         "| Item | Cost |\n|---|---|\n| *Saddle* | |\n|   Exotic | 60 gp |\n|   Pack | 5 gp |\n| Sled | 20 gp |\n",
         "  Item      Cost\n  --------- ------\n  Saddle\n    Exotic  60 gp\n    Pack    5 gp\n  Sled      20 gp\n",
     ):
-        (one,) = chunks(book("# Gear\n\n" + table), child_chars=800, parent_chars=2000)
+        (chunk,) = chunks(book("# Gear\n\n" + table), child_chars=800, parent_chars=2000)
         words = [
-            " ".join(row.replace("|", " ").replace("*", "").split("\n", 2)[2].split()) for row in one.rows
+            " ".join(row.replace("|", " ").replace("*", "").split("\n", 2)[2].split()) for row in chunk.rows
         ]
         assert words == ["Saddle", "Saddle Exotic 60 gp", "Saddle Pack 5 gp", "Sled 20 gp"]
 
@@ -142,9 +142,9 @@ def test_a_row_of_several_lines_is_one() -> None:
         "",
     ]
     table = "\n".join(lines)
-    (one,) = chunks(book("# Gear\n\n" + table), child_chars=800, parent_chars=2000)
-    assert len(one.rows) == 2
-    assert "ropes" in one.rows[0]
+    (chunk,) = chunks(book("# Gear\n\n" + table), child_chars=800, parent_chars=2000)
+    assert len(chunk.rows) == 2
+    assert "ropes" in chunk.rows[0]
 
 
 def test_a_table_of_very_many_rows_takes_no_longer_for_each_the_more_there_are() -> None:

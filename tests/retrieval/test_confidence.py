@@ -79,18 +79,18 @@ def test_one_short_book_is_silent_on_other_matters(lanterns: Shelf, both: Shelf,
 
 
 def test_a_foreign_question_needs_a_sure_word_and_most_of_what_it_may_mean() -> None:
-    told = Evidence(worth=1.0, words=10, size=1300, foreign=True, match=0.3)
-    assert confident(told)
-    assert not confident(replace(told, worth=0.0))
-    assert not confident(replace(told, match=0.1))
-    assert not confident(replace(told, match=None, share=1.0, worth=9.0))
-    assert not confident(replace(told, words=3))
+    evidence = Evidence(worth=1.0, words=10, size=1300, foreign=True, match=0.3)
+    assert confident(evidence)
+    assert not confident(replace(evidence, worth=0.0))
+    assert not confident(replace(evidence, match=0.1))
+    assert not confident(replace(evidence, match=None, share=1.0, worth=9.0))
+    assert not confident(replace(evidence, words=3))
 
 
 def test_what_is_alike_by_chance_in_a_few_foreign_passages_is_no_answer() -> None:
-    told = Evidence(worth=1.0, words=10, size=1300, foreign=True, match=0.22)
-    assert confident(told)
-    assert not confident(replace(told, size=4))
+    evidence = Evidence(worth=1.0, words=10, size=1300, foreign=True, match=0.22)
+    assert confident(evidence)
+    assert not confident(replace(evidence, size=4))
 
 
 def test_a_title_is_enough() -> None:

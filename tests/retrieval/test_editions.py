@@ -58,8 +58,8 @@ async def ask(resources: Resources, question: str = QUESTION) -> SearchResult:
     return await resources.library.search("local", "rules", question, k=5)
 
 
-def ids(found: SearchResult) -> set[str]:
-    return {passage.document for passage in found.passages}
+def ids(result: SearchResult) -> set[str]:
+    return {passage.document for passage in result.passages}
 
 
 @pytest.mark.parametrize("verb", ["replace", "reindex"] if ALL else ["replace"])
@@ -181,9 +181,9 @@ async def test_a_book_removed_between_a_search_and_its_reading_does_not_leave_th
     request = resources.library.pinned()
     assert ids(await request.search("local", "rules", QUESTION)) == set(both)
     await resources.intake.remove("local", both[0])
-    found = await request.search("local", "rules", QUESTION, k=5)
-    assert len(found.passages) == 5
-    assert ids(found) == {both[1]}
+    result = await request.search("local", "rules", QUESTION, k=5)
+    assert len(result.passages) == 5
+    assert ids(result) == {both[1]}
 
 
 async def test_a_shelf_answers_by_its_old_model_until_the_whole_of_it_has_the_new_one(tmp_path: Path) -> None:
@@ -195,13 +195,13 @@ async def test_a_shelf_answers_by_its_old_model_until_the_whole_of_it_has_the_ne
         job = asyncio.create_task(anew(resources, run))
         await run.reached(job)
         assert await resources.vectors.count("local", "rules", OTHER) == 16
-        found = await ask(resources, "Which keeper has lamps in the harbour?")
-        assert (letters.asked[-1][0], found.notices, ids(found)) == (ONE, [], old)
+        result = await ask(resources, "Which keeper has lamps in the harbour?")
+        assert (letters.asked[-1][0], result.notices, ids(result)) == (ONE, [], old)
         run.go.set()
-        told = {one.text for one in await job if isinstance(one, Notice)}
-        found = await ask(resources, "Which keeper has lamps in the quarry?")
-        assert (letters.asked[-1][0], found.notices) == (OTHER, [])
-        assert ids(found) == set(await there(resources))
+        told = {event.text for event in await job if isinstance(event, Notice)}
+        result = await ask(resources, "Which keeper has lamps in the quarry?")
+        assert (letters.asked[-1][0], result.notices) == (OTHER, [])
+        assert ids(result) == set(await there(resources))
         say = words("en")
         assert say("library.beside", n=2) in told
         assert say("library.searchable", shelf="rules") not in told
@@ -218,8 +218,8 @@ async def test_without_either_model_a_shelf_is_searched_by_words_and_keeps_its_v
     async with opened(tmp_path, Letters(ONE)) as resources:
         old = await add(resources, write(tmp_path / "north.md", 1))
     async with opened(tmp_path, Letters(), OTHER) as resources:
-        found = await ask(resources)
-        assert (found.notices, ids(found)) == (["rules.vectors_other"], set(old))
+        result = await ask(resources)
+        assert (result.notices, ids(result)) == (["rules.vectors_other"], set(old))
         with pytest.raises(UserError) as caught:
             await anew(resources, Job())
         assert caught.value.key == "embedding.key_missing"
@@ -303,7 +303,7 @@ async def test_a_job_is_done_though_what_it_replaced_cannot_be_cleared_away(
     resources.intake._cleanup._vectors = Stuck(Chroma(tmp_path))
     told = await take(resources, Job(), [Item(south.name, str(write(south, 2)))])
     assert any(isinstance(one, Text) for one in told)
-    assert [one.state for one in await resources.jobs.list("local")] == ["done", "done"]
+    assert [job.state for job in await resources.jobs.list("local")] == ["done", "done"]
 
 
 async def test_it_is_said_when_a_new_book_is_searched_by_another_model_than_the_old_ones(
@@ -340,9 +340,9 @@ async def test_a_new_book_is_found_by_its_words_before_it_has_vectors_also_with_
     run = Job("embed:")
     job = asyncio.create_task(add(resources, write(tmp_path / "north.md", 1), run=run))
     await run.reached(job)
-    found = await ask(resources)
-    assert found.passages
-    assert found.notices == ["rules.vectors_pending"]
+    result = await ask(resources)
+    assert result.passages
+    assert result.notices == ["rules.vectors_pending"]
     run.go.set()
     await job
     assert (await ask(resources)).notices == []

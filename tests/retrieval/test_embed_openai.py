@@ -83,9 +83,9 @@ async def test_a_fault_is_one_sentence_without_the_key(fault: Fault, times: int,
             await asyncio.to_thread(made(service).passages, ["a text"])
     assert failed.value.key == "embedding.failed"
     assert failed.value.values["reason"] == reason
-    said = "".join(traceback.format_exception(failed.value))
-    assert KEY not in said
-    assert "verysecret" not in said
+    printed = "".join(traceback.format_exception(failed.value))
+    assert KEY not in printed
+    assert "verysecret" not in printed
     assert failed.value.__cause__ is None
     assert failed.value.__context__ is None
     assert len(service.requests) == times

@@ -41,19 +41,19 @@ async def library(folder: Path, settings: str) -> AsyncIterator[Resources]:
 
 async def test_a_passage_is_handed_on_as_it_was_found(tmp_path: Path) -> None:
     async with library(tmp_path, "[retrieval]\nchild_chars = 200\nparent_chars = 200\n") as resources:
-        found = await resources.library.search("local", "rules", "Where does the fourth road lead?")
-    assert all(len(passage.text) <= 200 for passage in found.passages)
-    assert "fourth" in found.passages[0].text
+        result = await resources.library.search("local", "rules", "Where does the fourth road lead?")
+    assert all(len(passage.text) <= 200 for passage in result.passages)
+    assert "fourth" in result.passages[0].text
 
 
 async def test_a_wider_window_grows_within_the_section_and_is_handed_on_once(tmp_path: Path) -> None:
     async with library(tmp_path, "[retrieval]\nchild_chars = 200\nparent_chars = 2000\n") as resources:
-        found = await resources.library.search("local", "rules", "Where does the fourth road lead?")
-    best = found.passages[0].text
+        result = await resources.library.search("local", "rules", "Where does the fourth road lead?")
+    best = result.passages[0].text
     assert all(f"Paragraph {n}" in best for n in range(6))
     assert "keeper" not in best
     assert best in BOOK
-    assert sum("Paragraph" in passage.text for passage in found.passages) == 1
+    assert sum("Paragraph" in passage.text for passage in result.passages) == 1
 
 
 async def test_a_section_comes_with_what_its_author_refers_to_and_what_lies_below_it(tmp_path: Path) -> None:

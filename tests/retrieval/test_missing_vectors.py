@@ -38,9 +38,9 @@ async def states(resources: Resources) -> set[tuple[str, str | None]]:
 
 
 async def notices(resources: Resources) -> list[str]:
-    found = await resources.library.search("local", "rules", QUESTION, k=5)
-    assert "lamps" in found.passages[0].text
-    return list(found.notices)
+    result = await resources.library.search("local", "rules", QUESTION, k=5)
+    assert "lamps" in result.passages[0].text
+    return list(result.notices)
 
 
 def aside(resources: Resources) -> list[Path]:

@@ -86,8 +86,8 @@ async def fortress(folder: Path, child_chars: int, parent_chars: int) -> AsyncIt
 
 
 def where(passages: Sequence[Passage], words: str) -> int | None:
-    (one,) = [passage for passage in passages if words in passage.text]
-    return one.page_of(words)
+    (match,) = [passage for passage in passages if words in passage.text]
+    return match.page_of(words)
 
 
 @pytest.mark.parametrize(
@@ -101,15 +101,15 @@ async def test_a_quote_stands_on_the_page_on_which_it_begins(
     async with fortress(tmp_path, child_chars, parent_chars) as resources:
         for n, wall in enumerate(WALLS):
             quote = f"Whoever passes the {wall} one at night"
-            found = (await resources.library.search("local", "rules", quote + "?", lookup=False)).passages
-            assert where(found, f"The {wall} wall has {n + 2} gates.") == n + 2
-            assert where(found, quote) == n + 2
-            assert where(found, f"{wall} watchman and pay him a coin.") == n + 2 + (wall == "outer")
-            assert all(one.page_of("words that stand nowhere") == one.page for one in found)
-        found = (
+            result = (await resources.library.search("local", "rules", quote + "?", lookup=False)).passages
+            assert where(result, f"The {wall} wall has {n + 2} gates.") == n + 2
+            assert where(result, quote) == n + 2
+            assert where(result, f"{wall} watchman and pay him a coin.") == n + 2 + (wall == "outer")
+            assert all(one.page_of("words that stand nowhere") == one.page for one in result)
+        result = (
             await resources.library.search("local", "rules", "Who fishes for pike in the moat?")
         ).passages
-        assert where(found, "The moat holds pike") == 10
+        assert where(result, "The moat holds pike") == 10
 
 
 @pytest.mark.parametrize(("name", "page"), [("The walls", 2), ("The moat", 10)])
@@ -121,7 +121,7 @@ async def test_a_section_that_is_looked_up_begins_on_its_first_page(
     async with fortress(tmp_path, 160, 160) as resources:
         run.request = replace(run.request, verb="lookup", text=name)
         rules = Rules(nobody, resources.library, nobody)
-        cited = [one async for one in rules.run(run) if isinstance(one, Citation)]
+        cited = [event async for event in rules.run(run) if isinstance(event, Citation)]
         passage = (await resources.library.search("local", "rules", name)).passages[0]
         seen = await resources.library.section_of("local", passage.chunk)
     assert [(citation.heading, citation.page) for citation in cited] == [(name, page)]

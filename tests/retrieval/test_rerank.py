@@ -192,16 +192,16 @@ def test_a_name_is_told_beside_where_it_stands() -> None:
 async def test_a_second_look_moves_candidates_and_the_scores_still_fall(tmp_path: Path) -> None:
     plain, after, notices = await looked_at(settings(tmp_path), Counted(), QUESTION, {"en": ENGLISH})
     assert len(plain) == 3
-    assert [one.chunk_id for one in after] != [one.chunk_id for one in plain]
-    assert {one.chunk_id for one in after} == {one.chunk_id for one in plain}
-    assert [one.score for one in after] == [one.score for one in plain]
+    assert [candidate.chunk_id for candidate in after] != [candidate.chunk_id for candidate in plain]
+    assert {candidate.chunk_id for candidate in after} == {candidate.chunk_id for candidate in plain}
+    assert [candidate.score for candidate in after] == [candidate.score for candidate in plain]
     assert notices == []
 
 
 async def test_only_as_many_candidates_as_configured_are_read(tmp_path: Path) -> None:
     model = Counted()
     plain, after, _ = await looked_at(settings(tmp_path, rerank_top=2), model, QUESTION, {"en": ENGLISH})
-    assert model.asked == [[one.chunk_id for one in plain[:2]]]
+    assert model.asked == [[candidate.chunk_id for candidate in plain[:2]]]
     assert after[2:] == plain[2:]
 
 
@@ -239,10 +239,10 @@ async def test_among_books_of_two_languages_only_the_one_it_reads_is_sorted(tmp_
     books = {"en": ENGLISH, "pt": PORTUGUESE}
     model = Counted()
     plain, after, _ = await looked_at(settings(tmp_path), model, question, books)
-    places = {one.chunk_id: at for at, one in enumerate(plain)}
+    places = {candidate.chunk_id: at for at, candidate in enumerate(plain)}
     assert model.asked
     assert all(text.startswith("en:") for text in model.asked[0])
-    kept = [one for one in plain if one.document_id == "pt"]
+    kept = [candidate for candidate in plain if candidate.document_id == "pt"]
     assert kept
     assert [after[places[one.chunk_id]].chunk_id for one in kept] == [one.chunk_id for one in kept]
     model = Counted(languages=None)
@@ -286,13 +286,13 @@ async def found_in_a_library(
         await resources.intake.take(
             "local", "rules", Item("book.md", str(folder / "book.md")), "k", replace=False
         )
-        found = await resources.library.search("local", "rules", question)
+        result = await resources.library.search("local", "rules", question)
         alone = await resources.library.search("local", "rules", question, rerank=False)
         assert alone.notices == []
-        assert alone.confident == found.confident
+        assert alone.confident == result.confident
     finally:
         await resources.close()
-    return [passage.heading.rpartition(" ")[2] for passage in found.passages], found.notices
+    return [passage.heading.rpartition(" ")[2] for passage in result.passages], result.notices
 
 
 async def test_without_its_files_the_library_answers_in_plain_order_and_says_so(tmp_path: Path) -> None:

@@ -66,11 +66,11 @@ def test_terms_drop_accents_after_stemming() -> None:
 
 def test_a_segment_comes_back_from_its_bytes() -> None:
     made = chunks(read("a.md", SPELLS.encode()), child_chars=800, parent_chars=2000)
-    one = Segment.build(made, "en")
-    other = Segment.from_bytes(one.to_bytes())
-    assert (other.language, other.vocabulary) == (one.language, one.vocabulary)
+    segment = Segment.build(made, "en")
+    other = Segment.from_bytes(segment.to_bytes())
+    assert (other.language, other.vocabulary) == (segment.language, segment.vocabulary)
     for name in ("offsets", "chunks", "body", "head", "lengths"):
-        assert getattr(other, name).tolist() == getattr(one, name).tolist()
+        assert getattr(other, name).tolist() == getattr(segment, name).tolist()
     with pytest.raises(ValueError, match="not a segment"):
         Segment.from_bytes(b"something else")
 
@@ -146,8 +146,11 @@ def test_a_name_is_found_beside_where_it_is_mentioned_and_scores_still_fall() ->
             "It circles twice before a ship goes down. " + "Nobody has counted its feathers. " * 18,
         ]
     )
-    one = Shelf([shelved("en", "# Coast\n\n" + "\n".join([*filler[:4], told, *filler[4:]]))])
-    name, question = one.search("pale heron"), one.search("What do sailors say of the pale heron?")
+    small_shelf = Shelf([shelved("en", "# Coast\n\n" + "\n".join([*filler[:4], told, *filler[4:]]))])
+    name, question = (
+        small_shelf.search("pale heron"),
+        small_shelf.search("What do sailors say of the pale heron?"),
+    )
     assert name.evidence.name
     assert [hit.section for hit in name.hits[:2]] == [name.hits[0].section] * 2
     for found in (name, question):
@@ -213,8 +216,8 @@ def test_what_one_row_says_together_counts_for_more_than_words_in_rows_apart() -
         f"## Shop {n}" + table + "\n".join(f"| {item} | {price} gp |" for price, item in enumerate(items))
         for n, items in enumerate((apart, together))
     )
-    one = Shelf([shelved("en", f"# Gear\n\n{gear}\n")])
-    assert one.search("How much does a grey lamp cost?").hits[0].chunk_id == "en:1"
+    small_shelf = Shelf([shelved("en", f"# Gear\n\n{gear}\n")])
+    assert small_shelf.search("How much does a grey lamp cost?").hits[0].chunk_id == "en:1"
 
 
 def test_a_segment_without_rows_is_one_of_an_earlier_version() -> None:
@@ -260,9 +263,11 @@ def test_a_breadcrumb_means_one_of_several_homonyms() -> None:
         f"## {name}\n\nOf {name}.\n\n### Level 4: Improvement\n\nAs {name}s do."
         for name in ("Bard", "Monk", "Mage")
     )
-    one = Shelf([shelved("en", text)])
-    assert len(one.lookup("Improvement")) == 3
-    assert [found.path[1] for found in one.lookup("Classes › Monk › Level 4: Improvement")] == ["Monk"]
+    small_shelf = Shelf([shelved("en", text)])
+    assert len(small_shelf.lookup("Improvement")) == 3
+    assert [found.path[1] for found in small_shelf.lookup("Classes › Monk › Level 4: Improvement")] == [
+        "Monk"
+    ]
 
 
 def test_what_the_best_passage_names_comes_right_behind_it() -> None:

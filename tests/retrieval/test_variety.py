@@ -45,7 +45,7 @@ def test_each_is_chosen_at_most_once_and_titles_come_first(
 ) -> None:
     hits = [hit(number, by) for number, by in enumerate(marks)]
     chosen = varied(hits, lambda chunk: frozenset({len(chunk) % 3}), limit, trade)
-    assert len(chosen) == len({one.chunk_id for one in chosen}) == min(limit, len(hits))
+    assert len(chosen) == len({passage.chunk_id for passage in chosen}) == min(limit, len(hits))
     titles = [hit for hit in hits if hit.titled]
     assert chosen[: len(titles)] == titles[:limit]
 

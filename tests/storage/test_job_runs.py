@@ -19,8 +19,8 @@ async def test_runs_that_have_not_ended_are_told_in_order_and_of_their_space_onl
         await received(inbox, id, verb)
     await received(inbox, "theirs", space="other")
     await inbox.set_states({"b": "running", "over": "stopped"})
-    found = await jobs.runs("local", (("library", "add"), ("library", "reindex")))
-    assert [(one.id, one.kind, one.author_id) for one in found] == [
+    runs = await jobs.runs("local", (("library", "add"), ("library", "reindex")))
+    assert [(one.id, one.kind, one.author_id) for one in runs] == [
         ("b", "add", "ana"),
         ("a", "reindex", "ana"),
     ]
@@ -50,7 +50,7 @@ async def test_a_jobs_state_minds_its_runs(db: Database) -> None:
             if job != "running":
                 await jobs.finish("local", id, job)  # type: ignore[arg-type]
             wanted[id] = (f"run{n}", state)
-    assert {one.id: (one.run, one.state) for one in await jobs.list("local")} == wanted
+    assert {job.id: (job.run, job.state) for job in await jobs.list("local")} == wanted
 
 
 async def test_what_a_failed_run_could_not_read_is_told_of_its_space_only(db: Database) -> None:

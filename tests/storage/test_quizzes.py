@@ -21,7 +21,9 @@ async def test_the_first_answer_counts_and_its_own_run_may_say_it_again(db: Data
     quizzes = Quizzes(db)
     await quizzes.ask("s", "quiz", "c", "t", [QUESTION], NOW)
     await quizzes.ask("s", "quiz", "c", "t", [replace(QUESTION, text="Another?")], NOW)
-    assert [(one.text, one.first) for one in await quizzes.of("s", "quiz")] == [("What?", "quiz:0")]
+    assert [(question.text, question.first) for question in await quizzes.of("s", "quiz")] == [
+        ("What?", "quiz:0")
+    ]
 
     async def answer(run: str, chosen: int, author: str = "ana", quiz: str = "quiz") -> bool | None:
         return await quizzes.answer("s", quiz, 0, author, run, chosen, remembered, NOW)
@@ -55,9 +57,9 @@ async def test_a_question_is_remembered_from_quiz_to_quiz_and_due_once(db: Datab
     await quizzes.answer("s", "two", 0, "ana", "r2", 1, remembered, NOW + timedelta(hours=1))
     # What was remembered of the first time went into the second.
     assert await quizzes.due("s", "ana", "Knots", NOW + timedelta(hours=23), 9) == []
-    assert [one.first for one in await quizzes.due("s", "ana", "Knots", NOW + timedelta(days=1), 9)] == [
-        "one:0"
-    ]
+    assert [
+        question.first for question in await quizzes.due("s", "ana", "Knots", NOW + timedelta(days=1), 9)
+    ] == ["one:0"]
     assert await quizzes.score("s", "ana", NOW + timedelta(days=1)) == [SubjectScore("Knots", 2, 1, 1)]
     for space, author in (("other", "ana"), ("s", "bia")):
         assert await quizzes.score(space, author, NOW) == []

@@ -269,8 +269,8 @@ async def test_the_runs_of_a_session_are_what_was_asked_in_it_in_its_time(db: Da
     await sessions.add_exchange("local", session, "answered", "q", "a")
     await sessions.add_exchange("local", first, "of the first", "q", "a")
     works = ("rules", "council")
-    found = await owned.runs("local", "me", session, works=works, naming="sessions", before="delete")
-    assert found == ["failed", "answered", "looked", "renamed"]
+    runs = await owned.runs("local", "me", session, works=works, naming="sessions", before="delete")
+    assert runs == ["failed", "answered", "looked", "renamed"]
     assert await owned.runs("local", "me", first, works=works, naming="sessions", before="delete") == [
         "before",
         "renamed",

@@ -27,7 +27,8 @@ PAIRS = [
 
 def shape(table: Table) -> dict[str, Any]:
     columns = {
-        one.name: (repr(one.type), one.nullable, one.primary_key, one.default is not None) for one in table.c
+        column.name: (repr(column.type), column.nullable, column.primary_key, column.default is not None)
+        for column in table.c
     }
     indexes = {index.name: [column.name for column in index.columns] for index in table.indexes}
     return {"columns": columns, "indexes": indexes}

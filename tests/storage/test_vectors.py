@@ -33,10 +33,10 @@ async def vectors(tmp_path: Path) -> AsyncIterator[Vectors]:
 async def test_the_nearest_come_first_with_their_cosine(vectors: Vectors) -> None:
     made = unit_vectors(50)
     await vectors.add(*SHELF, [f"d:{n}" for n in range(50)], made, "d")
-    found = await vectors.search(*SHELF, made[7] * 3, 5)
+    nearest = await vectors.search(*SHELF, made[7] * 3, 5)
     expected = np.sort(made @ made[7])[::-1][:5]
-    assert found[0][0] == "d:7"
-    assert [near for _, near in found] == pytest.approx(expected.tolist(), abs=1e-5)
+    assert nearest[0][0] == "d:7"
+    assert [near for _, near in nearest] == pytest.approx(expected.tolist(), abs=1e-5)
 
 
 async def test_a_batch_repeated_after_a_crash_doubles_nothing_even_over_several_collections(
@@ -122,10 +122,10 @@ async def test_only_documents_that_are_named_are_searched(vectors: Vectors) -> N
     for n, document in enumerate("def"):
         ids = [f"{document}:{i}" for i in range(10)]
         await vectors.add(*SHELF, ids, made[n * 10 : n * 10 + 10], document)
-    found = await vectors.search(*SHELF, made[0], 30, among={"e", "f"})
+    nearest = await vectors.search(*SHELF, made[0], 30, among={"e", "f"})
     named = {f"{document}:{i}" for document in "ef" for i in range(10)}
-    assert {one for one, _ in found} <= named
-    assert len(found) >= 18, "the graph that is searched is approximate: it may seldom not reach one"
-    found = await vectors.search(*SHELF, made[0], 30, among={"d", "e"}, without={"d"})
-    assert {one.partition(":")[0] for one, _ in found} == {"e"}
+    assert {one for one, _ in nearest} <= named
+    assert len(nearest) >= 18, "the graph that is searched is approximate: it may seldom not reach one"
+    nearest = await vectors.search(*SHELF, made[0], 30, among={"d", "e"}, without={"d"})
+    assert {one.partition(":")[0] for one, _ in nearest} == {"e"}
     assert await vectors.search(*SHELF, made[0], 30, among={"d"}, without={"d"}) == []

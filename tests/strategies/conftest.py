@@ -73,17 +73,17 @@ class Bench:
         self, name: str, inquiry: Inquiry, run: MemoryRun | None = None
     ) -> tuple[SearchResult, list[str]]:
         """What was found, and what people were told on the way."""
-        told = [one async for one in self.told(name, inquiry, run or MemoryRun())]
-        assert isinstance(told[-1], SearchResult)
-        return told[-1], [one.text for one in told[:-1] if isinstance(one, Status | Notice)]
+        updates = [update async for update in self.told(name, inquiry, run or MemoryRun())]
+        assert isinstance(updates[-1], SearchResult)
+        return updates[-1], [update.text for update in updates[:-1] if isinstance(update, Status | Notice)]
 
     def prompt(self, call: int) -> str:
         """What the model read in its call number `call`."""
         return str(self.service.requests[call]["messages"][-1]["content"])
 
 
-def headings(found: SearchResult) -> list[str]:
-    return [passage.heading.rsplit(" › ", 1)[-1] for passage in found.passages]
+def headings(result: SearchResult) -> list[str]:
+    return [passage.heading.rsplit(" › ", 1)[-1] for passage in result.passages]
 
 
 @asynccontextmanager

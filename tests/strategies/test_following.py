@@ -93,12 +93,12 @@ async def test_follow_ups_find_their_answer_and_strangers_none(books: dict[str, 
             "local", "rules", question, language, language, languages=(language,), history=((before, "…"),)
         )
         asked = strategy("single", books[book], models)  # type: ignore[arg-type]
-        told = [one async for one in asked.search(MemoryRun(), inquiry)]
-        found = told[-1]
-        assert isinstance(found, SearchResult)
-        said = "\n".join(passage.text for passage in found.passages[:3])
-        if found.confident != (wanted is not None) or (wanted or "") not in said:
+        updates = [update async for update in asked.search(MemoryRun(), inquiry)]
+        result = updates[-1]
+        assert isinstance(result, SearchResult)
+        said = "\n".join(passage.text for passage in result.passages[:3])
+        if result.confident != (wanted is not None) or (wanted or "") not in said:
             wrong.append(
-                (before, question, found.confident, [passage.heading for passage in found.passages[:3]])
+                (before, question, result.confident, [passage.heading for passage in result.passages[:3]])
             )
     assert not wrong, "\n".join(map(str, wrong))

@@ -28,10 +28,10 @@ async def test_hop_two_searches_with_a_term_found_only_in_the_passages_of_hop_on
     assert "Duskglass" not in QUESTION
     bench.answers += [named_lantern, ENOUGH]
     run = MemoryRun()
-    found, told = await bench.search("multi-hop", await bench.inquiry(QUESTION), run)
-    assert "Ledger of the smithy" in headings(found)
-    assert found.confident
-    assert "Searching for: Duskglass forged (hop 2 of 3)" in told
+    result, notices = await bench.search("multi-hop", await bench.inquiry(QUESTION), run)
+    assert "Ledger of the smithy" in headings(result)
+    assert result.confident
+    assert "Searching for: Duskglass forged (hop 2 of 3)" in notices
     assert list(run.kept) == ["search", "judge-1", "search-hop-2-1", "judge-2"]
     assert "forged by Ilmare" in bench.prompt(1)  # the second judge reads what the second hop found
     assert "- Duskglass forged" in bench.prompt(1)
@@ -40,9 +40,9 @@ async def test_hop_two_searches_with_a_term_found_only_in_the_passages_of_hop_on
 async def test_passages_that_are_enough_are_not_searched_beyond(bench: Bench) -> None:
     bench.answers.append(ENOUGH)
     run = MemoryRun()
-    found, _ = await bench.search("multi-hop", await bench.inquiry(QUESTION), run)
+    result, _ = await bench.search("multi-hop", await bench.inquiry(QUESTION), run)
     assert list(run.kept) == ["search", "judge-1"]
-    assert found == (await bench.search("single", await bench.inquiry(QUESTION)))[0]
+    assert result == (await bench.search("single", await bench.inquiry(QUESTION)))[0]
 
 
 async def test_there_are_never_more_hops_than_allowed(bench: Bench) -> None:
@@ -67,26 +67,26 @@ async def test_a_search_that_was_made_is_not_made_again(bench: Bench) -> None:
 
 async def test_a_judge_that_fails_costs_no_more_than_what_it_would_have_found(bench: Bench) -> None:
     bench.answers += [named_lantern, Reply(status=400, error=BAD)]
-    found, told = await bench.search("multi-hop", await bench.inquiry(QUESTION))
-    assert "Ledger of the smithy" in headings(found)
-    assert found.confident
-    assert told[-1].startswith("I searched with what I had: the model that helps")
+    result, notices = await bench.search("multi-hop", await bench.inquiry(QUESTION))
+    assert "Ledger of the smithy" in headings(result)
+    assert result.confident
+    assert notices[-1].startswith("I searched with what I had: the model that helps")
 
 
 async def test_what_no_judge_found_sufficient_is_not_called_an_answer(bench: Bench) -> None:
     strange = "Which ferry company won the football cup of Duskshire in 1987?"
     assert not (await bench.search("single", await bench.inquiry(strange)))[0].confident
     bench.answers += [{"sufficient": False, "searches": ["Candles"]}, {"sufficient": False, "searches": []}]
-    found, _ = await bench.search("multi-hop", await bench.inquiry(strange))
-    assert not found.confident
+    result, _ = await bench.search("multi-hop", await bench.inquiry(strange))
+    assert not result.confident
 
 
 async def test_a_replay_asks_nobody_and_finds_the_same(bench: Bench) -> None:
     bench.answers += [named_lantern, ENOUGH]
     run, inquiry = MemoryRun(), await bench.inquiry(QUESTION)
-    first, told = await bench.search("multi-hop", inquiry, run)
+    first, notices = await bench.search("multi-hop", inquiry, run)
     again, told_again = await bench.search("multi-hop", inquiry, run.replay())
-    assert (again, told_again) == (first, told)
+    assert (again, told_again) == (first, notices)
     assert bench.service.calls == 2
 
 
@@ -99,6 +99,6 @@ async def test_a_run_cut_off_between_hops_goes_on_where_it_was(bench: Bench) -> 
             break
     await cut.aclose()
     assert list(run.kept) == ["search", "judge-1"]
-    found, _ = await bench.search("multi-hop", inquiry, run.replay())
-    assert isinstance(found, SearchResult)
+    result, _ = await bench.search("multi-hop", inquiry, run.replay())
+    assert isinstance(result, SearchResult)
     assert bench.service.calls == 2

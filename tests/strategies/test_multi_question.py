@@ -12,11 +12,11 @@ QUESTION = "How do a grappled creature and a candle compare?"
 async def test_every_part_is_searched_beside_the_question_itself(bench: Bench) -> None:
     bench.answers.append({"questions": ["Grappled", "How long does a candle burn?"]})
     run = MemoryRun()
-    found, told = await bench.search("multi-question", await bench.inquiry(QUESTION), run)
-    assert sorted(headings(found)) == ["Candles", "Grappled"]
+    result, notices = await bench.search("multi-question", await bench.inquiry(QUESTION), run)
+    assert sorted(headings(result)) == ["Candles", "Grappled"]
     assert list(run.kept)[:2] == ["search", "expand"]
     assert sorted(run.kept)[-2:] == ["search-part-1", "search-part-2"]
-    assert "Searching for: Grappled · How long does a candle burn?" in told
+    assert "Searching for: Grappled · How long does a candle burn?" in notices
     assert f"<question>\n{QUESTION}\n</question>" in bench.prompt(0)
 
 
@@ -30,15 +30,17 @@ async def test_at_most_four_parts_are_searched_each_once(bench: Bench) -> None:
 async def test_a_model_that_fails_leaves_the_question_itself(bench: Bench) -> None:
     bench.answers += [Reply(text="no JSON at all"), Reply(text="nor here")]
     alone, _ = await bench.search("single", await bench.inquiry(QUESTION))
-    found, told = await bench.search("multi-question", await bench.inquiry(QUESTION))
-    assert found == alone
-    assert told[-1].startswith("I searched with what I had")
+    result, notices = await bench.search("multi-question", await bench.inquiry(QUESTION))
+    assert result == alone
+    assert notices[-1].startswith("I searched with what I had")
 
 
 async def test_parts_that_a_model_makes_up_do_not_make_a_strange_question_answered(bench: Bench) -> None:
     bench.answers.append({"questions": ["Candles", "football scores", "election of 1998"]})
-    found, _ = await bench.search("multi-question", await bench.inquiry("Who scored most goals for Uruguay?"))
-    assert not found.confident
+    result, _ = await bench.search(
+        "multi-question", await bench.inquiry("Who scored most goals for Uruguay?")
+    )
+    assert not result.confident
 
 
 async def test_what_the_question_says_cannot_close_its_fence(bench: Bench) -> None:

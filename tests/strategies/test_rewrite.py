@@ -12,9 +12,9 @@ PORTUGUESE = "Quanto tempo dura uma vela acesa enquanto se caminha à noite?"
 
 async def test_a_question_that_stands_alone_in_the_shelfs_language_asks_no_model(bench: Bench) -> None:
     run = MemoryRun()
-    found, told = await bench.search("single", await bench.inquiry("How long does a candle burn?"), run)
-    assert headings(found)[0] == "Candles"
-    assert (bench.service.calls, list(run.kept), told) == (0, ["search"], [])
+    result, notices = await bench.search("single", await bench.inquiry("How long does a candle burn?"), run)
+    assert headings(result)[0] == "Candles"
+    assert (bench.service.calls, list(run.kept), notices) == (0, ["search"], [])
 
 
 async def test_a_heading_typed_as_a_follow_up_asks_no_model(bench: Bench) -> None:
@@ -25,11 +25,13 @@ async def test_a_heading_typed_as_a_follow_up_asks_no_model(bench: Bench) -> Non
 async def test_a_follow_up_is_searched_as_it_stands_alone(bench: Bench) -> None:
     bench.answers.append({"question": "How long does a candle burn while running?", "translations": []})
     run = MemoryRun()
-    found, told = await bench.search("single", await bench.inquiry("and when running?", history=PAST), run)
-    assert headings(found)[0] == "Candles"
-    assert found.confident
+    result, notices = await bench.search(
+        "single", await bench.inquiry("and when running?", history=PAST), run
+    )
+    assert headings(result)[0] == "Candles"
+    assert result.confident
     assert list(run.kept) == ["search", "rewrite", "search-alone"]
-    assert "Searching for: How long does a candle burn while running?" in told
+    assert "Searching for: How long does a candle burn while running?" in notices
     prompt = bench.prompt(0)
     assert "<earlier>\n<question>How long does a candle burn while walking?</question>" in prompt
 
@@ -41,10 +43,10 @@ async def test_a_foreign_question_finds_what_its_translation_finds(bench: Bench)
         {"question": PORTUGUESE, "translations": ["How long does a candle burn while walking?"]}
     )
     run = MemoryRun()
-    found, _ = await bench.search("single", await bench.inquiry(PORTUGUESE, language="pt"), run)
-    assert headings(found)[0] == "Candles"
-    assert found.confident
-    assert found.notices == []
+    result, _ = await bench.search("single", await bench.inquiry(PORTUGUESE, language="pt"), run)
+    assert headings(result)[0] == "Candles"
+    assert result.confident
+    assert result.notices == []
     assert list(run.kept) == ["search", "rewrite", "search-en"]
     assert "English" in bench.service.requests[0]["messages"][0]["content"]
 
@@ -58,8 +60,8 @@ async def test_a_foreign_follow_up_takes_one_call_for_both(bench: Bench) -> None
     )
     run = MemoryRun()
     inquiry = await bench.inquiry("e quando se corre durante a noite?", language="pt", history=PAST)
-    found, _ = await bench.search("single", inquiry, run)
-    assert headings(found)[0] == "Candles"
+    result, _ = await bench.search("single", inquiry, run)
+    assert headings(result)[0] == "Candles"
     assert bench.service.calls == 1
     assert set(run.kept) == {"search", "rewrite", "search-alone", "search-en"}
 
@@ -68,17 +70,17 @@ async def test_when_the_model_fails_a_short_follow_up_is_read_with_the_question_
     bench: Bench,
 ) -> None:
     bench.answers += [Reply(text="?"), Reply(text="?")]
-    found, told = await bench.search("single", await bench.inquiry("does it by day?", history=PAST))
-    assert headings(found)[0] == "Candles"
-    assert told[-1].startswith("I searched with what I had")
+    result, notices = await bench.search("single", await bench.inquiry("does it by day?", history=PAST))
+    assert headings(result)[0] == "Candles"
+    assert notices[-1].startswith("I searched with what I had")
 
 
 async def test_without_a_model_a_short_follow_up_is_read_the_same_way(bench: Bench) -> None:
     run = MemoryRun()
     inquiry = await bench.inquiry("does it by day?", history=PAST, helper=False)
-    found, told = await bench.search("single", inquiry, run)
-    assert headings(found)[0] == "Candles"
-    assert (list(run.kept), told) == (["search", "search-together"], [])
+    result, notices = await bench.search("single", inquiry, run)
+    assert headings(result)[0] == "Candles"
+    assert (list(run.kept), notices) == (["search", "search-together"], [])
 
 
 async def test_the_rewritten_question_is_what_the_strategy_goes_on_with(bench: Bench) -> None:
@@ -96,8 +98,8 @@ SAID = "Ana: How bright is a lantern?\nBia: How long does a candle burn while wa
 async def test_what_people_said_in_the_thread_is_leant_on_like_earlier_questions(bench: Bench) -> None:
     bench.answers.append({"question": "How long does a candle burn while running?", "translations": []})
     run = MemoryRun()
-    found, _ = await bench.search("single", await bench.inquiry("and when running?", earlier=SAID), run)
-    assert headings(found)[0] == "Candles"
+    result, _ = await bench.search("single", await bench.inquiry("and when running?", earlier=SAID), run)
+    assert headings(result)[0] == "Candles"
     assert list(run.kept) == ["search", "rewrite", "search-alone"]
     assert f"<earlier>\n{SAID}\n</earlier>" in bench.prompt(0)
 
@@ -106,10 +108,10 @@ async def test_without_a_model_a_short_question_is_read_with_the_last_line_of_th
     bench: Bench,
 ) -> None:
     run = MemoryRun()
-    found, _ = await bench.search(
+    result, _ = await bench.search(
         "single", await bench.inquiry("does it by day?", earlier=SAID, helper=False), run
     )
-    assert headings(found)[0] == "Candles"
+    assert headings(result)[0] == "Candles"
     assert list(run.kept) == ["search", "search-together"]
     inquiry = await bench.inquiry("does it by day?", earlier=f"Ana: {'candle ' * 5_000}", helper=False)
     await bench.search("single", inquiry, run := MemoryRun())
@@ -122,5 +124,5 @@ async def test_without_a_model_a_question_in_any_language_is_told_what_to_do(ben
         ("ru", "Сколько горит свеча?"),
     ):
         inquiry = await bench.inquiry(question, language=language, helper=False)
-        found, _ = await bench.search("single", inquiry)
-        assert (found.confident, found.notices) == (False, ["rules.other_language"])
+        result, _ = await bench.search("single", inquiry)
+        assert (result.confident, result.notices) == (False, ["rules.other_language"])
