@@ -110,7 +110,7 @@ class Bot:
         """
 
         def ended() -> bool:
-            return self._over or any(one["event"] == "done" for one in self.events)
+            return self._over or any(event["event"] == "done" for event in self.events)
 
         self.until(lambda events: len(events) >= when.lines or ended())
         with self._news:
@@ -132,16 +132,16 @@ class Bot:
     def parsing(self) -> bool:
         """Whether a process parses a file for it."""
         with contextlib.suppress(psutil.Error):
-            return any(_is_parser(one) for one in psutil.Process(self._process.pid).children())
+            return any(_is_parser(process) for process in psutil.Process(self._process.pid).children())
         return False
 
     def parsers(self) -> list[psutil.Process]:
         """The processes that parse a file for it, also after its death."""
         found = []
-        for one in psutil.process_iter():
+        for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                if _is_parser(one) and one.cmdline()[-1] == str(self._process.pid):
-                    found.append(one)
+                if _is_parser(process) and process.cmdline()[-1] == str(self._process.pid):
+                    found.append(process)
         return found
 
     def complaints(self) -> str:

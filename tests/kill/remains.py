@@ -85,7 +85,7 @@ def shown(processes: list[Events], run: str) -> dict[str | None, Shown]:
     stages: dict[str | None, Shown] = {}
     for events in processes:
         here: set[str | None] = set()
-        for event in (one for one in events if one["run"] == run and one["event"] != "done"):
+        for event in (event for event in events if event["run"] == run and event["event"] != "done"):
             key = event["stage"]
             if key is None and event["event"] in ("status", "speak"):  # it waits in line; or for a voice
                 continue
@@ -109,8 +109,8 @@ def shown(processes: list[Events], run: str) -> dict[str | None, Shown]:
 def ends(processes: list[Events], run: str) -> list[str]:
     """The status of every "done" of a run."""
     return [
-        one["status"]
+        event["status"]
         for events in processes
-        for one in events
-        if one["run"] == run and one["event"] == "done"
+        for event in events
+        if event["run"] == run and event["event"] == "done"
     ]

@@ -27,7 +27,7 @@ def test_a_killed_answer_is_finished_once(
     seed: int, shares: tuple[float, ...], data: Path, chat: Chat, answered: Reference, service: Service
 ) -> None:
     chance = random.Random(seed)
-    (reference,) = {one["run"] for one in answered.course.events}
+    (reference,) = {event["run"] for event in answered.course.events}
     told: list[Events] = []
     before = service.calls()
     calls_when_kept: int | None = None
@@ -76,7 +76,7 @@ def test_with_the_embedding_model_too(
         assert bot.end() == 0, bot.complaints()
     told.append(bot.events)
     (run,) = [row[0] for row in inbox(data)[1:]]
-    (reference,) = {one["run"] for one in answered.course.events}
+    (reference,) = {event["run"] for event in answered.course.events}
     assert ends(told, run) == ["done"]
     assert shown(told, run)["answer"] == shown([answered.course.events], reference)["answer"]
 
@@ -85,7 +85,7 @@ def test_the_stroke_upon_done_does_not_end_it_twice(data: Path, chat: Chat, answ
     """The narrowest place: between the last line and the note that it was written."""
     with chat(QUESTION) as bot:
         assert bot.strike(Instant(len(answered.course.events), 0)) == -signal.SIGKILL
-    (run,) = {one["run"] for one in bot.events}
+    (run,) = {event["run"] for event in bot.events}
     with chat() as again:
         assert again.end() == 0
     assert ends([bot.events, again.events], run) == ["done"]
@@ -108,7 +108,7 @@ def test_turns_that_were_acknowledged_are_answered_in_order(seed: int, data: Pat
         assert bot.end() == 0, bot.complaints()
     told.append(bot.events)
     assert [row[0] for row in inbox(data)[1:]] == received
-    done = [one["run"] for events in told for one in events if one["event"] == "done"]
+    done = [event["run"] for events in told for event in events if event["event"] == "done"]
     assert done == received
     assert {row[3] for row in inbox(data)} == {"done"}
 
@@ -117,7 +117,7 @@ def test_turns_that_were_acknowledged_are_answered_in_order(seed: int, data: Pat
 def test_a_stopped_run_is_not_brought_back(seed: int, data: Path, chat: Chat) -> None:
     chance = random.Random(f"stopped {seed}")
     with chat(QUESTION) as bot:
-        bot.until(lambda events: sum(one["event"] == "text" for one in events) > 2)
+        bot.until(lambda events: sum(event["event"] == "text" for event in events) > 2)
         bot.type("/stop\n")
         # Somewhere between the line's arrival and the end of the run.
         struck = bot.strike(Instant(len(bot.events), chance.random() * 0.06 * seed))
@@ -126,7 +126,7 @@ def test_a_stopped_run_is_not_brought_back(seed: int, data: Path, chat: Chat) ->
     with chat() as again:
         assert again.end() == 0, again.complaints()
     if state == "stopped":
-        assert [one for one in again.events if one["run"] == run] == []
+        assert [event for event in again.events if event["run"] == run] == []
         assert inbox(data)[1][3] == "stopped"
     else:
         assert state == "running"
@@ -138,7 +138,7 @@ def test_a_run_stopped_for_certain_stays_stopped(
 ) -> None:
     _, config = halting
     with chat(QUESTION, config=config) as bot:
-        bot.until(lambda events: sum(one["event"] == "text" for one in events) > 2)
+        bot.until(lambda events: sum(event["event"] == "text" for event in events) > 2)
         bot.type("/stop\n")
         assert bot.strike(Instant(10**6, 0)) == -signal.SIGKILL
     assert ends([bot.events], bot.events[0]["run"]) == ["stopped"]
@@ -161,9 +161,9 @@ def test_a_signal_to_leave_is_obeyed_and_the_answer_goes_on_at_the_next_start(
     assert not (data / "lock.pid").exists()
     with chat(config=config) as again:
         assert again.end() == 0, again.complaints()
-    (run,) = {one["run"] for one in bot.events}
+    (run,) = {event["run"] for event in bot.events}
     assert ends([bot.events, again.events], run) == ["done"]
-    (reference,) = {one["run"] for one in answered.course.events}
+    (reference,) = {event["run"] for event in answered.course.events}
     assert shown([bot.events, again.events], run) == shown([answered.course.events], reference)
     assert service.calls() == 2
     assert [row[0] for row in ledger(data, run)] == ["stopped", "settled"]

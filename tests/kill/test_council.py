@@ -55,8 +55,8 @@ class Council:
     def paid(self) -> Counter[Call]:
         """How often each call was answered."""
         lines = self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
-        found = [json.loads(line) for line in lines]
-        return Counter(Call(one["model"], one["task"]) for one in found if one["state"] == "asked")
+        calls = [json.loads(line) for line in lines]
+        return Counter(Call(one["model"], one["task"]) for one in calls if one["state"] == "asked")
 
 
 @contextmanager
@@ -154,7 +154,7 @@ def test_a_council_killed_in_every_stage_pays_only_for_what_was_cut_off(
 
 def alone(stage: str, events: Events) -> bool:
     """Whether all of a stage is there but its last call, or the chair has begun to write."""
-    here = [one for one in events if one.get("stage") == stage]
+    here = [event for event in events if event.get("stage") == stage]
     if stage == "synthesis":
         return any(one["event"] == "text" for one in here)
     return any(one["event"] == "status" and one["done"] == one["total"] - 1 for one in here)

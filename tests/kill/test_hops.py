@@ -91,9 +91,9 @@ def test_a_kill_between_hops_pays_nothing_twice(tmp_path: Path, config: Path, lo
     with Bot("library", "add", str(book), "--shelf", "rules", "--json", data=data, config=config) as bot:
         course(bot)
     with Bot(*CHAT, data=data, config=config, stdin=QUESTION) as bot:
-        bot.until(lambda events: any("(hop 2 of 3)" in str(one.get("text")) for one in events))
+        bot.until(lambda events: any("(hop 2 of 3)" in str(event.get("text")) for event in events))
         assert bot.strike(Instant(0, 0)) == -signal.SIGKILL, bot.complaints()
-    assert any("(hop 2 of 3)" in str(one.get("text")) for one in bot.events)
+    assert any("(hop 2 of 3)" in str(event.get("text")) for event in bot.events)
     with Bot(*CHAT, data=data, config=config) as again:
         assert again.end() == 0, again.complaints()
     (run,) = [row[0] for row in inbox(data)[1:]]

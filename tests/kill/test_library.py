@@ -128,16 +128,16 @@ def asked(data: Path, config: Path) -> list[object]:
     """What a few questions find, as far as it does not name a run."""
     questions = ("How long until the wolf follows?", "When does the candle near the river fade?")
     with Bot(
-        *CHAT, data=data, config=config, stdin="".join(f"/rules ask {one}\n" for one in questions)
+        *CHAT, data=data, config=config, stdin="".join(f"/rules ask {question}\n" for question in questions)
     ) as bot:
         assert bot.end() == 0, bot.complaints()
-    return [shown([bot.events], run) for run in dict.fromkeys(one["run"] for one in bot.events)]
+    return [shown([bot.events], run) for run in dict.fromkeys(event["run"] for event in bot.events)]
 
 
 def jobs(data: Path, config: Path) -> str:
     with Bot("library", "jobs", "--json", data=data, config=config) as bot:
         assert bot.end() == 0, bot.complaints()
-    return "".join(one["text"] for one in bot.events if one["event"] == "text")
+    return "".join(event["text"] for event in bot.events if event["event"] == "text")
 
 
 def started(data: Path, config: Path) -> None:
@@ -196,8 +196,8 @@ def batch_of(data: Path, batches: int, before: set[str]) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("kind", "seed", "shares"),
     [
-        *(("adding", *one) for one in sequences("indexing", kills=3, some=1, every=10)),
-        *(("parsing", *one) for one in sequences("parsing", kills=3, some=0, every=3)),
+        *(("adding", *sequence) for sequence in sequences("indexing", kills=3, some=1, every=10)),
+        *(("parsing", *sequence) for sequence in sequences("parsing", kills=3, some=0, every=3)),
     ],
 )
 def test_a_killed_job_goes_on_from_its_last_batch(
@@ -376,8 +376,8 @@ def test_a_job_left_in_order_goes_on_at_the_next_start(
     data = tmp_path / "data"
     some = next(
         n
-        for n, one in enumerate(adding.course.events, 1)
-        if one["event"] == "status" and one["done"] == BATCH
+        for n, event in enumerate(adding.course.events, 1)
+        if event["event"] == "status" and event["done"] == BATCH
     )
     with Bot(*adding.arguments, data=data, config=adding.config) as bot:
         assert bot.strike(Instant(some, 0), number) == code, bot.complaints()

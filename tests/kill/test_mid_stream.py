@@ -55,7 +55,7 @@ def asked(service: Service, before: int) -> bool:
 
 
 def texts(events: Events) -> int:
-    return sum(one["event"] == "text" and one["stage"] == "answer" for one in events)
+    return sum(event["event"] == "text" and event["stage"] == "answer" for event in events)
 
 
 @pytest.mark.parametrize(("seed", "shares"), sequences("stream", kills=2, some=1, every=8))
@@ -64,7 +64,7 @@ def test_an_answer_killed_mid_stream_is_finished_once(
 ) -> None:
     service, config, answered = undisturbed
     chance = random.Random(f"{service.wire.name} {seed}")
-    (reference,) = {one["run"] for one in answered.course.events}
+    (reference,) = {event["run"] for event in answered.course.events}
     before = service.calls()
     told: list[Events] = []
     calls_when_kept: int | None = None

@@ -148,7 +148,7 @@ def test_a_scene_that_is_written_on_is_not_paid_for_twice(tmp_path: Path, serve:
     again = serve("again", extract=False)
     with Bot(*CHAT, data=data, config=again.config) as bot:
         assert bot.end() == 0, bot.complaints()
-        shown = "".join(one["text"] for one in bot.events if one["event"] == "text")
+        shown = "".join(event["text"] for event in bot.events if event["event"] == "text")
     assert again.calls("big") == 1, "only what it goes on with"
     assert shown.strip() == f"The wind turns. {SCENE}"
     scenes = rows(data / "sutradhar.db", "SELECT body FROM story_nodes WHERE kind = 'scene' ORDER BY seq")

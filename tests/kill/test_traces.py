@@ -54,10 +54,10 @@ def test_a_killed_answer_is_one_trace(
         assert again.end() == 0, again.complaints()
 
     assert [one.name for one in first] == ["retrieval"]
-    (run,) = [one for one in collector.spans if one.name == "run"]
-    assert {one.trace for one in collector.spans} == {run.trace}
-    assert {one.above for one in collector.spans} == {run.id, ""}
-    assert [one.name for one in sorted(collector.spans, key=lambda one: one.begun)] == [
+    (run,) = [span for span in collector.spans if span.name == "run"]
+    assert {span.trace for span in collector.spans} == {run.trace}
+    assert {span.above for span in collector.spans} == {run.id, ""}
+    assert [span.name for span in sorted(collector.spans, key=lambda span: span.begun)] == [
         "run",
         "retrieval",
         "replayed step",

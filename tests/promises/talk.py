@@ -148,16 +148,16 @@ def settings(data: Path, *services: ModelService, toml: str = "") -> Config:
 
 def of(events: Events, *names: str) -> Events:
     """The events of these kinds."""
-    return [one for one in events if one["event"] in names]
+    return [event for event in events if event["event"] in names]
 
 
 def texts(events: Events, *names: str) -> str:
-    return ("\n" if names else "").join(one["text"] for one in of(events, *(names or ("text",))))
+    return ("\n" if names else "").join(event["text"] for event in of(events, *(names or ("text",))))
 
 
 def status(events: Events) -> str:
     """How the one run in `events` ended; exactly one "done", and it comes last."""
-    assert [one["event"] for one in events].count("done") == 1, events
+    assert [event["event"] for event in events].count("done") == 1, events
     assert events[-1]["event"] == "done", events
     return str(events[-1]["status"])
 
@@ -166,10 +166,10 @@ def sentence(events: Events) -> str:
     """The one sentence of a run that failed."""
     assert status(events) == "failed", events
     (failed,) = of(events, "failed")
-    said = str(failed["text"])
-    assert "Traceback" not in said
-    assert "\n" not in said
-    return said
+    text = str(failed["text"])
+    assert "Traceback" not in text
+    assert "\n" not in text
+    return text
 
 
 def bot(
@@ -202,7 +202,7 @@ def heard(done: subprocess.CompletedProcess[bytes]) -> Events:
 
 def answer(events: Events) -> str:
     """What the answer said."""
-    return texts([one for one in events if one.get("stage") == "answer"]).strip()
+    return texts([event for event in events if event.get("stage") == "answer"]).strip()
 
 
 async def ledger_of(talk: Talk) -> list[Any]:

@@ -81,7 +81,7 @@ def test_a_folder_of_500_files_with_7_broken_ones(tmp_path: Path, plain: Path) -
     events = heard(done)
     assert done.returncode == 1
     assert status(events) == "failed"
-    assert sorted(one["text"] for one in of(events, "notice")) == sorted(said.values())
+    assert sorted(notice["text"] for notice in of(events, "notice")) == sorted(said.values())
     assert "493" in texts(events)
     assert texts(events, "failed").startswith("Not added: 7 of 500")
     assert took < 20
@@ -150,8 +150,8 @@ async def test_documents_that_will_not_do_keep_nothing_else_from_going_in(tmp_pa
     async with talking(settings(tmp_path / "data")) as talk:
         events = await talk.say(f"/library add {folder} --shelf rules")
         assert status(events) == "failed"
-        said = sorted(one["text"] for one in of(events, "notice"))
-        assert said == [f"{name}: {sentence}" for name, (_, sentence) in sorted(files.items())]
+        sentences = sorted(notice["text"] for notice in of(events, "notice"))
+        assert sentences == [f"{name}: {sentence}" for name, (_, sentence) in sorted(files.items())]
         listed = texts(await talk.say("/library list"))
         assert "z.docx" in listed
         assert "line.epub" in listed
@@ -170,7 +170,7 @@ async def test_usual_encodings_are_read_and_spoilt_bytes_do_not_spoil_the_rest(t
         (tmp_path / name).write_bytes(data)
         document = read(name, data)
         assert "condição agarrado reduz" in document.text
-    files = " ".join(str(one) for one in sorted(tmp_path.glob("*.txt")))  # noqa: ASYNC240
+    files = " ".join(str(path) for path in sorted(tmp_path.glob("*.txt")))  # noqa: ASYNC240
     async with talking(settings(tmp_path / "data")) as talk:
         assert status(await talk.say(f"/library add {files} --shelf regras")) == "done"
         listed = texts(await talk.say("/library list"))

@@ -103,8 +103,8 @@ async def test_what_a_document_orders_is_fenced_and_never_obeyed(stocked: Path, 
         assert "</passages\t" not in inside
     # A citation that names no passage does not reach the reader, nor does one that stands in a document.
     assert "[99]" not in texts(ended)
-    for one in of(ended, "citation"):
-        assert "flies" not in one["quote"] or one["source"] == "almanac.md"
+    for citation in of(ended, "citation"):
+        assert "flies" not in citation["quote"] or citation["source"] == "almanac.md"
 
 
 async def test_a_document_is_quoted_word_for_word_and_harmless_in_the_terminal(

@@ -27,8 +27,8 @@ async def test_above_the_cap_of_a_run_the_passages_are_quoted(stocked: Path) -> 
         events, rows = await asked(replace(config, budget=BudgetConfig(run_usd=0.0)))
         assert service.calls == 0
     assert (status(events), rows) == ("done", [])
-    notices = [one["text"] for one in of(events, "notice")]
-    assert [one for one in notices if "above $0.00" in one and "run_usd" in one], notices
+    notices = [notice["text"] for notice in of(events, "notice")]
+    assert [notice for notice in notices if "above $0.00" in notice and "run_usd" in notice], notices
     assert EXTRACTIVE in notices
     assert "speed becomes zero" in texts(events)
     assert of(events, "citation")

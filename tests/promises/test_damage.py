@@ -49,8 +49,8 @@ async def test_an_original_that_is_missing_is_named_and_the_others_go_on(
     async with talking(settings(stocked)) as talk:
         originals = set((stocked / "originals").iterdir())
         assert status(await talk.say(f"/library add {other} --shelf rules")) == "done"
-        for one in originals:
-            one.unlink()
+        for original in originals:
+            original.unlink()
         mended = await talk.say("/library reindex")
         assert status(mended) == "failed"
         assert "handbook.md" in texts(mended, "notice")

@@ -21,9 +21,9 @@ FULL = (
 
 
 async def still_answers(talk: Talk) -> None:
-    said = await talk.say(ASK)
-    assert status(said) == "done"
-    assert "speed becomes zero" in texts(said)
+    events = await talk.say(ASK)
+    assert status(events) == "done"
+    assert "speed becomes zero" in texts(events)
 
 
 async def test_asking_and_adding_on_a_full_disk_and_after_room_was_made(
@@ -48,7 +48,7 @@ async def test_asking_and_adding_on_a_full_disk_and_after_room_was_made(
         assert "big.md" not in texts(books)
     async with talking(settings(data)) as talk:
         await still_answers(talk)
-        assert {one["run"] for one in talk.events} == {talk.events[-1]["run"]}, "nothing old is run again"
+        assert {event["run"] for event in talk.events} == {talk.events[-1]["run"]}, "nothing old is run again"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ async def test_a_database_at_its_page_limit_refuses_whole_documents(tmp_path: Pa
     with pytest.raises(StorageFault) as caught:
         await documents.add(book(chunks=200, chunk_chars=4_000))
     assert caught.value.kind == "full"
-    assert [one.source for one in await documents.list("local")] == ["kept.md"]
+    assert [document.source for document in await documents.list("local")] == ["kept.md"]
     await database.close()
     database = await Database.open(url)
     assert await Documents(database).add(book(chunks=200, chunk_chars=4_000))

@@ -33,8 +33,16 @@ def test_each_line_ends_in_exactly_one_done_whatever_it_is(stocked: Path) -> Non
     done = bot("chat", "--json", data=stocked, config=config(stocked.parent), stdin=b"\n".join(typed))
     events = heard(done)
     ends = of(events, "done")
-    assert len(ends) == len({one["run"] for one in ends}) == len({one["run"] for one in events}) == 7
-    assert [one["status"] for one in ends] == ["done", "failed", "done", "failed", "failed", "done", "done"]
+    assert len(ends) == len({event["run"] for event in ends}) == len({event["run"] for event in events}) == 7
+    assert [event["status"] for event in ends] == [
+        "done",
+        "failed",
+        "done",
+        "failed",
+        "failed",
+        "done",
+        "done",
+    ]
     assert "speed becomes zero" in texts(events)
     assert done.returncode == 1
 

@@ -77,8 +77,8 @@ async def test_a_model_that_gives_nothing_is_replaced_by_the_passages(wire: Wire
             events = await talk.say(ASK)
             assert (name, service.calls) == (name, calls + reply.times)
             assert status(events) == "done", name
-            notices = [one["text"] for one in of(events, "notice")]
-            assert [one for one in notices if said in one], (name, notices)
+            notices = [notice["text"] for notice in of(events, "notice")]
+            assert [notice for notice in notices if said in notice], (name, notices)
             assert EXTRACTIVE in notices, name
             assert "speed becomes zero" in texts(events), name
             assert of(events, "citation"), name
@@ -96,8 +96,8 @@ async def test_the_passages_stand_apart_from_what_a_model_said_without_citing_th
 ) -> None:
     async with wire.service([Reply("Certainly not.")]) as service:
         events, _ = await asked(settings(stocked, service))
-    said, passages = texts(events).split("\n\n", 1)
-    assert said.rstrip().endswith("Certainly not.")
+    text, passages = texts(events).split("\n\n", 1)
+    assert text.rstrip().endswith("Certainly not.")
     assert passages.startswith("**")
 
 
@@ -109,7 +109,7 @@ async def test_what_arrived_before_a_cut_stays_and_is_billed(fault: str, wire: W
         assert service.calls == 1, "what was begun is not asked again"
     assert status(events) == "done"
     assert "The speed of a grappled creature" in texts(events)
-    assert [one for one in of(events, "notice") if "cut off in the middle" in one["text"]]
+    assert [notice for notice in of(events, "notice") if "cut off in the middle" in notice["text"]]
     assert row.state == "failed"
     assert row.output_tokens > 0
     assert row.input_tokens > 0
@@ -126,7 +126,7 @@ async def test_a_storm_that_passes_is_not_noticed(wire: Wire, stocked: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("reply", "shown", "said"),
+    ("reply", "shown", "sentence"),
     [
         (Reply(text=ANSWER, fault="hang", at=4), "The speed of a", "cut off"),
         (Reply(fault="half_open", times=3), EXTRACTIVE, "took too long to answer"),
@@ -134,7 +134,7 @@ async def test_a_storm_that_passes_is_not_noticed(wire: Wire, stocked: Path) -> 
     ids=["hang", "half-open"],
 )
 async def test_a_service_that_says_no_more_is_given_up(
-    reply: Reply, shown: str, said: str, wire: Wire, stocked: Path
+    reply: Reply, shown: str, sentence: str, wire: Wire, stocked: Path
 ) -> None:
     async with wire.service([reply]) as service:
         async with quick(settings(stocked, service)) as talk:
@@ -145,7 +145,7 @@ async def test_a_service_that_says_no_more_is_given_up(
         )  # on a busy machine a try may be over before its request arrives
     assert status(events) == "done"
     assert shown in texts(events) + texts(events, "notice")
-    assert [one for one in of(events, "notice") if said in one["text"]]
+    assert [notice for notice in of(events, "notice") if sentence in notice["text"]]
     assert row.state == "failed"
     assert (row.output_tokens > 0) == (row.input_tokens > 0) == (reply.fault == "hang")
 
@@ -168,7 +168,7 @@ async def test_an_endless_answer_is_ended(wire: Wire, stocked: Path) -> None:
         async with asyncio.timeout(30):
             await service.closed.wait()
     assert status(events) == "done"
-    assert [one for one in of(events, "notice") if "length limit" in one["text"]]
+    assert [notice for notice in of(events, "notice") if "length limit" in notice["text"]]
     assert len(answer(events)) < MAX_TOKENS * CHARS_PER_TOKEN + 2_000
     assert row.output_tokens > 1_000
 
@@ -181,7 +181,7 @@ async def test_a_service_that_is_not_there(wire: Wire, stocked: Path) -> None:
         events = await talk.say(ASK)
         (row,) = await ledger_of(talk)
     assert status(events) == "done"
-    assert [one for one in of(events, "notice") if "I could not reach fake:small" in one["text"]]
+    assert [notice for notice in of(events, "notice") if "I could not reach fake:small" in notice["text"]]
     assert EXTRACTIVE in texts(events, "notice")
     assert (row.state, row.input_tokens, row.output_tokens) == ("failed", 0, 0)
 
@@ -200,7 +200,7 @@ async def test_a_whole_answer_is_billed_to_the_token(wire: Wire, stocked: Path) 
 
 
 @pytest.mark.parametrize(
-    ("toml", "said"),
+    ("toml", "sentence"),
     [
         ('[roles]\nanswerer = "nobody:small"\n', "nobody"),
         pytest.param(
@@ -212,20 +212,20 @@ async def test_a_whole_answer_is_billed_to_the_token(wire: Wire, stocked: Path) 
         ('[roles]\nanswerer = "anthropic:claude"\n', "ANTHROPIC_API_KEY"),
     ],
 )
-def test_a_part_that_nobody_can_play_is_one_sentence(toml: str, said: str, stocked: Path) -> None:
+def test_a_part_that_nobody_can_play_is_one_sentence(toml: str, sentence: str, stocked: Path) -> None:
     file = stocked.parent / "c.toml"
     file.write_text(f'[embedding]\nmodel = "none"\n{toml}', encoding="utf-8")
     done = bot("chat", "--json", data=stocked, config=file, stdin=ASK.encode())
     if done.stdout:  # opened: the passages stand in for the model
         events = heard(done)
         assert status(events) == "done"
-        assert said in texts(events, "notice")
+        assert sentence in texts(events, "notice")
         assert "speed becomes zero" in texts(events)
         assert done.returncode == 0
     else:  # refused before anything was opened
         assert done.returncode == 2
         assert len(re.findall(r"\n", done.stderr.decode().strip())) == 0
-        assert said in done.stderr.decode()
+        assert sentence in done.stderr.decode()
 
 
 async def test_the_key_stays_out_of_everything_a_process_leaves(wire: Wire, stocked: Path) -> None:

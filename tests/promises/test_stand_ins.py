@@ -51,7 +51,7 @@ async def test_nobody_stands_in_once_words_were_shown(wire: Wire, stocked: Path)
     ):
         events, rows = await asked(settings(stocked, first, second))
         assert (first.calls, second.calls) == (1, 0)
-    assert [one for one in of(events, "notice") if "cut off in the middle" in one["text"]]
+    assert [notice for notice in of(events, "notice") if "cut off in the middle" in notice["text"]]
     assert [row.state for row in rows] == ["failed"]
 
 
@@ -62,6 +62,6 @@ async def test_when_all_fail_the_first_is_told_of(wire: Wire, stocked: Path) -> 
     ):
         events, rows = await asked(settings(stocked, first, second))
         assert (first.calls, second.calls) == (1, 1)
-    assert [one for one in of(events, "notice") if "has no credit left" in one["text"]]
+    assert [notice for notice in of(events, "notice") if "has no credit left" in notice["text"]]
     assert EXTRACTIVE in texts(events, "notice")
     assert [(row.state, row.input_tokens) for row in rows] == [("failed", 0), ("failed", 0)]

@@ -24,8 +24,8 @@ async def test_stop_during_an_answer_keeps_the_text_and_bills_what_came(stocked:
         await talk.type(ASK)
         await talk.until(lambda events: "grappled creature" in texts(events))
         await talk.type("/stop")
-        await talk.until(lambda events: sum(one["event"] == "done" for one in events) == 2)
-        first = [one for one in talk.events if one["run"] == talk.events[0]["run"]]
+        await talk.until(lambda events: sum(event["event"] == "done" for event in events) == 2)
+        first = [event for event in talk.events if event["run"] == talk.events[0]["run"]]
         assert status(first) == "stopped"
         async with asyncio.timeout(90):
             await service.closed.wait()
@@ -41,7 +41,7 @@ async def test_stop_during_an_answer_keeps_the_text_and_bills_what_came(stocked:
         assert status(await talk.say(ASK)) == "done"
         assert service.calls == 2
     async with talking(settings(stocked)) as talk:
-        assert {one["run"] for one in await talk.say("/rules books")} == {talk.events[0]["run"]}
+        assert {event["run"] for event in await talk.say("/rules books")} == {talk.events[0]["run"]}
 
 
 MORE = f"{ANSWER} It cannot benefit from any bonus."
@@ -53,7 +53,7 @@ async def test_a_marker_that_was_shown_before_the_stop_can_be_looked_up(stocked:
         await talk.type(ASK)
         await talk.until(lambda events: "[1]" in texts(events))
         await talk.type("/stop")
-        await talk.until(lambda events: sum(one["event"] == "done" for one in events) == 2)
+        await talk.until(lambda events: sum(event["event"] == "done" for event in events) == 2)
         seen = await talk.say("/rules see 1")
     assert status(seen) == "done"
     assert "speed becomes zero" in texts(seen)
@@ -75,7 +75,7 @@ async def test_leaving_in_the_middle_keeps_the_whole_answer_after_the_restart(st
                     async with asyncio.timeout(60), recorder.shown:
                         await recorder.shown.wait_for(lambda: "[1]" in repr(recorder.events.get("r1")))
                 else:
-                    assert [one.id for one in goes_on] == ["r1"]
+                    assert [event.id for event in goes_on] == ["r1"]
                     assert await app.ended("r1") == "done"
                     session = await app.resources.records.sessions.active(*place)
                     assert session is not None
@@ -83,4 +83,4 @@ async def test_leaving_in_the_middle_keeps_the_whole_answer_after_the_restart(st
             finally:
                 await app.close()
     assert kept.answer.strip() == MORE
-    assert [one["n"] for one in json.loads(kept.citations)] == [1]
+    assert [citation["n"] for citation in json.loads(kept.citations)] == [1]

@@ -99,8 +99,8 @@ async def test_a_translated_question_finds_english_text_and_is_cited_with_its_wo
         events = await talk.say(question)
     assert status(events) == "done"
     assert [kind(body) for body in service.requests] == ["rewrite", "answer"]
-    said = texts([one for one in events if one.get("stage") == "answer"])
-    assert re.fullmatch(r"A velocidade dela passa a ser zero \[\d+\]\. Ela voa\. ?", said)
+    text = texts([event for event in events if event.get("stage") == "answer"])
+    assert re.fullmatch(r"A velocidade dela passa a ser zero \[\d+\]\. Ela voa\. ?", text)
     (citation,) = of(events, "citation")
     assert citation["quote"] == "speed becomes zero until the grapple ends"
     assert "Brazilian Portuguese" in service.requests[-1]["messages"][0]["content"]
@@ -114,8 +114,8 @@ async def test_statements_whose_markers_were_cut_are_told_below_the_answer(stock
 
     async with ChatService(helping(answer=answer)) as service, talking(settings(stocked, service)) as talk:
         events = await talk.say("/rules ask What happens to the speed of a grappled creature?")
-    said = texts([one for one in events if one.get("stage") == "answer"])
-    assert "Dragons hoard amethysts. Elves sing." in said
+    text = texts([event for event in events if event.get("stage") == "answer"])
+    assert "Dragons hoard amethysts. Elves sing." in text
     (notice,) = of(events, "notice")
     assert "2 statements above have no source" in notice["text"]
     assert "Dragons hoard amethysts" in notice["text"]
@@ -130,9 +130,9 @@ async def test_brackets_of_a_book_are_no_markers_of_ours(stocked: Path, tmp_path
     async with talking(settings(stocked)) as talk:
         await talk.say(f"/library add {book} --shelf bells")
         events = await talk.say("/rules ask When does the bell of the ferry ring? --shelf bells")
-    said = texts([one for one in events if one.get("stage") == "answer"])
-    assert "rings twice (1) at dusk(3), says" in said
-    assert re.findall(r"\[.*?\]", said) == ["[1]"]
+    text = texts([event for event in events if event.get("stage") == "answer"])
+    assert "rings twice (1) at dusk(3), says" in text
+    assert re.findall(r"\[.*?\]", text) == ["[1]"]
     assert "twice [1] at dusk" in of(events, "citation")[0]["quote"]
 
 
@@ -159,7 +159,9 @@ async def test_multi_hop_through_the_feed_tells_each_hop_and_cites_the_last(
         assert status(await talk.say(f"/library add {tmp_path / 'ferry.md'} --shelf rules")) == "done"
         events = await talk.say(HOPS)
     assert status(events) == "done"
-    hop = next(one for one in of(events, "status") if "Searching for: Duskglass forged" in one["text"])
+    hop = next(
+        status for status in of(events, "status") if "Searching for: Duskglass forged" in status["text"]
+    )
     assert (hop["done"], hop["total"]) == (2, 3)
     (citation,) = of(events, "citation")
     assert citation["heading"].endswith("Ledger of the smithy")
@@ -179,7 +181,10 @@ async def test_multi_question_searches_its_parts_at_once_in_the_durable_engine(s
         )
     assert status(events) == "done"
     assert f"Searching for: {' · '.join(parts)}" in texts(events, "status")
-    assert {one["heading"].rsplit(" › ", 1)[-1] for one in of(events, "citation")} == {"Grappled", "Lanterns"}
+    assert {citation["heading"].rsplit(" › ", 1)[-1] for citation in of(events, "citation")} == {
+        "Grappled",
+        "Lanterns",
+    }
     assert [kind(body) for body in service.requests] == ["expand", "answer"]
 
 
@@ -249,8 +254,8 @@ async def test_cross_references_come_first_and_then_what_was_close_but_not_cited
         await talk.say(f"/library add {tmp_path / 'town.md'} --shelf rules")
         events = await talk.say("/rules ask What does the gate keeper do at the gate?")
     authors, close = of(events, "choices")
-    assert [one["label"] for one in authors["choices"]] == ["Bells"]
-    assert "Gate toll" in [one["label"] for one in close["choices"]]
+    assert [choice["label"] for choice in authors["choices"]] == ["Bells"]
+    assert "Gate toll" in [choice["label"] for choice in close["choices"]]
     assert authors["prompt"] != close["prompt"]
 
 

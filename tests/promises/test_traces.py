@@ -37,11 +37,11 @@ def to(collector: Collector) -> str:
 
 
 def below(spans: Sequence[Taken], root: Taken) -> list[Taken]:
-    return sorted((one for one in spans if one.above == root.id), key=lambda one: one.begun)
+    return sorted((span for span in spans if span.above == root.id), key=lambda span: span.begun)
 
 
 def run_of(spans: Sequence[Taken], verb: str = "ask") -> Taken:
-    (found,) = [one for one in spans if one.name == "run" and one.about["sutradhar.verb"] == verb]
+    (found,) = [span for span in spans if span.name == "run" and span.about["sutradhar.verb"] == verb]
     return found
 
 
@@ -119,12 +119,12 @@ async def test_nothing_that_was_said_or_read_is_sent(stocked: Path, tmp_path: Pa
             ):
                 await talk.say(line)
         sent = b"".join(collector.raw).decode("utf-8", "replace")
-        assert len([one for one in collector.spans if one.name == "run"]) == 4
-        assert [one for one in collector.spans if one.name.startswith("chat") and one.failed]
+        assert len([span for span in collector.spans if span.name == "run"]) == 4
+        assert [span for span in collector.spans if span.name.startswith("chat") and span.failed]
 
     assert [said for said in (*SAID, str(tmp_path)) if said in sent] == []
-    assert [one for one in collector.spans if one.events or one.said] == []
-    header = json.dumps([dict(one) for one in service.headers])
+    assert [span for span in collector.spans if span.events or span.said] == []
+    header = json.dumps([dict(headers) for headers in service.headers])
     assert "traceparent" not in header.lower()  # as Anthropic's SDK would have it by itself
 
 
@@ -138,13 +138,13 @@ async def test_what_failed_is_named_by_its_kind(stocked: Path) -> None:
             assert status(await talk.say(ASK)) == "done"
             assert status(await talk.say("/rules see 7")) == "failed"
         run, see = run_of(collector.spans), run_of(collector.spans, "see")
-        calls = [one for one in below(collector.spans, run) if one.name.startswith("chat")]
+        calls = [span for span in below(collector.spans, run) if span.name.startswith("chat")]
 
-    assert [(one.failed, one.about.get("error.type")) for one in calls] == [
+    assert [(call.failed, call.about.get("error.type")) for call in calls] == [
         (True, "model.auth"),
         (False, None),
     ]
-    assert [one.about["gen_ai.provider.name"] for one in calls] == ["fake", "second"]
+    assert [call.about["gen_ai.provider.name"] for call in calls] == ["fake", "second"]
     assert (run.failed, "error.type" in run.about) == (False, False)
     assert see.failed
     assert see.about["error.type"].startswith("rules.")
@@ -156,11 +156,11 @@ async def test_what_a_person_stops_is_no_error(stocked: Path) -> None:
     async with Collector() as collector, ChatService([held]) as service:
         async with talking(settings(stocked, service, toml=to(collector))) as talk:
             await talk.type(ASK)
-            await talk.until(lambda events: any("speed" in one.get("text", "") for one in events))
+            await talk.until(lambda events: any("speed" in event.get("text", "") for event in events))
             await talk.say("/stop")
-            await talk.until(lambda events: any(one.get("status") == "stopped" for one in events))
+            await talk.until(lambda events: any(event.get("status") == "stopped" for event in events))
         run = run_of(collector.spans)
-        (answer,) = [one for one in below(collector.spans, run) if one.name.startswith("chat")]
+        (answer,) = [span for span in below(collector.spans, run) if span.name.startswith("chat")]
 
     assert (run.about["sutradhar.outcome"], run.failed) == ("stopped", False)
     assert (answer.about["sutradhar.outcome"], answer.failed) == ("stopped", False)
@@ -185,7 +185,7 @@ async def test_runs_side_by_side_do_not_mix(stocked: Path) -> None:
             tickets = [await app.perform(asked(thread, question, thread=thread)) for thread in ("one", "two")]
             assert [await ticket.wait() for ticket in tickets] == ["done", "done"]
             await app.close()
-        roots = {one.about["sutradhar.run"]: one for one in collector.spans if one.name == "run"}
+        roots = {span.about["sutradhar.run"]: span for span in collector.spans if span.name == "run"}
 
     one, two = roots["one"], roots["two"]
     assert one.begun < two.ended
@@ -193,8 +193,8 @@ async def test_runs_side_by_side_do_not_mix(stocked: Path) -> None:
     assert one.trace != two.trace
     for root in (one, two):
         under = below(collector.spans, root)
-        assert [one.name for one in under] == ["retrieval", "chat small"]
-        assert {one.trace for one in under} == {root.trace}
+        assert [span.name for span in under] == ["retrieval", "chat small"]
+        assert {span.trace for span in under} == {root.trace}
 
 
 async def test_a_run_that_was_cut_off_goes_on_in_the_same_trace(stocked: Path) -> None:
@@ -209,15 +209,15 @@ async def test_a_run_that_was_cut_off_goes_on_in_the_same_trace(stocked: Path) -
         await app.close()
         first = list(collector.spans)
         async with talking(given) as again:
-            await again.until(lambda events: any(one["event"] == "done" for one in events))
+            await again.until(lambda events: any(event["event"] == "done" for event in events))
         run = run_of(collector.spans)
 
     assert [(one.name, one.about.get("sutradhar.outcome")) for one in first] == [
         ("retrieval", None),
         ("chat small", "stopped"),
     ]
-    assert {one.trace for one in collector.spans} == {run.trace}
-    assert [one.name for one in below(collector.spans, run)] == [
+    assert {span.trace for span in collector.spans} == {run.trace}
+    assert [span.name for span in below(collector.spans, run)] == [
         "retrieval",
         "chat small",
         "replayed step",
@@ -228,7 +228,7 @@ async def test_a_run_that_was_cut_off_goes_on_in_the_same_trace(stocked: Path) -
     assert run.about["sutradhar.outcome"] == "done"
     assert run.begun <= first[0].begun
     assert run.about["sutradhar.strategy"] == "single"
-    replayed = [one.about for one in collector.spans if one.name == "replayed step"]
+    replayed = [span.about for span in collector.spans if span.name == "replayed step"]
     assert replayed == [
         {"sutradhar.step": name, "sutradhar.replayed": True} for name in ("snapshot", "search")
     ]

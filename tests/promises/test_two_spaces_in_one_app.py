@@ -25,7 +25,7 @@ async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors
     seen = Recorder()
 
     def shown(space: str, id: str) -> str:
-        return "".join(one.text for one in seen.events[f"{space}-{id}"] if isinstance(one, Text))
+        return "".join(event.text for event in seen.events[f"{space}-{id}"] if isinstance(event, Text))
 
     def answered(body: object) -> Reply:
         return Reply(text="The gate of the town opens with a key [1].")
@@ -66,7 +66,7 @@ async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors
                 assert session is not None
                 assert len(await resources.records.sessions.last_exchanges(space, session.id, 9)) == 1
                 assert await resources.records.sessions.last_exchanges(other, session.id, 9) == []
-                assert [one.id for one in await resources.jobs.list(space)] == [f"{space}-add"]
+                assert [job.id for job in await resources.jobs.list(space)] == [f"{space}-add"]
                 assert await app.complete(space, "session", "", author="same") == [
                     f"{question} ({session.alias})"
                 ]
@@ -119,10 +119,10 @@ async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors
                 assert "silver key" in shown("north", f"{id}-see")
                 assert await perform(asks("south", f"{id}-see", "rules", "lookup", "Gate of south")) == "done"
                 assert "southern key" in shown("south", f"{id}-see")
-                found = await resources.library.search(
+                result = await resources.library.search(
                     "south", "rules", "What does the gate of the town open with?"
                 )
-                assert {one.document for one in found.passages} == {theirs.id}
+                assert {passage.document for passage in result.passages} == {theirs.id}
             await resources.intake.clear(timedelta())
             assert await resources.vectors.count("north", "rules", "bge-small") == new.chunk_count
             assert await resources.vectors.count("south", "rules", "bge-small") == theirs.chunk_count
