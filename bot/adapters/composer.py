@@ -143,6 +143,7 @@ class Composer(Generic[AnyPage]):
             await self._written()
 
     async def flush(self, status: Ended) -> None:
+        await self._keep_offers()  # first: a page that is made from now on shows their buttons
         self._ended = status
         if status == "stopped" and not self._stages:
             cut = await self._outbox.cut_off(self._space, self._run)
@@ -151,7 +152,6 @@ class Composer(Generic[AnyPage]):
                 return
         if not self._stages:
             self._messages.begin(StageContent(FIRST, ""))
-        await self._keep_offers()
         self._close_stage()
         self._messages.changed(self._stages[-1])
         try:

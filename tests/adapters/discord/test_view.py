@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -245,6 +246,31 @@ async def test_what_buttons_offer_is_kept_before_they_are_there(desk: Desk) -> N
     assert [json.loads(offer)["heading"] for offer in await desk.offers.all("1", RUN, "source")] == [
         "Heading"
     ]
+
+
+async def test_what_is_shown_while_offers_are_being_kept_has_no_buttons_for_them(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on, keep = asyncio.Event(), asyncio.Event(), desk.offers.keep
+
+    async def slowly(*values: Any) -> None:
+        begun.set()
+        await go_on.wait()
+        await keep(*values)
+
+    monkeypatch.setattr(desk.offers, "keep", slowly)
+    view = desk.view()
+    await show(view, Stage("a", ""), Text("x"), Choices("More?", (Choice("A", "/help"),)))
+    flushing = asyncio.create_task(view.flush("done"))
+    await begun.wait()
+    desk.home.tell("Told meanwhile.")
+    async with asyncio.timeout(90):
+        while "Told meanwhile." not in str(desk.paper.texts):  # noqa: ASYNC110 - paper tells nobody
+            await asyncio.sleep(0.01)
+    assert f"choice:{RUN}:0" not in custom_ids(desk.paper.messages[0])
+    go_on.set()
+    await flushing
+    assert f"choice:{RUN}:0" in custom_ids(desk.paper.messages[0])
 
 
 async def test_what_asks_whether_to_begin_at_all_is_not_rated(desk: Desk) -> None:
