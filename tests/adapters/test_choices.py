@@ -76,8 +76,8 @@ async def ended(app: App, n: int) -> list[Request]:
     async with asyncio.timeout(60):
         while len(requests := await asked(app)) < n:
             pass
-        for one in requests:
-            await app.ended(one.id)
+        for request in requests:
+            await app.ended(request.id)
     return requests
 
 
@@ -445,8 +445,8 @@ async def lines(app: App, *typed: str, conversation: Conversation | None = None)
         return app
 
     async def given() -> AsyncIterator[str]:
-        for one in typed:
-            yield one
+        for typed_line in typed:
+            yield typed_line
 
     out = io.BytesIO()
     feed = Feed(conversation or Conversation("en", None), JsonLines(out), overtake=False)

@@ -102,7 +102,7 @@ async def test_a_good_model_is_tried_in_every_way(wire: str, tmp_path: Path) -> 
     assert answer["model"] == "here:small"
     assert answer["well"] is True
     assert list(answer["tried"]) == WAYS
-    wells = {way: one["well"] for way, one in answer["tried"].items()}
+    wells = {way: outcome["well"] for way, outcome in answer["tried"].items()}
     # A local model keeps its last prefix by itself, and few services count beforehand.
     assert {way for way, well in wells.items() if well is not True} <= {"count", "cache"}
     if wire != "chat":

@@ -56,7 +56,7 @@ class Council:
         """How often each call was answered."""
         lines = self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
         calls = [json.loads(line) for line in lines]
-        return Counter(Call(one["model"], one["task"]) for one in calls if one["state"] == "asked")
+        return Counter(Call(call["model"], call["task"]) for call in calls if call["state"] == "asked")
 
 
 @contextmanager

@@ -37,7 +37,7 @@ async def test_stop_during_an_answer_keeps_the_text_and_bills_what_came(stocked:
         assert row.input_tokens > 0
         assert row.output_tokens > 0
         assert "The speed of a grappled creature" in kept.answer
-        assert not [one for one in first if one["event"] == "citation"], "later steps never start"
+        assert not [event for event in first if event["event"] == "citation"], "later steps never start"
         assert status(await talk.say(ASK)) == "done"
         assert service.calls == 2
     async with talking(settings(stocked)) as talk:

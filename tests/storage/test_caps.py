@@ -77,5 +77,5 @@ async def test_what_has_no_known_price_counts_as_nothing_and_what_is_free_is_nev
 async def test_calls_asked_for_at_once_do_not_slip_under_a_cap_together(db: Database, which: Caps) -> None:
     ledger = Ledger(db)
     tried = await asyncio.gather(*(reserve(ledger, "1", which) for _ in range(8)), return_exceptions=True)
-    assert [type(one) for one in tried].count(OverCap) == 5
+    assert [type(outcome) for outcome in tried].count(OverCap) == 5
     assert (await ledger.totals("local", EARLIER)).reserved_usd == 3

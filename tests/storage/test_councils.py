@@ -178,7 +178,7 @@ async def test_a_question_that_was_reworded_reads_so_in_its_council(db: Database
     await councils.begin(council("another"))
     assert await sessions.reword_exchange("local", "run", "Is dharma law?")
     kept = [await councils.get("local", run) for run in ("run", "another")]
-    assert [one.row.question for one in kept if one] == ["Is dharma law?", "Is dharma duty?"]
+    assert [council.row.question for council in kept if council] == ["Is dharma law?", "Is dharma duty?"]
 
 
 async def test_seats_are_kept_under_the_run_that_they_are_given_for(db: Database) -> None:

@@ -20,7 +20,7 @@ async def test_runs_that_have_not_ended_are_told_in_order_and_of_their_space_onl
     await received(inbox, "theirs", space="other")
     await inbox.set_states({"b": "running", "over": "stopped"})
     runs = await jobs.runs("local", (("library", "add"), ("library", "reindex")))
-    assert [(one.id, one.kind, one.author_id) for one in runs] == [
+    assert [(run.id, run.kind, run.author_id) for run in runs] == [
         ("b", "add", "ana"),
         ("a", "reindex", "ana"),
     ]

@@ -51,23 +51,27 @@ async def test_several_books_are_swapped_in_one_moment_and_the_old_ones_can_stil
     documents, passages = Documents(db), Passages(db)
     old = [book(source=f"{n}.md") for n in range(3)]
     new = [book(source=f"{n}.md") for n in range(3)]
-    for one in old:
-        await documents.add(one)
-    for one in new:
-        await documents.add(one, built_by="run")
+    for document in old:
+        await documents.add(document)
+    for document in new:
+        await documents.add(document, built_by="run")
     await documents.mark_embedded("local", new[0].id, 3, "bge")
     version = await Shelves(db).version("local", "rules")
     pairs = [(one.id, two.id) for one, two in zip(new, old, strict=True)]
     for _ in range(2):  # a step that a crash cut off is repeated
-        assert await documents.swap("local", "rules", pairs) == {one.id for one in new}
-        assert await seen(db) == {one.id for one in new}
+        assert await documents.swap("local", "rules", pairs) == {document.id for document in new}
+        assert await seen(db) == {document.id for document in new}
         assert await Shelves(db).version("local", "rules") == version + 1
-    assert [await state(db, one) for one in (*new, *old)] == ["ready", *["lexical"] * 2, *["retired"] * 3]
-    assert await documents.unseen("local", "rules") == {one.id for one in old}
-    for one in old:
-        assert set(await passages.get("local", [f"{one.id}:1"])) == {f"{one.id}:1"}
-        assert await passages.section("local", one.id, 1) is not None
-        assert await passages.span("local", one.id, 0, 5) == one.text[:5]
+    assert [await state(db, document) for document in (*new, *old)] == [
+        "ready",
+        *["lexical"] * 2,
+        *["retired"] * 3,
+    ]
+    assert await documents.unseen("local", "rules") == {document.id for document in old}
+    for document in old:
+        assert set(await passages.get("local", [f"{document.id}:1"])) == {f"{document.id}:1"}
+        assert await passages.section("local", document.id, 1) is not None
+        assert await passages.span("local", document.id, 0, 5) == document.text[:5]
     assert await documents.leftovers() == []
 
 
@@ -85,7 +89,7 @@ async def test_an_edition_takes_the_place_of_whatever_bears_its_name_by_then(db:
     both = [book(), book()]
     for one in both:
         await documents.add(one, built_by="run")
-    assert await documents.swap("local", "rules", [(one.id, "") for one in both]) == {both[1].id}
+    assert await documents.swap("local", "rules", [(document.id, "") for document in both]) == {both[1].id}
     assert await seen(db) == {both[1].id}
 
 
@@ -94,8 +98,8 @@ async def test_a_book_that_has_gone_meanwhile_does_not_come_back_by_a_reindex(db
     documents = Documents(db)
     old, anew, newer = book(), book(), book()
     await documents.add(old)
-    for one in (anew, newer):
-        await documents.add(one, built_by="run")
+    for document in (anew, newer):
+        await documents.add(document, built_by="run")
     if by == "removal":
         await documents.remove("local", old.id)
     else:

@@ -84,7 +84,7 @@ async def test_what_the_first_release_kept_is_all_there_and_sessions_have_owners
         assert (old.title, old.state) == ("What is a gate?", "active")
         assert f"{old.updated_at:%Y-%m-%d}" == "2026-02-03"
         past = await Sessions(database).last_exchanges("local", old.id, 9)
-        assert [one.answer for one in past] == ["A door.", "A gate."]
+        assert [turn.answer for turn in past] == ["A door.", "A gate."]
         inbox = Inbox(database)
         (waiting,) = await inbox.unfinished()
         assert (waiting.id, waiting.author_id, waiting.ordered) == ("run-2", "bia", True)
@@ -117,7 +117,7 @@ async def test_what_was_kept_before_there_were_councils_is_all_there_and_one_can
             assert await connection.run_sync(differences) == []
         (old,) = await OwnedSessions(database).all("local", "ana")
         past = await Sessions(database).last_exchanges("local", old.id, 9)
-        assert [(old.title, one.answer) for one in past] == [("Gates", "A door.")]
+        assert [(old.title, turn.answer) for turn in past] == [("Gates", "A door.")]
         with pytest.raises(OverCap) as caught:
             await Ledger(database).reserve(
                 "local", "run-1", "answer", "ana", "p:m", 9, Decimal("0.6"), Caps(Decimal(1), None, BEGAN)

@@ -156,7 +156,7 @@ async def test_a_person_is_deleted_and_nothing_else_is_touched(db: Database) -> 
     for (space, person), was in others.items():
         now = await people.rows_about(space, person, "ana-after" if person == "bia" else "delete")
         assert now == was, (space, person)
-    rows = {one: await Inbox(db).get(one) for one in ("ana-shared", "delete", "ana-after")}
+    rows = {run: await Inbox(db).get(run) for run in ("ana-shared", "delete", "ana-after")}
     payloads = {one: row.payload for one, row in rows.items() if row is not None}
     assert "words" not in payloads["ana-shared"]
     assert "words of ana-after" in payloads["ana-after"]

@@ -443,7 +443,7 @@ async def test_the_last_vote_of_a_person_counts_in_each_group(db: Database) -> N
     await votes.give("local", "run 2", 0, "ana", 0)
     assert await votes.counts("local", "run", 0) == {0: 2, 1: 1}
     assert await votes.counts("local", "run", 2) == {3: 1}
-    assert [(one.run_id, one.group, one.n) for one in await votes.of("local", "ana")] == [
+    assert [(vote.run_id, vote.group, vote.n) for vote in await votes.of("local", "ana")] == [
         ("run", 0, 1),
         ("run", 2, 3),
         ("run 2", 0, 0),

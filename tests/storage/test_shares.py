@@ -43,7 +43,7 @@ async def test_each_persons_share_of_each_work_adds_up(db: Database) -> None:
     await spent(db, "r2", "one", "ana", "0.5", settled=False)
     await spent(db, "r3", "one", "bia", "2")
     await spent(db, "lost", "one", "bia", "3")
-    shares = {(one.author_id, one.work): one for one in await ledger.shares("one", EARLIER)}
+    shares = {(share.author_id, share.work): share for share in await ledger.shares("one", EARLIER)}
     assert set(shares) == {("ana", "rules"), ("ana", "council"), ("bia", "rules"), ("bia", "")}
     rules = shares["ana", "rules"]
     assert astuple(rules.totals) == (2, 14, 10, 0, 4, Decimal("1.000000123"), 0, 0, 0, 0)
@@ -52,7 +52,7 @@ async def test_each_persons_share_of_each_work_adds_up(db: Database) -> None:
     assert (council.calls, council.cost_usd, council.unpriced) == (2, Decimal(0), 1)
     assert (council.reserved_calls, council.reserved_tokens, council.reserved_usd) == (1, 100, Decimal("0.5"))
     mine = await ledger.shares("one", EARLIER, author_id="ana")
-    assert {one.author_id for one in mine} == {"ana"}
+    assert {row.author_id for row in mine} == {"ana"}
     assert await ledger.shares("one", LATER) == []
 
 

@@ -70,7 +70,7 @@ async def test_a_workspaces_installation_is_found_and_removed(db: Database) -> N
     assert await store.find("T1", "") is None
     assert await store.find("T2", "") == Installed("xoxb-2", "U1", "B1", "T2")
     async with db.read() as connection:
-        assert [one.team_id for one in await connection.execute(slack_installations.select())] == ["T2"]
+        assert [row.team_id for row in await connection.execute(slack_installations.select())] == ["T2"]
 
 
 async def test_a_second_installation_counts(db: Database) -> None:
@@ -124,7 +124,7 @@ async def test_an_installation_waits_for_whoever_writes_and_reads_wait_for_nobod
         assert await store.find("T1", "") == TABLE
         # Longer than SQLite would wait for a lock.
         await asyncio.wait(saved, timeout=0.3)
-        assert not [one for one in saved if one.done()]
+        assert not [task for task in saved if task.done()]
     await asyncio.gather(*saved)
     assert await store.find("T11", "")
     await db.close()

@@ -67,8 +67,8 @@ async def test_documents_do_not_cross(db: Database) -> None:
     assert (row.id, row.embedded) == (theirs.id, 0)
 
     building = [book(space) for space in ("one", "two")]
-    for one in building:
-        await documents.add(one, built_by="run")
+    for document in building:
+        await documents.add(document, built_by="run")
     assert await documents.unseen("one", "rules") == {building[0].id}
     assert await documents.swap("one", "rules", [(building[1].id, ""), (building[1].id, mine.id)]) == set()
     assert await documents.swap("one", "rules", [(building[0].id, theirs.id)]) == set()

@@ -106,7 +106,7 @@ class Table:
     async def asked(self) -> list[str]:
         """What runs were asked, in their order."""
         past = [await self.app.request_of(self.space, run) for run in self.recorder.events]
-        return [f"/{one.work} {one.verb} {one.text}" for one in past if one is not None]
+        return [f"/{request.work} {request.verb} {request.text}" for request in past if request is not None]
 
     def said(self, where: ChannelHandle | None = None) -> list[str]:
         """What stands in the channel, message by message."""
@@ -150,4 +150,4 @@ def told(result: InteractionResult) -> str:
 def labels(message: discord.Message) -> list[str | None]:
     """The buttons of a message, by their labels."""
     items = LayoutView.from_message(message).walk_children()
-    return [one.label for one in items if isinstance(one, Button)]
+    return [item.label for item in items if isinstance(item, Button)]

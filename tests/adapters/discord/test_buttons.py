@@ -162,7 +162,7 @@ async def test_sources_are_shown_in_full_to_the_presser_alone_after_a_restart_to
         Citation(1, "Handbook", "Combat › Grappling", "A grappled creature's speed becomes 0.", 195),
         Citation(2, "Monsters", "", "@everyone flees."),
     ]
-    kept = [json.dumps(asdict(one)) for one in cited]
+    kept = [json.dumps(asdict(source)) for source in cited]
     await at.app.resources.records.offers.keep(at.space, run, "source", kept)
     answer = await at.shown(custom_id("sources", run))
     await at.restart()
@@ -177,7 +177,7 @@ async def test_sources_are_shown_in_full_to_the_presser_alone_after_a_restart_to
 async def test_many_sources_are_leafed_through(at: Table) -> None:
     run = "a" * 32
     cited = [Citation(n, f"Book {n}", "A section", f"Sentence {n}. " * 60) for n in range(1, 13)]
-    kept = [json.dumps(asdict(one)) for one in cited]
+    kept = [json.dumps(asdict(source)) for source in cited]
     await at.app.resources.records.offers.keep(at.space, run, "source", kept)
     answer = await at.shown(custom_id("sources", run))
     opened = await at.ana.click(answer, label="sources")

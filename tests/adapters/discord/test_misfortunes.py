@@ -34,7 +34,7 @@ async def test_without_permission_for_files_the_words_are_shown_and_the_files_na
     _, request = await desk.ask(ana, channel, "here")
     export = Attachment("notes.md", "text/markdown", b"# Notes")
     await desk.run(request, *ANSWER, export)
-    text = next(one for one in texts(channel) if "It is Ana." in one)
+    text = next(text for text in texts(channel) if "It is Ana." in text)
     assert "“Attach Files”" in text
     assert "notes.md" in text
     assert "Stop" not in [button.label for message in channel.messages for button in message.buttons]

@@ -63,7 +63,7 @@ def markdown(tokens: list[str]) -> st.SearchStrategy[str]:
     line = st.lists(st.sampled_from(tokens), max_size=8).map("".join)
     block = st.lists(line, min_size=1, max_size=8).map("\n".join)
     repeated = st.tuples(block, st.sampled_from([1, 1, 1, 40, 400])).map(
-        lambda one: "\n\n".join([one[0]] * one[1])
+        lambda repeated: "\n\n".join([repeated[0]] * repeated[1])
     )
     return st.lists(repeated, max_size=6).map(lambda paragraphs: "\n\n".join(paragraphs)[:60_000])
 
@@ -173,7 +173,7 @@ def test_whatever_stands_under_the_text_fits_too(
         title,
         "word " * (length // 5),
         status=Status(title, 3, 7),
-        notices=[f"note {n}: {one * 9}" for n, one in enumerate(notices)],
+        notices=[f"note {n}: {notice * 9}" for n, notice in enumerate(notices)],
         citations=[Citation(n, where, where, quote, n) for n, where, quote in cited],
         choices=[
             Choices(prompt, tuple(Choice(label, "/help") for label in labels)) for prompt, labels in choices

@@ -241,7 +241,7 @@ async def test_what_buttons_offer_is_kept_before_they_are_there(desk: Desk) -> N
     second = Choices("Else?", (Choice("C", "/help"),))
     await desk.run(Stage("a", ""), Text("x [1]"), cited, first, Stage("b", ""), Text("y"), second)
     kept = [json.loads(offer) for offer in await desk.offers.all("1", RUN, "choice")]
-    assert [one["command"] for one in kept] == ["/rules see 1", "/rules see 2", "/help"]
+    assert [offer["command"] for offer in kept] == ["/rules see 1", "/rules see 2", "/help"]
     assert f"choice:{RUN}:2" in custom_ids(desk.paper.messages[1])
     assert [json.loads(offer)["heading"] for offer in await desk.offers.all("1", RUN, "source")] == [
         "Heading"
@@ -605,7 +605,7 @@ async def test_what_has_been_taken_stands_there_and_can_be_pressed_no_more(desk:
     ]
     assert shown == [("✓ Go", True), ("Stay", True)]
     kept = [from_json(offer) for offer in await desk.offers.all(PLACE.space, RUN, "choice")]
-    assert [(one.label, one.over) for one in kept] == [("Go", True), ("Stay", True)]
+    assert [(offer.label, offer.over) for offer in kept] == [("Go", True), ("Stay", True)]
 
 
 @pytest.mark.parametrize("fault", [NotEditable(), PlaceClosed(50013)])

@@ -135,7 +135,7 @@ class Desk:
 
     def said(self, message: Message) -> list[str]:
         """What stands under it, by the bot."""
-        return [one.shown for one in message.thread if one.user is self.team.bot]
+        return [reply.shown for reply in message.thread if reply.user is self.team.bot]
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def markdown(tokens: list[str]) -> st.SearchStrategy[str]:
     line = st.lists(st.sampled_from(tokens), max_size=8).map("".join)
     block = st.lists(line, min_size=1, max_size=6).map("\n".join)
     repeated = st.tuples(block, st.sampled_from([1, 1, 1, 1, 30])).map(
-        lambda one: "\n\n".join([one[0]] * one[1])
+        lambda repeated: "\n\n".join([repeated[0]] * repeated[1])
     )
     return st.lists(repeated, max_size=5).map(lambda paragraphs: "\n\n".join(paragraphs)[:20_000])
 
@@ -138,7 +138,7 @@ def called(page: Page) -> list[str]:
     """Whom any form of the page would call, though Slack were asked to look for names in its text."""
     pings = texts.pings(page.plain, parsed=True) + texts.pings(page.body, parsed=True)
     pings += texts.block_pings([*page.blocks, *page.buttons_plain])
-    return [*pings, *(one for words in texts.words(page.blocks) for one in texts.pings(words, parsed=True))]
+    return [*pings, *(ping for words in texts.words(page.blocks) for ping in texts.pings(words, parsed=True))]
 
 
 def buttons(page: Page) -> list[str]:

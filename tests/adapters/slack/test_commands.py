@@ -51,7 +51,7 @@ async def test_what_is_done_at_once_goes_to_the_channel_and_what_is_private_to_o
     for n, (channel, text) in enumerate(asked):
         await at.slack.command(at.ana, channel, "/sutradhar", text)
         await at.ended(n + 1)
-    assert [(one.home, one.private) for one in at.origins] == [
+    assert [(origin.home, origin.private) for origin in at.origins] == [
         ("channel", False),
         ("alone", True),
         ("direct", True),
@@ -199,7 +199,7 @@ async def test_nobody_looks_at_what_is_in_place_without_end(at: Table) -> None:
     for _ in range(QUICK_REQUESTS + 1):
         await at.slack.command(at.ana, at.channel, "/sutradhar", "setup")
     await at.slack.until(lambda: len(at.whispers(at.ana)) == QUICK_REQUESTS + 1)
-    assert sum("Ask again in" in one for one in at.whispers(at.ana)) == 1
+    assert sum("Ask again in" in whisper for whisper in at.whispers(at.ana)) == 1
 
 
 async def test_a_window_that_is_for_admins_opens_for_who_has_just_become_one(at: Table) -> None:

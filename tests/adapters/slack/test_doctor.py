@@ -114,7 +114,7 @@ def look(data: Path, environ: dict[str, str]) -> list[Check]:
     settings.write_text(
         '[embedding]\nmodel = "none"\n[slack]\napi_base = "http://127.0.0.1:9/api"\n', "utf-8"
     )
-    return [one for one in examine_all(settings, data, environ, words("en")) if "Slack" in one.text]
+    return [check for check in examine_all(settings, data, environ, words("en")) if "Slack" in check.text]
 
 
 def test_the_doctor_speaks_of_slack_only_where_it_is_set_up(tmp_path: Path) -> None:

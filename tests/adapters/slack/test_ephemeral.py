@@ -25,7 +25,7 @@ async def test_an_action_is_answered_by_its_own_address(at: Table) -> None:
     await tell(at.bot.workspaces, spot(at), "A <!channel> sentence.", sent.payload["response_url"])
     (answer,) = sent.responses
     assert (answer["response_type"], answer["replace_original"]) == ("ephemeral", False)
-    (message,) = [one for one in at.channel.everything if one.ephemeral_to is at.ana]
+    (message,) = [message for message in at.channel.everything if message.ephemeral_to is at.ana]
     assert message.mentions == []
 
 

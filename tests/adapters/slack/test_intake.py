@@ -178,7 +178,7 @@ async def test_a_choice_is_the_line_that_it_stands_for(at: Table) -> None:
     await intake.choose(spot(at), press(at, "3"), "no command", Acks())
     await at.slack.until(lambda: at.whispers(at.ana))
     await at.ended(2)
-    assert sorted(one.private for one in at.origins) == [False, True]
+    assert sorted(origin.private for origin in at.origins) == [False, True]
 
 
 async def test_a_window_that_was_refused_may_be_sent_once_more(at: Table) -> None:

@@ -92,7 +92,7 @@ async def test_who_talks_to_others_in_a_thread_is_not_looked_up(at: Table) -> No
     await at.slack.say(at.ana, at.channel, "Who?", mention=True)
     await at.ended()
     asked = [call.args.get("user") for call in at.slack.calls if call.method == "users.info"]
-    assert not {one.id for one in people}.intersection(asked)
+    assert not {person.id for person in people}.intersection(asked)
     assert at.ana.id in [
         call.args.get("user") for call in at.slack.calls[before:] if call.method == "users.info"
     ]
@@ -275,7 +275,7 @@ async def test_a_picture_comes_with_a_question_and_is_none_by_itself(at: Table) 
     await at.slack.until(lambda: len(at.whispers(at.ana)) == 1)
     await at.slack.say(at.ana, at.channel, "rules ask", mention=True, files=[rune])
     await at.slack.until(lambda: len(at.whispers(at.ana)) == 2)
-    assert all("example" in one for one in at.whispers(at.ana))
+    assert all("example" in whisper for whisper in at.whispers(at.ana))
     assert len(at.requests) == 1
 
 
@@ -295,7 +295,7 @@ async def test_the_acknowledgement_comes_once_the_question_is_kept_and_not_befor
         # Beside the loop: the bot itself may be writing.
         await asyncio.to_thread(other.execute, "BEGIN IMMEDIATE")
         message = await at.slack.say(at.ana, at.channel, "Who?", mention=True, wait=False)
-        acknowledged = [asyncio.create_task(one.first.wait()) for one in message.sent]
+        acknowledged = [asyncio.create_task(delivery.first.wait()) for delivery in message.sent]
         early, _ = await asyncio.wait(acknowledged, timeout=0.4)
         other.execute("ROLLBACK")
         assert not early

@@ -59,12 +59,12 @@ async def test_a_stage_that_is_narrated_is_followed_by_its_recording(
             place = Place("slack", team.id, channel.id, "")
             await bot.app.resources.settings.set(place, ana.id, NARRATE, ON, "space")
         message = await slack.say(ana, channel, "play", mention=True)
-        await slack.until(lambda: any("cold wind" in one.shown for one in message.thread))
+        await slack.until(lambda: any("cold wind" in reply.shown for reply in message.thread))
         if not narrates:
             assert not slack.files.all
             return
-        await slack.until(lambda: any(one.files for one in message.thread))
-        messages = [one for one in message.thread if "cold wind" in one.shown or one.files]
+        await slack.until(lambda: any(reply.files for reply in message.thread))
+        messages = [reply for reply in message.thread if "cold wind" in reply.shown or reply.files]
         assert [bool(message.files) for message in messages] == [False, True]
         (file,) = messages[1].files
         assert re.fullmatch(r"🔊 Narrator, 0:02\nscene-[0-9a-f]{8}\.mp3", messages[1].shown)
@@ -87,11 +87,11 @@ async def test_a_voice_that_fails_costs_a_sentence_and_the_text_stands(
             Place("slack", team.id, channel.id, ""), ana.id, NARRATE, ON, "space"
         )
         message = await slack.say(ana, channel, "play", mention=True)
-        await slack.until(lambda: any("🔇" in one.shown for one in message.thread))
-        assert [one.shown for one in message.thread if "🔇" in one.shown] == [
+        await slack.until(lambda: any("🔇" in reply.shown for reply in message.thread))
+        assert [reply.shown for reply in message.thread if "🔇" in reply.shown] == [
             "🔇 This could not be read aloud: the voice own refused it."
         ]
-        assert any("cold wind" in one.shown for one in message.thread)
+        assert any("cold wind" in reply.shown for reply in message.thread)
 
 
 async def test_what_a_crash_cut_off_is_posted_once(slack: FakeSlack, tmp_path: Path) -> None:
@@ -104,11 +104,11 @@ async def test_what_a_crash_cut_off_is_posted_once(slack: FakeSlack, tmp_path: P
             await bot.app.resources.settings.set(place, ana.id, NARRATE, ON, "space")
             message = await slack.say(ana, channel, "play", mention=True)
             await slack.until(lambda: service.requests)
-            await slack.until(lambda: any("cold wind" in one.shown for one in message.thread))
+            await slack.until(lambda: any("cold wind" in reply.shown for reply in message.thread))
         assert not slack.files.all
         async with served(tmp_path, slack, {"play": scene}, config=speaking(tmp_path, service)) as bot:
-            await slack.until(lambda: any(one.files for one in message.thread))
-            (sent,) = (one for one in message.thread if one.files)
+            await slack.until(lambda: any(reply.files for reply in message.thread))
+            (sent,) = (reply for reply in message.thread if reply.files)
             run = event_id("slack", team.id, event_of("message", channel.id, message.ts))
             request = await bot.app.request_of(team.id, run)
             assert request is not None
@@ -143,11 +143,11 @@ async def test_what_is_said_of_a_scene_goes_with_the_scene(slack: FakeSlack, tmp
         place = Place("slack", team.id, channel.id, "")
         await bot.app.resources.settings.set(place, ana.id, NARRATE, ON, "space")
         message = await slack.say(ana, channel, "play", mention=True)
-        await slack.until(lambda: any(one.files for one in message.thread))
+        await slack.until(lambda: any(reply.files for reply in message.thread))
         runs.append(event_id("slack", team.id, event_of("message", channel.id, message.ts)))
         await slack.say(ana, channel, "away", mention=True)
         await slack.until(lambda: all(file.deleted for file in slack.files.all.values()))
-        await slack.until(lambda: any("Taken out." in one.shown for one in message.thread))
+        await slack.until(lambda: any("Taken out." in reply.shown for reply in message.thread))
         again = await slack.say(ana, channel, "play", mention=True)
         await slack.until(lambda: any(message.files for message in again.thread))
         await slack.delete(again)

@@ -37,7 +37,7 @@ def table(slack: FakeSlack, name: str, *, installed: bool = False) -> tuple[Team
 async def said(slack: FakeSlack, ana: User, channel: Channel, text: str = "hello") -> str:
     """What the bot answers there."""
     message = await slack.say(ana, channel, text, mention=True)
-    await slack.until(lambda: [one for one in message.thread if one.user is channel.team.bot])
+    await slack.until(lambda: [reply for reply in message.thread if reply.user is channel.team.bot])
     return message.thread[-1].shown
 
 

@@ -242,8 +242,8 @@ async def test_a_press_is_another_one_by_where_when_and_whose_it_is() -> None:
     assert (
         len(
             {
-                event_of_press(one, location_of_interaction(one, "T1", None))
-                for one in [body, dict(body), *others]
+                event_of_press(press, location_of_interaction(press, "T1", None))
+                for press in [body, dict(body), *others]
             }
         )
         == 7

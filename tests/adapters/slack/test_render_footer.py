@@ -45,7 +45,7 @@ def test_whatever_stands_under_the_text_fits_too(
         title,
         "word " * (length // 5),
         status=Status(title, 3, 7),
-        notices=[f"note {n}: {one * 9}" for n, one in enumerate(notices)],
+        notices=[f"note {n}: {notice * 9}" for n, notice in enumerate(notices)],
         citations=[Citation(n, where, where, quote, n) for n, where, quote in cited],
         choices=[
             Choices(prompt, tuple(Choice(label, "/help") for label in labels)) for prompt, labels in choices

@@ -77,9 +77,9 @@ async def test_a_whispered_answer_is_shared_once_with_its_own_words(at: Table) -
     request = await asked(at, "alone")
     message = await whispered(at, request.id, "Four *hours* <!channel> [1].")
     assert (await share_twice(at, message)) == ["Shared here.", "This has been shared here already."]
-    (one,) = shared(at)
-    assert one.shown.splitlines() == ["shared by Ana", "Four *hours* <!channel> [1]."]
-    assert one.buttons == []
+    (copy,) = shared(at)
+    assert copy.shown.splitlines() == ["shared by Ana", "Four *hours* <!channel> [1]."]
+    assert copy.buttons == []
 
 
 async def share_twice(at: Table, message: Message) -> list[str]:
@@ -107,9 +107,9 @@ async def test_a_long_whisper_is_shared_with_all_its_messages(at: Table) -> None
     message = await whispered(at, request.id, "The first half.", "The second half.")
     await share(at, message)
     assert await told(at, 3) == "Shared here."
-    (one,) = shared(at)
-    assert one.shown == "shared by Ana\nThe first half."
-    assert [reply.shown for reply in one.thread] == ["The second half."]
+    (copy,) = shared(at)
+    assert copy.shown == "shared by Ana\nThe first half."
+    assert [reply.shown for reply in copy.thread] == ["The second half."]
 
 
 async def direct(at: Table, run: str, *texts: str) -> Message:
@@ -143,9 +143,9 @@ async def test_a_long_direct_answer_is_shared_whole(at: Table) -> None:
     message = await direct(at, request.id, "One.", "Two.", "Three.")
     await share(at, message)
     await told(at, within=at.team.dm(at.ana))
-    (one,) = shared(at)
-    assert one.shown == "shared by Ana\nOne."
-    assert [reply.shown for reply in one.thread] == ["Two.", "Three."]
+    (copy,) = shared(at)
+    assert copy.shown == "shared by Ana\nOne."
+    assert [reply.shown for reply in copy.thread] == ["Two.", "Three."]
 
 
 async def test_what_a_crash_left_out_is_shared_by_the_next_press(at: Table) -> None:
@@ -156,8 +156,8 @@ async def test_what_a_crash_left_out_is_shared_by_the_next_press(at: Table) -> N
     await told(at, within=at.team.dm(at.ana))
     await share(at, message)
     await told(at, 2, within=at.team.dm(at.ana))
-    (one,) = shared(at)
-    assert [one.shown, *(reply.shown for reply in one.thread)] == ["shared by Ana\nOne.", "Two.", "Three."]
+    (copy,) = shared(at)
+    assert [copy.shown, *(reply.shown for reply in copy.thread)] == ["shared by Ana\nOne.", "Two.", "Three."]
 
 
 async def test_how_to_go_on_in_ones_own_thread_is_not_passed_on(at: Table) -> None:

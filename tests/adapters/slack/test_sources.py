@@ -21,7 +21,7 @@ async def test_sources_are_shown_in_full_to_the_presser_alone(at: Table) -> None
         Citation(1, "Handbook <!channel>", "Combat › Grappling", "A *grappled* creature's speed is 0.", 195),
         Citation(2, "Monsters", "", "<@U0BIA> @everyone flees.\n\nAnd comes back."),
     ]
-    kept = [json.dumps(asdict(one)) for one in cited]
+    kept = [json.dumps(asdict(source)) for source in cited]
     await at.app.resources.records.offers.keep(at.space, request.id, "source", kept)
     answer = await shown(at, custom_id("sources", request.id))
     await press(at, at.ana, answer, "sources")
@@ -36,7 +36,7 @@ async def test_sources_are_shown_in_full_to_the_presser_alone(at: Table) -> None
 async def test_many_sources_are_leafed_through_in_their_window(at: Table) -> None:
     request = await done(at)
     cited = [Citation(n, f"Book {n}", "A section", f"Sentence {n}. " * 200) for n in range(1, 13)]
-    kept = [json.dumps(asdict(one)) for one in cited]
+    kept = [json.dumps(asdict(source)) for source in cited]
     await at.app.resources.records.offers.keep(at.space, request.id, "source", kept)
     answer = await shown(at, custom_id("sources", request.id))
     await press(at, at.ana, answer, "sources")
@@ -62,7 +62,7 @@ async def test_many_sources_are_leafed_through_in_their_window(at: Table) -> Non
 async def test_sources_are_whispered_where_it_is_too_late_for_a_window_and_turned_there(at: Table) -> None:
     request = await done(at)
     cited = [Citation(n, f"Book {n}", "", "Words. " * 500) for n in range(1, 4)]
-    kept = [json.dumps(asdict(one)) for one in cited]
+    kept = [json.dumps(asdict(source)) for source in cited]
     await at.app.resources.records.offers.keep(at.space, request.id, "source", kept)
     answer = await shown(at, custom_id("sources", request.id))
     at.slack.fail("views.open", error="expired_trigger_id")

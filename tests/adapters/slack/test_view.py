@@ -367,7 +367,7 @@ async def test_what_a_crash_cut_off_is_put_out_if_it_was_stopped(bench: Desk) ->
 async def test_why_it_failed_is_told_to_the_asker_alone(bench: Desk) -> None:
     root = await bench.root()
     await bench.run(bench.request(root), Failed("There is no model."), status="failed")
-    (message,) = [one for one in bench.channel.everything if one is not root]
+    (message,) = [message for message in bench.channel.everything if message is not root]
     assert message.ephemeral_to is bench.ana
     assert message.thread_ts is None  # in a thread without replies Slack shows nothing to one person alone
     assert "There is no model." in message.shown

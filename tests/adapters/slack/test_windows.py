@@ -268,5 +268,5 @@ async def test_a_window_left_open_is_not_kept_for_ever(at: Table) -> None:
 async def test_parts_are_the_text(text: str) -> None:
     pieces = parts(text)
     assert "".join(pieces) == text
-    assert all(len(one) <= PART_CHARS for one in pieces)
+    assert all(len(piece) <= PART_CHARS for piece in pieces)
     assert pieces
