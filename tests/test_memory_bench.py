@@ -18,8 +18,8 @@ def test_each_portuguese_question_has_its_answer_in_the_story(name: str) -> None
     asked = read_queries(questions)
     assert len({turn["scene"] for turn in turns}) >= 80
     assert len(asked) >= 60
-    assert len({one.query for one in asked}) == len(asked)
-    assert {label for one in asked for label in one.gold} <= {turn["id"] for turn in turns}
+    assert len({question.query for question in asked}) == len(asked)
+    assert {label for question in asked for label in question.gold} <= {turn["id"] for turn in turns}
 
 
 def test_what_is_reworded_shares_fewer_words_with_its_answer() -> None:
@@ -30,8 +30,8 @@ def test_what_is_reworded_shares_fewer_words_with_its_answer() -> None:
         shared = []
         for asked in read_queries(questions):
             terms = set(content_terms(asked.query, "pt"))
-            told = {term for label in asked.gold for term in content_terms(texts[label], "pt")}
-            shared.append(len(terms & told) / len(terms))
+            answer_terms = {term for label in asked.gold for term in content_terms(texts[label], "pt")}
+            shared.append(len(terms & answer_terms) / len(terms))
         shares[name] = sum(shared) / len(shared)
     assert shares["Portuguese reworded"] < shares["Portuguese"] / 2
 
@@ -39,5 +39,7 @@ def test_what_is_reworded_shares_fewer_words_with_its_answer() -> None:
 def test_there_are_a_hundred_reworded_queries_over_play() -> None:
     asked = reworded_play()
     assert (
-        len({one["query"] for one in asked}) == len({(one["episode"], one["scene"]) for one in asked}) == 100
+        len({question["query"] for question in asked})
+        == len({(question["episode"], question["scene"]) for question in asked})
+        == 100
     )

@@ -178,7 +178,7 @@ async def test_a_run_begins_others_which_nobody_waits_for(tmp_path: Path, record
         children = [row.id for row in await app.resources.records.inbox.children("local", "one")]
         assert {await app.ended(child) for child in children} == {"done"}
         begun = [await app.request_of("local", child) for child in children]
-        assert [(one.author.id, one.origin) for one in begun if one is not None] == [
+        assert [(request.author.id, request.origin) for request in begun if request is not None] == [
             (private.author.id, "for Ana alone"),
             ("", f"nobody in {private.place.thread}"),
         ]

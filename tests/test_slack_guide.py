@@ -33,7 +33,7 @@ def section(title: str) -> str:
 def troubles() -> list[str]:
     """What people see, as the first column quotes it."""
     rows = [line.split(" | ")[0] for line in section("When something is wrong").splitlines() if " | " in line]
-    quoted = [one for row in rows for one in re.findall(r"`([^`]+)`|“([^”]+)”", row)]
+    quoted = [match for row in rows for match in re.findall(r"`([^`]+)`|“([^”]+)”", row)]
     return [(code or said).strip("… ") for code, said in quoted]
 
 

@@ -124,7 +124,7 @@ def at(path: str) -> Any:
 
 
 def names(path: str, key: str) -> list[str]:
-    return [one[key] for one in at(path)]
+    return [entry[key] for entry in at(path)]
 
 
 def test_slack_takes_its_form() -> None:

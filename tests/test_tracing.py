@@ -112,10 +112,10 @@ async def test_vectors_of_a_service_are_a_span_below_their_search() -> None:
         "gen_ai.provider.name": "openai",
         "gen_ai.request.model": "text-embedding-3-small",
     }
-    assert [one.above for one in (refused, failed, made, searched, root)] == [
+    assert [span.above for span in (refused, failed, made, searched, root)] == [
         failed.id, root.id, searched.id, root.id, "",
     ]  # fmt: skip
-    assert [one.about.get("error.type") for one in (refused, failed, root)] == [
+    assert [span.about.get("error.type") for span in (refused, failed, root)] == [
         *["embedding.failed"] * 2,
         None,
     ]
@@ -133,8 +133,8 @@ async def test_an_error_is_its_kind_without_its_words(error: Exception, kind: st
         yield "a word"
         raise error
 
-    for one in await spans_of(answer(), Meter()):
-        assert (one.failed, one.said, one.events, one.about["error.type"]) == (True, "", 0, kind)
+    for span in await spans_of(answer(), Meter()):
+        assert (span.failed, span.said, span.events, span.about["error.type"]) == (True, "", 0, kind)
 
 
 async def test_a_run_that_does_not_end_here_is_not_sent() -> None:

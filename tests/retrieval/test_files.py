@@ -30,7 +30,7 @@ def reasons(*paths: Path) -> dict[str, str]:
 
 def test_a_folder_is_walked_in_order_and_only_readable_kinds_count(folder: Path) -> None:
     taken, refused = gather([str(folder)], LIMIT)
-    assert [one.name for one in taken] == ["a.txt", "b.md", "more/c.md"]
+    assert [path.name for path in taken] == ["a.txt", "b.md", "more/c.md"]
     assert refused == []
 
 
