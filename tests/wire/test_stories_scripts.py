@@ -113,11 +113,11 @@ async def test_a_screenplay_is_taken_in_and_asked(platform: str, take: Take, tmp
         await taken_in(d, platform, tmp_path, SECRET, "me")
         await d.until(lambda: len(d.states()) > before and "" not in d.states())
         await told("script list", "The Secret")
-        await told("script list", "1 screenplay", who=BIA)
-        await told("script scenes", "no screenplay “The Secret”", who=BIA, script="The Secret")
+        await told("script list", "1 screenplay", person=BIA)
+        await told("script scenes", "no screenplay “The Secret”", person=BIA, script="The Secret")
         before = len(d.model.prompts)
         asked = {"question": "Where is the zeppelin?", "script": "The Secret"}
-        await told("script ask", "no screenplay “The Secret”", who=BIA, **asked)
+        await told("script ask", "no screenplay “The Secret”", person=BIA, **asked)
         assert len(d.model.prompts) == before
     d.check()
 
