@@ -81,6 +81,8 @@ class Composer(Generic[AnyPage]):
         self._dialect = dialect
         self._say = words(request.locale)
         self._messages = StageMessages(self._run, self._space, outbox, home, writers, dialect, self._context)
+        verb = commands.verb(request.work, request.verb)
+        self._messages.unhurried = verb.inner and not verb.ordered  # what the calendar begins, or another run
         self._stages = self._messages.stages
         self._stage = ""
         """The open stage's key, as its work gave it."""

@@ -86,6 +86,8 @@ class StageMessages(Generic[AnyPage]):
         """Whether the home is open, so that messages can be written."""
         self.in_place = False
         """Whether messages are only edited, never posted."""
+        self.unhurried = False
+        """Whether nobody waits for the first words, so that a short stage is posted once, when it is whole."""
         self._put: dict[Message[AnyPage], Writer] = {}
 
     @property
@@ -139,7 +141,7 @@ class StageMessages(Generic[AnyPage]):
         if not self.placed:
             return
         final = not staged.content.growing
-        worded = bool(staged.content.text.strip())
+        worded = bool(staged.content.text.strip()) and (final or not self.unhurried)
         if worded and not (final or staged.worded or self._dialect.folded):
             worded = not self._pages(staged)[
                 0

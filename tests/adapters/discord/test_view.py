@@ -18,7 +18,7 @@ from bot.adapters.discord.shown.home import dialect
 from bot.adapters.discord.text.page import Page
 from bot.adapters.stored_choices import from_json
 from bot.adapters.surface import MessageStyle, NotEditable, PlaceClosed, Refused, Unavailable
-from bot.adapters.writer import Clock, Pace, Writers
+from bot.adapters.writer import WORDS_S, Clock, Pace, Writers
 from bot.events import (
     Attachment,
     Author,
@@ -150,6 +150,41 @@ async def test_commands_in_its_sentences_have_the_names_that_the_reader_sees(des
 async def test_a_quick_stage_is_posted_once(desk: Desk) -> None:
     await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."), view=desk.view(clock=Still()))
     assert [len(message.edits) for message in desk.paper.messages] == [0, 0]
+
+
+class Fleeting(Still):
+    """A clock by which the wait for first words is over at once, and every longer one never."""
+
+    now = 0.0
+
+    def time(self) -> float:
+        return self.now
+
+    async def wait(self, event: asyncio.Event, seconds: float) -> None:
+        if seconds > WORDS_S:
+            await event.wait()
+        self.now += min(seconds, WORDS_S)
+
+
+@pytest.mark.parametrize(("verb", "edits"), [(("rules", "ask"), 1), (("schedule", "remind"), 0)])
+async def test_what_nobody_waits_for_is_posted_once_however_long_its_end_takes(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, verb: tuple[str, str], edits: int
+) -> None:
+    keep = desk.offers.keep
+
+    async def slowly(*values: Any) -> None:
+        for _ in range(20):  # time enough for a post
+            await desk.outbox.get(PLACE.space, RUN, "a")
+        while edits and not desk.paper.messages:
+            await desk.outbox.get(PLACE.space, RUN, "a")
+        await keep(*values)
+
+    monkeypatch.setattr(desk.offers, "keep", slowly)
+    asked = replace(ASKED, work=verb[0], verb=verb[1])
+    events = Stage("a", ""), Text("x"), Choices("More?", (Choice("A", "/help"),))
+    await desk.run(*events, view=desk.view(asked=asked, clock=Fleeting()))
+    assert [len(message.edits) for message in desk.paper.messages] == [edits]
+    assert f"choice:{RUN}:0" in custom_ids(desk.paper.messages[0])
 
 
 async def test_a_long_stage_goes_on_in_more_messages_before_the_next_stage(desk: Desk) -> None:
