@@ -281,14 +281,14 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Unsaid:
-    """Nobody hears any more what was said of a stage of an earlier run of this space, by its key."""
+class Hush:
+    """Take back what was read aloud of a stage of an earlier run of this space, by the stage's key."""
 
     run: str
     stage: str
 
 
-Event: TypeAlias = Shown | Speaking | Speak | Unsaid | Changed | Answered
+Event: TypeAlias = Shown | Speaking | Speak | Hush | Changed | Answered
 
 
 @dataclass(frozen=True, slots=True)

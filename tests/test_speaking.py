@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from bot.app import App
-from bot.events import Changed, Event, Request, Run, Speak, Speaking, Stage, Text, Unsaid
+from bot.events import Changed, Event, Hush, Request, Run, Speak, Speaking, Stage, Text
 from bot.platforms import Platform
 from tests.fakes.scripted_app import Recorder, Script, asked, open_scripted
 
@@ -130,8 +130,8 @@ async def test_what_was_stopped_is_said_no_longer_and_what_broke_off_is_said_to_
 
 async def test_a_scene_that_is_taken_away_is_hushed(tmp_path: Path) -> None:
     async def away(run: Run) -> AsyncGenerator[Event, None]:
-        yield Unsaid("one", "scene")
-        yield Unsaid("of another space", "scene")
+        yield Hush("one", "scene")
+        yield Hush("of another space", "scene")
         yield Changed("one", "other", "", (Text("Greyed."),))
         yield Text("It is away.")
 

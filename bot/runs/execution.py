@@ -25,6 +25,7 @@ from bot.events import (
     Ended,
     Event,
     Failed,
+    Hush,
     Place,
     Request,
     Run,
@@ -33,7 +34,6 @@ from bot.events import (
     Stage,
     Status,
     Text,
-    Unsaid,
     UserError,
     View,
     Work,
@@ -227,7 +227,7 @@ class Execution:
                             if aloud is not None:
                                 aloud.end()
                             aloud = await self._speak_along(request, event)
-                        case Unsaid(run=earlier, stage=stage):
+                        case Hush(run=earlier, stage=stage):
                             if (
                                 earlier_request := await self._past.request(request.place.space, earlier)
                             ) is not None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from typing import Final
 
 from bot.events import Run
-from bot.strategies.base import Asks, Inquiry, Searchable, Strategy, Told, fused
+from bot.strategies.base import Asks, Inquiry, Searchable, SearchEvent, Strategy, fused
 from bot.strategies.multi_hop import MultiHop
 from bot.strategies.multi_question import MultiQuestion
 from bot.strategies.rewrite import Rewriting
@@ -18,7 +18,7 @@ class Single:
     name = "single"
     prompts: tuple[str, ...] = ()
 
-    async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[Told, None]:
+    async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[SearchEvent, None]:
         yield fused(inquiry.begun, inquiry)
 
 

@@ -76,7 +76,8 @@ class Inquiry:
     begun: tuple[SearchResult, ...] = ()
 
 
-Told: TypeAlias = Status | Notice | SearchResult
+SearchEvent: TypeAlias = Status | Notice | SearchResult
+"""What a search shows on its way, and its result at the end."""
 
 
 class Strategy(Protocol):
@@ -85,7 +86,7 @@ class Strategy(Protocol):
     name: str
     prompts: tuple[str, ...]
 
-    def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[Told, None]:
+    def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[SearchEvent, None]:
         """Yield what happens; last of all the SearchResult. Every search and every model call is a step of the run.
 
         A model that fails costs what it would have found, and a notice; never the question.

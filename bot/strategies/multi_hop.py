@@ -12,7 +12,7 @@ from bot.strategies.base import (
     Asks,
     Inquiry,
     Searchable,
-    Told,
+    SearchEvent,
     ask_helper,
     failed,
     fused,
@@ -44,7 +44,7 @@ class MultiHop:
         self._library = library
         self._models = models
 
-    async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[Told, None]:
+    async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[SearchEvent, None]:
         say = words(inquiry.locale)
         begun = fused(inquiry.begun, inquiry)
         results, searched = [begun], [inquiry.question]

@@ -11,7 +11,7 @@ from bot.strategies.base import (
     Asks,
     Inquiry,
     Searchable,
-    Told,
+    SearchEvent,
     ask_helper,
     failed,
     fused,
@@ -42,7 +42,7 @@ class MultiQuestion:
         self._library = library
         self._models = models
 
-    async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[Told, None]:
+    async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[SearchEvent, None]:
         say = words(inquiry.locale)
         begun = fused(inquiry.begun, inquiry)
         yield Status(say("strategies.expanding"))

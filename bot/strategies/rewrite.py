@@ -18,8 +18,8 @@ from bot.strategies.base import (
     Asks,
     Inquiry,
     Searchable,
+    SearchEvent,
     Strategy,
-    Told,
     ask_helper,
     failed,
     named,
@@ -52,7 +52,7 @@ class Rewriting:
         self.name = inner.name
         self.prompts = ("rewrite", *inner.prompts)
 
-    async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[Told, None]:
+    async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[SearchEvent, None]:
         first = await search(self._library, run, "search", inquiry, inquiry.question)
         ready = replace(inquiry, begun=(first,))
         follows = bool(inquiry.history or inquiry.earlier) and not first.titled

@@ -26,6 +26,7 @@ from bot.events import (
     Elsewhere,
     Event,
     Failed,
+    Hush,
     Link,
     Notice,
     Picture,
@@ -36,7 +37,6 @@ from bot.events import (
     Stage,
     Status,
     Text,
-    Unsaid,
     UserError,
 )
 from tests.fakes.application import FakeApp, FakeOutbox
@@ -81,7 +81,7 @@ async def spoken(app: FakeApp, *lines: str) -> tuple[int, list[dict[str, Any]]]:
 
 
 def test_every_event_has_an_example_here() -> None:
-    assert {type(example) for example in EXAMPLES} | {Answered, Speaking, Unsaid} == set(get_args(Event))
+    assert {type(example) for example in EXAMPLES} | {Answered, Speaking, Hush} == set(get_args(Event))
 
 
 @pytest.mark.parametrize("event", EXAMPLES, ids=lambda event: type(event).__name__)

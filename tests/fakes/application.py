@@ -22,11 +22,11 @@ from bot.events import (
     Ended,
     Event,
     Failed,
+    Hush,
     Place,
     Request,
     Speak,
     Speaking,
-    Unsaid,
     UserError,
     View,
 )
@@ -205,7 +205,7 @@ class FakeApp:
                         narrates = self._narrates is None or await self._narrates(request)
                         if self._speak is not None and narrates:
                             await self._speak(request, event)
-                    elif not isinstance(event, Speaking | Unsaid):
+                    elif not isinstance(event, Speaking | Hush):
                         assert not isinstance(event, Changed | Answered), "only the real one can"
                         await view.show(event)
         except UserError as error:

@@ -17,7 +17,7 @@ from bot.resources import Resources
 from bot.retrieval.intake import Item
 from bot.retrieval.results import SearchResult
 from bot.strategies import strategy
-from bot.strategies.base import Inquiry, Told
+from bot.strategies.base import Inquiry, SearchEvent
 from tests.fakes import migrated
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.fakes.run import MemoryRun
@@ -66,7 +66,7 @@ class Bench:
         )
         return replace(made, **changes)
 
-    def told(self, name: str, inquiry: Inquiry, run: MemoryRun) -> AsyncGenerator[Told, None]:
+    def told(self, name: str, inquiry: Inquiry, run: MemoryRun) -> AsyncGenerator[SearchEvent, None]:
         return strategy(name, self.resources.library, self.resources.models).search(run, inquiry)
 
     async def search(

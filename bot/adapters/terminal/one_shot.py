@@ -25,12 +25,12 @@ from bot.events import (
     Completion,
     Ended,
     Failed,
+    Hush,
     OptionValue,
     Place,
     Request,
     Speak,
     Speaking,
-    Unsaid,
     UserError,
 )
 from bot.platforms import Platform
@@ -151,7 +151,7 @@ async def _direct(app: App, request: Request, output: Output, conversation: Conv
     try:
         async with aclosing(app.works[request.work].run(Direct(request))) as events:
             async for event in events:
-                if not isinstance(event, Answered | Changed | Speak | Speaking | Unsaid):
+                if not isinstance(event, Answered | Changed | Speak | Speaking | Hush):
                     status = "failed" if isinstance(event, Failed) else status
                     await view.show(event)
     except (UserError, StorageFault) as error:

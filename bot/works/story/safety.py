@@ -17,13 +17,13 @@ from bot.events import (
     Choice,
     Choices,
     Event,
+    Hush,
     Link,
     Notice,
     Request,
     Run,
     Stage,
     Text,
-    Unsaid,
     UserError,
 )
 from bot.words import Words, words
@@ -132,7 +132,7 @@ class Safety:
         )
         story = await self._logs.story(request.place.space, card.story, card.branch)
         for shown_by, stage in messages:
-            yield Unsaid(shown_by, stage)
+            yield Hush(shown_by, stage)
         for shown_by, stage in messages[:-1]:
             yield Changed(shown_by, stage, "", (Text(say("story.carded")),))
         for shown_by, stage in messages[-1:]:

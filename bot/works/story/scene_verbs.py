@@ -20,6 +20,7 @@ from bot.events import (
     Choice,
     Choices,
     Event,
+    Hush,
     Notice,
     Request,
     Run,
@@ -27,7 +28,6 @@ from bot.events import (
     Speaking,
     Stage,
     Text,
-    Unsaid,
     UserError,
 )
 from bot.llm.base import Message, Prompt, room
@@ -443,7 +443,7 @@ class SceneVerbs:
         draft = SceneDraft(self.models.with_roles(plan.roles), run, plan, players(story, plan))
         narrator = plan.speaker.name if plan.speaker else "narrator"
         if plan.before is not None and plan.before.again:
-            yield Unsaid(plan.before.run, plan.before.stage)
+            yield Hush(plan.before.run, plan.before.stage)
         yield Speaking(plan.stage, narrator)
         try:
             async with aclosing(draft.events(prompt_sent, say)) as events:

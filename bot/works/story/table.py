@@ -18,6 +18,7 @@ from bot.events import (
     Choices,
     Elsewhere,
     Event,
+    Hush,
     Link,
     Notice,
     Picture,
@@ -28,7 +29,6 @@ from bot.events import (
     Stage,
     Status,
     Text,
-    Unsaid,
     UserError,
 )
 from bot.words import Words, words
@@ -104,7 +104,7 @@ class Outcome:
     away: OtherThread | None = None
     form: str = ""
     """The line whose form a button opens for a new character."""
-    unsaid: Unsaid | None = None
+    hush: Hush | None = None
     """A version that does not count any more; it is not read aloud either."""
 
 
@@ -161,8 +161,8 @@ class Table:
             for event in played_elsewhere(done.away, say):
                 yield event
             return
-        if done.unsaid is not None:
-            yield done.unsaid
+        if done.hush is not None:
+            yield done.hush
         for place in done.taken_from:
             yield Status(say("story.waits_for_scene"))
             await self._settled(place)
@@ -244,7 +244,7 @@ class Table:
             played, node(request.id, "head", "head", {}, turn=to, author=request.author.id)
         )
         ways = [[say("story.button_redo"), "/story redo"]]
-        return Outcome("story.undone", {"n": number}, choices=ways, unsaid=_unsaid(head))
+        return Outcome("story.undone", {"n": number}, choices=ways, hush=_hush_of(head))
 
     async def _redo(self, request: Request, say: Words) -> Outcome:
         played = await self._logs.writable(request)
@@ -284,8 +284,8 @@ class Table:
             return Outcome(text=text, choices=_flips(chosen + 1, len(versions)))
         if scene_shown is not None:
             scene_shown = replace(scene_shown, text=scene.text, choices=list(scene.choices))
-        unsaid = _unsaid(turn) if chosen != now else None
-        return Outcome("story.flipped", values, scene=scene_shown, unsaid=unsaid)
+        hush = _hush_of(turn) if chosen != now else None
+        return Outcome("story.flipped", values, scene=scene_shown, hush=hush)
 
     async def _edit(self, request: Request, say: Words) -> Outcome:
         """A version of the last scene in a person's own words."""
@@ -304,7 +304,7 @@ class Table:
         number = played.story.path.index(turn.id) + 1
         speaks = await self._speaker(request, played.story, turn)
         scene_shown = ShownScene(run, turn.id, number, text, stage=stage, speaker=speaks) if run else None
-        return Outcome("story.edited", {"n": number}, scene=scene_shown, unsaid=_unsaid(turn))
+        return Outcome("story.edited", {"n": number}, scene=scene_shown, hush=_hush_of(turn))
 
     async def apart(self, run: Run) -> AsyncGenerator[Event, None]:
         """Fork into a new thread; the thread of the request is not changed."""
@@ -659,9 +659,9 @@ def _last(played: PlayedStory) -> str:
     return "\n".join(f"> **{turn.act.name}**: {turn.act.text}" for turn in last if is_line(turn))
 
 
-def _unsaid(turn: Turn) -> Unsaid | None:
+def _hush_of(turn: Turn) -> Hush | None:
     """The event that withdraws the reading of its scene; None where no message shows one."""
-    return Unsaid(turn.shown_by, turn.stage) if turn.shown_by else None
+    return Hush(turn.shown_by, turn.stage) if turn.shown_by else None
 
 
 def _of(turn: Turn, run: str) -> bool:

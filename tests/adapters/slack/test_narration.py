@@ -15,7 +15,7 @@ from aiohttp import web
 from bot.adapters.slack.placing import event_of
 from bot.adapters.slack.shown import narration
 from bot.config import Config, ProviderConfig, SpeechConfig
-from bot.events import Changed, Event, Place, Run, Speak, Stage, Text, Unsaid
+from bot.events import Changed, Event, Hush, Place, Run, Speak, Stage, Text
 from bot.runs.requests import event_id
 from bot.settings import NARRATE, ON
 from bot.speech.clips import Clip
@@ -131,7 +131,7 @@ async def test_what_is_said_of_a_scene_goes_with_the_scene(slack: FakeSlack, tmp
     runs: list[str] = []
 
     async def away(run: Run) -> AsyncGenerator[Event, None]:
-        yield Unsaid(runs[0], "scene")
+        yield Hush(runs[0], "scene")
         yield Changed(runs[0], "scene", "", (Text("Taken out."),))
         yield Text("It is away.")
 
