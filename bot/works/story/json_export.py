@@ -234,8 +234,8 @@ class _Writer:
             tree["turn"] = turn
         fields = json.loads(row.body) if row.body else None
         # Its place stays, as that of words that were taken back.
-        node_id = fields["id"] if fields and row.kind in PINNED else row.id
-        if fields and (row.turn in self._carded or node_id in self._unpinned):
+        withdrawable = f"{row.kind} {fields['id']}" if fields and row.kind in PINNED else row.id
+        if fields and (row.turn in self._carded or withdrawable in self._unpinned):
             fields = None
         body = self._fields(FIELDS[row.kind], fields) if fields is not None else None
         if row.kind == "cast" and body and (key := key_of(body["sheet"] or {})) in self._cards:

@@ -100,7 +100,7 @@ class Story:
     carded: set[str] = field(default_factory=set)
     """Turns that stop cards have withdrawn: they are shown nowhere."""
     unpinned: set[str] = field(default_factory=set)
-    """What was withdrawn with them: memories and ideas by id; intents, sheets and lore by node."""
+    """What was withdrawn with them: memories and ideas by kind and id; intents, sheets and lore by node."""
     changes: list[tuple[int, int]] = field(default_factory=list)
     """Nodes that changed turns which were there: their numbers, and how many turns before stayed as they were.
 
@@ -258,7 +258,7 @@ class Story:
         words = [text for turn in removed_turns for text in turn.words]
         self._unwrite(min((turn.first for turn in removed_turns), default=self.seq), words)
         quoting = {id for id, text in self.memories.items() if any(_quoted(text, own) for own in words)}
-        self.unpinned |= quoting | self.ideas.keys()
+        self.unpinned |= {f"memory {id}" for id in quoting} | {f"idea {id}" for id in self.ideas}
         for id in quoting:
             del self.memories[id]
         self.ideas.clear()
