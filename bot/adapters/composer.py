@@ -73,7 +73,6 @@ class Composer(Generic[AnyPage]):
     ) -> None:
         """`votes` are read to show the counts again after a crash."""
         self._votes = votes
-        self._request = request
         self._run, self._space = request.id, request.place.space
         self._outbox = outbox
         self._offers = offers
@@ -83,6 +82,7 @@ class Composer(Generic[AnyPage]):
         self._messages = StageMessages(self._run, self._space, outbox, home, writers, dialect, self._context)
         verb = commands.verb(request.work, request.verb)
         self._messages.unhurried = verb.inner and not verb.ordered  # what the calendar begins, or another run
+        self._rated = verb.ordered and not verb.background and not verb.bare
         self._stages = self._messages.stages
         self._stage = ""
         """The open stage's key, as its work gave it."""
@@ -286,8 +286,6 @@ class Composer(Generic[AnyPage]):
 
     def _context(self, last: bool) -> PageContext:
         ended = self._ended or ""
-        verb = commands.verb(self._request.work, self._request.verb)
-        rated = verb.ordered and not verb.background and not verb.bare
         last = last and self._changes_last
         return PageContext(
             run=self._run,
@@ -297,7 +295,7 @@ class Composer(Generic[AnyPage]):
             private=self._home.private,
             share=self._home.share,
             retry=ended in ("failed", "stopped"),
-            feedback=ended == "done" and rated and self._begun,
+            feedback=ended == "done" and self._rated and self._begun,
             hint=self._home.hint if ended == "done" else "",
             no_files=self._home.no_files,
         )
