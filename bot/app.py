@@ -76,9 +76,12 @@ class App:
         works: Callable[[Resources, Runs], Mapping[str, Work]] = commands.make_works,
     ) -> None:
         self.resources = resources
-        """The storage, the library and the models. Adapters read `records` and call this class for the rest."""
+        """The storage, the library and the models. Adapters read `records`, `settings` and `library`, and call this
+        class for the rest.
+        """
         self.config = resources.config
         self.records = resources.records
+        self.settings = resources.settings
         self.library = resources.library
         self._inbox: Inbox = resources.records.inbox
         self._started = False
@@ -162,16 +165,8 @@ class App:
     async def locale(self, place: Place, person: str, otherwise: str) -> str:
         """The locale that the person has set there, or others for them; `otherwise` also where it cannot be read."""
         with suppress(StorageFault):
-            return await self.resources.settings.locale(place, person, otherwise)
+            return await self.settings.locale(place, person, otherwise)
         return otherwise
-
-    def known_locale(self, place: Place, person: str, otherwise: str) -> str:
-        """The same, at once: see Settings."""
-        return self.resources.settings.known_locale(place, person, otherwise)
-
-    async def free_chat(self, place: Place) -> bool:
-        """Whether plain messages in the bot's threads in this place are for the bot. Raises StorageFault."""
-        return await self.resources.settings.free_chat(place)
 
     async def wording(self, space: str, prompt: str) -> Wording:
         """The present text of a prompt in this space. Raises UserError for an unknown one."""
@@ -320,8 +315,8 @@ class App:
         """`follows` is performed behind it, if it is begun now."""
         with in_words():
             await self._live.keep_owed()
-            settings, asker = self.resources.settings, request.author.id
-            request = replace(request, locale=await settings.locale(request.place, asker, request.locale))
+            locale = await self.settings.locale(request.place, request.author.id, request.locale)
+            request = replace(request, locale=locale)
             with self._gate.closed() if acknowledge is not None else nullcontext():
                 seq = await self._arrivals.receive(request)
                 if seq is not None and acknowledge is not None:

@@ -29,7 +29,7 @@ class Failing:
     def __init__(self, table: Table, fault: Exception, *, acknowledged: bool) -> None:
         self.resources = table.world.app.resources
         self.complete = table.world.app.complete
-        self.known_locale = table.world.app.known_locale
+        self.settings = table.world.app.settings
         self._fault = fault
         self._acknowledged = acknowledged
 

@@ -62,7 +62,7 @@ class Failing:
 
     def __init__(self, at: Table, fault: Exception, *, acknowledged: bool) -> None:
         self.resources = at.app.resources
-        self.known_locale = at.app.known_locale
+        self.settings = at.app.settings
         self.failed = asyncio.Event()
         self.failed.set()
         self._fault = fault

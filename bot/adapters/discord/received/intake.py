@@ -264,7 +264,7 @@ class Intake(intake.Intake):
 
     def _known_locale(self, location: placing.Location, otherwise: str) -> str:
         place = placing.place(location, event=0, goes="here")
-        return self.app.known_locale(place, str(location.user), otherwise)
+        return self.app.settings.known_locale(place, str(location.user), otherwise)
 
     async def failed(self, interaction: discord.Interaction, error: Exception) -> None:
         """Tell the person about a fault in one sentence; an unforeseen one also goes to the log."""

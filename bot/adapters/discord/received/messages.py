@@ -149,7 +149,7 @@ class Listener:
         if thread_row.free_chat is not None:
             return thread_row.free_chat
         place = Place(PLATFORM, thread_row.space, thread_row.channel, thread_row.thread)
-        return await self._client.app.free_chat(place)
+        return await self._client.app.settings.free_chat(place)
 
     def _for_others(self, message: discord.Message) -> bool:
         answers = _answers(message)

@@ -324,7 +324,7 @@ def dialect(origin: Origin, locale: str) -> Dialect[Page]:
 def view_of(client: Client, _run: str, request: Request, outbox: Outbox) -> Composer[Page]:
     """The view of a run; made again from the stored request after a crash."""
     records, origin = client.app.records, origin_of(request.origin)
-    free_chat = client.app.free_chat
+    free_chat = client.app.settings.free_chat
     home = DiscordHome(
         client,
         request,

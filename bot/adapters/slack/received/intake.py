@@ -160,7 +160,7 @@ class Intake(intake.Intake):
             (await self.people.of(location)).locale,
             placing.place(location, event="", goes="here"),
         )
-        return words(self.app.known_locale(place, location.user, locale))
+        return words(self.app.settings.known_locale(place, location.user, locale))
 
     async def tell(self, location: Location, text: str, response_url: str = "") -> None:
         """Show a text to the person alone; never raises."""
