@@ -275,7 +275,7 @@ def draft() -> Figure:
     for n in range(CHANGED):
         scenes[n * step + 1] += "\n\nA line that was not there before."
     now = script(fountain("\n\nINT. ".join(scenes)))
-    cards = {analysis.key(scene): analysis.body(Card("A card.")) for scene in before.scenes}
+    cards = {analysis.key(scene): analysis.body_of_card(Card("A card.")) for scene in before.scenes}
     paid = len(analysis.from_findings(now, cards).missing)
     return Figure(
         f"a draft with {CHANGED} changed scenes of {OF} pays for",

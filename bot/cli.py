@@ -289,7 +289,7 @@ def _script_report(config: Config, say: Words, asked: dict[str, Any]) -> int:
 
     from bot.adapters import termination
     from bot.adapters.markdown import clean
-    from bot.works.script.command_line import report_of
+    from bot.works.script.intake import report_of
 
     report = termination.run(report_of(config, Path(asked["file"])))
     if asked.get("json"):

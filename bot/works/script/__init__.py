@@ -106,8 +106,8 @@ VERBS: tuple[Verb, ...] = (
 
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.library.config import LibraryConfig
+    from bot.works.script.analysis import BackgroundAnalysis
     from bot.works.script.answer import ScriptQuestions
-    from bot.works.script.background_analysis import BackgroundAnalysis
     from bot.works.script.catalogue import Catalogue
     from bot.works.script.ideas import Ideas
     from bot.works.script.intake import ScriptIntake

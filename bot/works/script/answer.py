@@ -6,6 +6,7 @@ script. Without a model the scenes that come nearest are quoted.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
@@ -32,29 +33,28 @@ from bot.events import (
 )
 from bot.llm.base import Message, Prompt, room
 from bot.llm.tools import Limits, ToolLoop
+from bot.markdown import harmless
 from bot.retrieval.language import detect_question
 from bot.retrieval.lexical import content_terms
 from bot.strategies.following import leans
 from bot.words import Words, words
 from bot.works.script.catalogue import Catalogue, reader
-from bot.works.script.intent import INTENTS, Intent, by_keywords, scene_named, with_tools
 from bot.works.script.prompts import ScriptPrompts
+from bot.works.script.question import INTENTS, Intent, Snapshot, by_keywords, scene_named, with_tools
 from bot.works.script.quotations import QuotationGate
-from bot.works.script.quoted_scenes import nearest_scenes, quotations
-from bot.works.script.snapshot import Snapshot
 from bot.works.script.tools import ScriptTools
-from bot.works.script.work import numbered
+from bot.works.script.work import numbered, scene_title
 
 if TYPE_CHECKING:
     from bot.conversation import Conversations
     from bot.llm.registry import Models
     from bot.prompts import Prompts
-    from bot.works.script.analysis import Analysis
-    from bot.works.script.background_analysis import BackgroundAnalysis
+    from bot.works.script.analysis import Analysis, BackgroundAnalysis
     from bot.works.script.catalogue import OpenScript
     from bot.works.script.config import ScriptConfig
     from bot.works.script.ideas import Ideas
     from bot.works.script.likeness import Likeness
+    from bot.works.script.model import Scene
     from bot.works.script.scene_search import Floats
 
 BRAINSTORM: Final = "brainstorm"
@@ -67,6 +67,10 @@ LINKED: Final = 5
 """At most so many scenes that an answer names get a button."""
 MOST_IDEAS: Final = 30
 """Stored ideas, the newest, that a brainstorm's prompt lists."""
+QUOTED: Final = 3
+"""Scenes that an answer without a model quotes."""
+QUOTED_CHARS: Final = 500
+"""Characters of each."""
 _NAMED: Final = re.compile(r"\b(?:scenes?|cenas?)\s+#?(\d{1,5})\b", re.IGNORECASE)
 
 
@@ -329,9 +333,7 @@ class Answer:
         """The scenes that come nearest, in their own words."""
         snapshot, say = self._snapshot, self._say
         yield Status(say("script.searching"))
-        scenes = await nearest_scenes(
-            snapshot.question, snapshot.scene, self._script, self._search, self._like
-        )
+        scenes = await self._nearest_scenes()
         if not scenes:
             self.shown.append(say("script.nothing"))
             yield Text(say("script.nothing"))
@@ -339,6 +341,26 @@ class Answer:
         yield Notice(
             why_quoted(say, snapshot.answerer, demo=snapshot.demo, introduced=snapshot.introduced, cites=True)
         )
-        for shown in quotations(scenes, snapshot.question, self._search, say):
-            self.shown.append(shown)
-            yield Text(shown)
+        terms = self._search.terms(snapshot.question)
+        for scene in scenes:
+            # As a Markdown quotation, the part that holds most of the question's words.
+            part = self._search.window(scene.text, terms, QUOTED_CHARS)
+            lines = "\n".join(f"> {harmless(line)}" for line in part.split("\n"))
+            self.shown.append(f"**{scene_title(scene, say)}**\n{lines}\n\n")
+            yield Text(self.shown[-1])
+
+    async def _nearest_scenes(self) -> list[Scene]:
+        """The scenes that come nearest, the best first; none where no word of the question is said in the script.
+
+        The one that is meant comes first where the question names it.
+        """
+        question, focus = self._snapshot.question, self._snapshot.scene
+        ranked = partial(self._search.ranked, question, QUOTED)
+        scenes = [scene for _, scene in await asyncio.to_thread(ranked)]
+        if scenes and (cosines := await self._like(question)) is not None:
+            # Some scene is always the likest: where no word of the question is said, none is quoted.
+            scenes = [scene for _, scene in await asyncio.to_thread(ranked, cosines=cosines)]
+        if focus and scene_named(question):
+            named = self._script.scenes[focus - 1]
+            scenes = [named, *(scene for scene in scenes if scene is not named)][:QUOTED]
+        return scenes

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.llm.base import Tool, ToolOutput
 from bot.retrieval.results import Passage
-from bot.works.script.heading import speaker
 from bot.works.script.length import page_of, pages
+from bot.works.script.model import speaker
 from bot.works.script.report import Report, report
 
 if TYPE_CHECKING:

@@ -10,14 +10,12 @@ from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Run,
 from bot.markdown import harmless
 from bot.words import Words, words
 from bot.works.script.catalogue import Catalogue, reader, visibility
-from bot.works.script.export import fountain, markdown, scenes_csv
+from bot.works.script.export import fountain, markdown, page, scenes_csv
 from bot.works.script.length import page_of, pages
-from bot.works.script.page import page
 from bot.works.script.report_events import reported
 
 if TYPE_CHECKING:
-    from bot.works.script.analysis import Analysis
-    from bot.works.script.background_analysis import BackgroundAnalysis
+    from bot.works.script.analysis import Analysis, BackgroundAnalysis
     from bot.works.script.ideas import Ideas
     from bot.works.script.intake import ScriptIntake
     from bot.works.script.model import Scene, Script

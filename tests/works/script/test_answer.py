@@ -19,9 +19,9 @@ from bot.llm.base import ToolOutput
 from bot.readers.screenplay.fountain import fountain
 from bot.works.script.analysis import Analysis
 from bot.works.script.config import ScriptConfig
-from bot.works.script.evidence import ranked
-from bot.works.script.intent import by_keywords, scene_named, with_tools
 from bot.works.script.model import Script, script
+from bot.works.script.prompts import ranked
+from bot.works.script.question import by_keywords, scene_named, with_tools
 from bot.works.script.quotations import QuotationGate, Quotations
 from bot.works.script.scene_search import SceneSearch
 from bot.works.script.tools import ScriptTools

@@ -10,7 +10,7 @@ import pytest
 
 from bot.budget import text_tokens
 from bot.works.script.config import ScriptConfig
-from bot.works.script.intent import FORMS, Intent
+from bot.works.script.question import FORMS, Intent
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES
 from tests.works.course.desk import opened, words_of

@@ -145,7 +145,7 @@ def test_the_whole_is_kept_without_what_there_is_not() -> None:
     assert found.whole.threads[0].scenes == [2, 1]
     assert found.current
     assert not found.done
-    cards = {analysis.key(scene): analysis.body(Card("It rains.")) for scene in made.scenes}
+    cards = {analysis.key(scene): analysis.body_of_card(Card("It rains.")) for scene in made.scenes}
     assert not analysis.from_findings(made, cards).missing
 
 

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from bot.readers.screenplay.elements import Element
 from bot.readers.screenplay.final_draft import read
 from bot.readers.screenplay.fountain import fountain
-from bot.works.script.drafts import changes
-from bot.works.script.heading import heading, speaker
+from bot.works.script.intake import changes
 from bot.works.script.length import measured
-from bot.works.script.model import Script, script
+from bot.works.script.model import Script, heading, script, speaker
 from bot.works.script.quotations import Quotations
 from bot.works.script.report import figures, report
 from tests.forked import completed

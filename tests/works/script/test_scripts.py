@@ -19,10 +19,9 @@ from bot.readers.screenplay.elements import Element, Screenplay
 from bot.readers.screenplay.final_draft import read
 from bot.readers.screenplay.fountain import fountain as parsed
 from bot.works.script.catalogue import body_of
-from bot.works.script.export import fountain, markdown, scenes_csv
+from bot.works.script.export import fountain, markdown, page, scenes_csv
 from bot.works.script.length import pages
 from bot.works.script.model import Script, script
-from bot.works.script.page import page
 from storage.scripts import Reader, ScriptRow, Visibility
 from tests.works.course.desk import Desk, opened, words_of
 

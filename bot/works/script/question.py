@@ -1,13 +1,15 @@
-"""What somebody wants who asks of a script, and whether tools are to look things up for it. Pure.
+"""A question to a script: what is wanted, whether tools look things up for it, and what its run decides first. Pure.
 
-By keywords, which cost nothing; where they say nothing, a small model is asked (`answer`).
+What is wanted is told by keywords, which cost nothing; where they say nothing, a small model is asked (`answer`).
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
+from bot.prompts import PromptText
 from bot.retrieval.lexical import fold
 
 Intent: TypeAlias = Literal["LOCAL_EDIT", "SCENE_FEEDBACK", "GLOBAL_QUESTION", "BRAINSTORM"]
@@ -65,3 +67,33 @@ def with_tools(question: str, intent: Intent, *, focus: bool, choice: str = "aut
     if _ANALYTICAL.search(fold(question)):
         return True
     return not (focus and intent in ("LOCAL_EDIT", "SCENE_FEEDBACK"))
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What the run of one question decides first, so that a replay decides the same.
+
+    `intent` is "" where a small model has to tell it; `scene` is the number of the scene that is meant, 0 for none.
+    `answerer` is the model that answers, None where there is none; `reads`: a model answers, not code. `history` is
+    empty where a new topic begins. `ideas` are stored with the script already: others are wanted.
+    """
+
+    question: str
+    language: str
+    script: str
+    alias: str
+    tier: str
+    tools: str
+    calls: int
+    intent: str
+    scene: int
+    session: str | None
+    answerer: str | None
+    reads: bool
+    demo: bool
+    introduced: bool
+    prompts: dict[str, PromptText]
+    history: list[tuple[str, str]] = field(default_factory=list)
+    earlier: str = ""
+    roles: dict[str, list[str]] = field(default_factory=dict)
+    ideas: list[str] = field(default_factory=list)
