@@ -146,7 +146,7 @@ def verbs_named(name: str) -> list[Verb]:
 
 
 def _unknown(name: str, paths: Sequence[str], *others: str) -> UserError:
-    names = {path: path for path in paths} | {path.split()[-1]: path for path in paths}
+    names = {path: path for path in paths} | {path.split()[-1]: path for path in reversed(paths)}
     for tried in (name, *others, name.split()[-1]):
         if close := nearest(tried, list(names)):
             return UserError("commands.unknown_verb", name=name, nearest=names[close])
@@ -157,7 +157,8 @@ def nearest(name: str, names: Sequence[str]) -> str | None:
     """The name of these that `name` is most likely a misspelling of, or None."""
     from difflib import get_close_matches  # only a mistake needs it
 
-    return next(iter(get_close_matches(name, names, 1, 0.6)), None)
+    alike = 0.6 if len(name) > 3 else 0.75  # of three letters, two are in many a name
+    return next(iter(get_close_matches(name, names, 1, alike)), None)
 
 
 def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
