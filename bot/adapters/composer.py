@@ -223,7 +223,7 @@ class Composer(Generic[AnyPage]):
             case Status():
                 content.status = event
             case Citation():
-                content.citations.append(event)
+                content.citations[event.n] = event
                 self._sources.append(json.dumps(asdict(event), ensure_ascii=False))
             case Choices(choices=choices):
                 content.choices.append(event)

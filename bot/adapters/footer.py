@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.adapters.markdown import Size, clean, neutralise, shortened, split
@@ -91,29 +91,23 @@ class Footer:
         filled = int(min(max(status.done / status.total, 0.0), 1.0) * BAR)
         return f"{text}  {'▰' * filled}{'▱' * (BAR - filled)} {status.done}/{status.total}"
 
-    def sources(self, citations: Sequence[Citation], text: str, say: Words) -> list[Source]:
-        """The citations by number, each once. `text` is the stage's."""
-        shown_letters, numbered = _letters(text), {citation.n: citation for citation in citations}
+    def sources(self, citations: Mapping[int, Citation], text: str, say: Words) -> list[Source]:
+        """The citations in the order of their numbers. `text` is the stage's."""
+        shown_letters = _letters(text)
         listed = []
-        for n in sorted(numbered):
-            cited = numbered[n]
+        for n, cited in sorted(citations.items()):
             where = clean(cited.source)
             if cited.heading:
                 where += f" › {clean(cited.heading)}"
             where = f"{self.number.format(n)} {self.literal(where, WHERE)}"
             if cited.page is not None:
                 where += f", {say('page.leaf', n=cited.page)}"
-            where += self._linked(cited.link, say)
+            if cited.link.startswith(("https://", "http://")) and len(cited.link) <= LINK:
+                where += f" · {self.line(linked(cited.link, say), 2 * LINK)}"
             quote = self.literal(_MARKERS.sub("", clean(cited.quote)), QUOTE)
             quoted = not quote or _letters(cited.quote) in shown_letters
             listed.append((where, where if quoted else f"{where}\n{self.quote}“{quote}”"))
         return listed
-
-    def _linked(self, link: str, say: Words) -> str:
-        """A link to the source, if it has an address that is not too long."""
-        if not link.startswith(("https://", "http://")) or len(link) > LINK:
-            return ""
-        return f" · {self.line(linked(link, say), 2 * LINK)}"
 
     def fitting(self, sources: list[Source], room: int, say: Words, *, quotes: bool) -> tuple[str, int]:
         """As much of the list as `room` units hold, and how many sources are left out."""

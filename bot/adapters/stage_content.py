@@ -14,9 +14,9 @@ class StageContent:
 
     `counts` are votes, by the number of the choice. At each offset of `cuts` the text continues in another message.
     `growing` is True until the next stage opens or the run ends. `replaces`: a crash interrupted this stage and it is
-    written again. `links` are lines in the platform's own Markdown, made by its adapter and shown unchanged. `speaker`
-    is the speaker of all of it, None for the bot. `calls` are the ids of mentioned people. `meanwhile` is the button
-    under it while it grows, with its number among the run's.
+    written again. `citations` are by their numbers. `links` are lines in the platform's own Markdown, made by its
+    adapter and shown unchanged. `speaker` is the speaker of all of it, None for the bot. `calls` are the ids of
+    mentioned people. `meanwhile` is the button under it while it grows, with its number among the run's.
     """
 
     key: str
@@ -25,7 +25,7 @@ class StageContent:
     cuts: list[int] = field(default_factory=list)
     status: Status | None = None
     notices: list[str] = field(default_factory=list)
-    citations: list[Citation] = field(default_factory=list)
+    citations: dict[int, Citation] = field(default_factory=dict)
     choices: list[Choices] = field(default_factory=list)
     first_choice: int = 0
     counts: dict[int, int] = field(default_factory=dict)

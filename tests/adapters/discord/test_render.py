@@ -174,7 +174,7 @@ def test_whatever_stands_under_the_text_fits_too(
         "word " * (length // 5),
         status=Status(title, 3, 7),
         notices=[f"note {n}: {notice * 9}" for n, notice in enumerate(notices)],
-        citations=[Citation(n, where, where, quote, n) for n, where, quote in cited],
+        citations={n: Citation(n, where, where, quote, n) for n, where, quote in cited},
         choices=[
             Choices(prompt, tuple(Choice(label, "/help") for label in labels)) for prompt, labels in choices
         ],
@@ -234,7 +234,7 @@ def test_a_stage_that_has_nothing_yet_says_so() -> None:
 def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> None:
     other = Citation(2, "spells_and_more.md", "Components", "Yes, it can cast.")
     sheet = StageContent(
-        "answer", "Answer", "Yes, it can cast [2][1].", citations=[other, GRAPPLED], growing=False
+        "answer", "Answer", "Yes, it can cast [2][1].", citations={2: other, 1: GRAPPLED}, growing=False
     )
     context = replace(DONE, retry=True, feedback=True, private=True, hint="Reply to ask on.")
     (page,) = render.pages(sheet, context)
@@ -257,7 +257,7 @@ def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> No
 
 
 def test_sources_beyond_a_message_wait_behind_their_button() -> None:
-    many = [replace(GRAPPLED, n=n, quote="A sentence that says much. " * 12) for n in range(1, 60)]
+    many = {n: replace(GRAPPLED, n=n, quote="A sentence that says much. " * 12) for n in range(1, 60)}
     sheet = StageContent("answer", "Answer", "Yes.", citations=many, growing=False)
     early, last = (render.pages(sheet, context)[-1] for context in (replace(FACTS, last=False), DONE))
     for page in (early, last):
@@ -363,17 +363,17 @@ def test_who_asked_is_named_and_what_they_asked_is_quoted_harmlessly() -> None:
 
 
 def test_letters_of_three_bytes_stay_below_what_discord_takes_in_bytes() -> None:
-    cited = [Citation(n, "規則.md", "章", "別の引用文。" * 60, n) for n in range(1, 13)]
+    cited = {n: Citation(n, "規則.md", "章", "別の引用文。" * 60, n) for n in range(1, 13)}
     sheet = StageContent("answer", "答え", text="規則の本文である。" * 200, citations=cited, growing=False)
     assert all(map(fits, render.pages(sheet, DONE)))
 
 
 def test_a_source_that_is_on_the_web_leads_there() -> None:
-    cited = [
-        Citation(1, "bees.txt", "Bees › 5. Swarming", "", link="https://x.org/a_(b)"),
-        Citation(2, "bees.txt", "Bees", "", link="javascript:alert(1)"),
-        Citation(3, "bees.txt", "Bees", "", link="https://x.org/" + "a" * 900),
-    ]
+    cited = {
+        1: Citation(1, "bees.txt", "Bees › 5. Swarming", "", link="https://x.org/a_(b)"),
+        2: Citation(2, "bees.txt", "Bees", "", link="javascript:alert(1)"),
+        3: Citation(3, "bees.txt", "Bees", "", link="https://x.org/" + "a" * 900),
+    }
     (page,) = render.pages(StageContent("answer", "", "Yes [1].", citations=cited, growing=False), DONE)
     assert page.text.split("\n")[1:4] == [
         "-# `[1]` bees.txt › Bees › 5. Swarming · [open](<https://x.org/a_%28b%29>)",

@@ -17,9 +17,9 @@ from tests.fakes.slack import block_rules, texts
 GRAPPLED = Citation(1, "srd.md", "Conditions › Grappled", "- A grappled creature’s **speed** becomes 0.", 358)
 
 
-def test_sources_stand_by_number_each_once_with_the_words_that_the_answer_has_not_said() -> None:
+def test_sources_stand_by_number_with_the_words_that_the_answer_has_not_said() -> None:
     other = Citation(2, "spells_and_more.md", "Components", "Yes, it can cast.")
-    sources = FOOTER.sources([other, GRAPPLED, other], "Yes, it can cast [2][1].", SAY)
+    sources = FOOTER.sources({2: other, 1: GRAPPLED}, "Yes, it can cast [2][1].", SAY)
     assert [whole for _, whole in sources] == [
         "*[1]* srd.md › Conditions › Grappled, p. 358\n“A grappled creature’s speed becomes 0.”",
         "*[2]* spells_and_more.md › Components",
@@ -27,7 +27,7 @@ def test_sources_stand_by_number_each_once_with_the_words_that_the_answer_has_no
 
 
 def test_where_there_is_little_room_quotations_go_first_and_then_sources() -> None:
-    sources = FOOTER.sources([replace(GRAPPLED, n=n) for n in range(1, 10)], "", SAY)
+    sources = FOOTER.sources({n: replace(GRAPPLED, n=n) for n in range(1, 10)}, "", SAY)
     whole, hidden = FOOTER.fitting(sources, 2_000, SAY, quotes=True)
     assert (whole.count("“"), hidden) == (9, 0)
     short, hidden = FOOTER.fitting(sources, 500, SAY, quotes=True)
@@ -39,10 +39,10 @@ def test_where_there_is_little_room_quotations_go_first_and_then_sources() -> No
 
 
 def test_the_list_is_one_block_that_slack_takes_and_that_calls_nobody() -> None:
-    wild = [
-        Citation(n, "<!here>" * 30, "@channel & <@U1>" * 20, "> # <!subteam^S1> *x* " * 40, n)
+    wild = {
+        n: Citation(n, "<!here>" * 30, "@channel & <@U1>" * 20, "> # <!subteam^S1> *x* " * 40, n)
         for n in range(40)
-    ]
+    }
     listed, hidden = FOOTER.fitting(FOOTER.sources(wild, "", SAY), SMALL, SAY, quotes=True)
     blocks = [small(listed)]
     assert block_rules.accept(blocks, lambda kind: kind)
@@ -54,7 +54,7 @@ def test_the_list_is_one_block_that_slack_takes_and_that_calls_nobody() -> None:
 
 
 def test_sources_beyond_a_message_wait_behind_their_button() -> None:
-    many = [replace(GRAPPLED, n=n, quote="A sentence that says much. " * 12) for n in range(1, 60)]
+    many = {n: replace(GRAPPLED, n=n, quote="A sentence that says much. " * 12) for n in range(1, 60)}
     sheet = StageContent("answer", "Answer", "Yes.", citations=many, growing=False)
     for context in (replace(FACTS, last=False), replace(FACTS, ended="done")):
         (page,) = render.pages(sheet, context)

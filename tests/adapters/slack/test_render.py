@@ -58,7 +58,7 @@ def test_any_text_fits_and_calls_nobody(text: str, growing: bool) -> None:
         failed=text[300:600],
         growing=growing,
     )
-    sheet.citations = [Citation(1, text[:80], text[80:160], text[200:500])]
+    sheet.citations = {1: Citation(1, text[:80], text[80:160], text[200:500])}
     sheet.choices = [Choices(text[:50], (Choice(text[50:150], "/help"),))]
     sheet.files = [Picture(text[:40], b"", text[:200]), Attachment(text[40:80], "text/plain", b"")]
     for page in render.pages(sheet, replace(FACTS, ended="" if growing else "failed", hint=text[:100])):

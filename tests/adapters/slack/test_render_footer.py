@@ -46,7 +46,7 @@ def test_whatever_stands_under_the_text_fits_too(
         "word " * (length // 5),
         status=Status(title, 3, 7),
         notices=[f"note {n}: {notice * 9}" for n, notice in enumerate(notices)],
-        citations=[Citation(n, where, where, quote, n) for n, where, quote in cited],
+        citations={n: Citation(n, where, where, quote, n) for n, where, quote in cited},
         choices=[
             Choices(prompt, tuple(Choice(label, "/help") for label in labels)) for prompt, labels in choices
         ],
@@ -66,7 +66,7 @@ def test_whatever_stands_under_the_text_fits_too(
 
 
 def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> None:
-    sheet = StageContent("answer", "Answer", "Yes, it can cast [1].", citations=[GRAPPLED], growing=False)
+    sheet = StageContent("answer", "Answer", "Yes, it can cast [1].", citations={1: GRAPPLED}, growing=False)
     context = replace(DONE, retry=True, feedback=True, private=True, hint="Reply to ask on.")
     (page,) = render.pages(sheet, context)
     assert fits(page)
@@ -223,6 +223,6 @@ def test_links_of_the_adapter_stay_links() -> None:
 
 def test_a_source_that_is_on_the_web_leads_there() -> None:
     cited = Citation(1, "bees.txt", "Bees › 5. Swarming", "", link="https://x.org/5")
-    (page,) = render.pages(StageContent("answer", "", "Yes [1].", citations=[cited], growing=False), DONE)
+    (page,) = render.pages(StageContent("answer", "", "Yes [1].", citations={1: cited}, growing=False), DONE)
     assert fits(page)
     assert "*[1]* bees.txt › Bees › 5. Swarming · <https://x.org/5|open>" in page.plain.split("\n")

@@ -240,7 +240,7 @@ def folded(stages: Sequence[StageContent], context: PageContext) -> Page:
         last,
         links=[*map(_line, earlier), *(link for stage in stages for link in stage.links)],
         notices=[notice for stage in stages for notice in stage.notices],
-        citations=[cited for stage in stages for cited in stage.citations],
+        citations={n: cited for stage in stages for n, cited in stage.citations.items()},
         choices=[group for stage in stages for group in stage.choices],
         files=[file for stage in stages for file in stage.files],
         first_choice=stages[0].first_choice,
@@ -276,8 +276,8 @@ def whole_file(stages: Sequence[StageContent], context: PageContext) -> Attachme
             *stage.notices,
             stage.failed,
         ]
-    cited = {source.n: source for stage in stages for source in stage.citations}
-    sources = [_source(cited[n], context.say) for n in sorted(cited)]
+    cited = {n: source for stage in stages for n, source in stage.citations.items()}
+    sources = [_source(source, context.say) for _, source in sorted(cited.items())]
     text = "\n\n".join(part.strip() for part in [*parts, "\n".join(sources)] if part.strip())
     return Attachment(f"{context.run[:8]}.md", "text/markdown", text.encode("utf-8", errors="replace"))
 
