@@ -46,13 +46,17 @@ _THREADS = {ChannelType.public_thread, ChannelType.private_thread, ChannelType.n
 _SMALL = re.compile(r"(?:> )?-# ")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Location:
     """The location of a person. `channel` is the channel or thread; for a thread, `parent` is its channel.
 
     `message` is the message that they wrote, None for an interaction. `installed`: the guild itself has installed the
     bot, or this is a DM with the bot. `member`: the bot can post here by itself, not only in response to an
     interaction.
+
+    What follows from these: `space` is the tenant (the guild, or the person where only they have installed the bot).
+    `thread`: whether it is one. `real` is the thread's id in `storage.threads`. `direct`: whether it is a DM with the
+    bot.
     """
 
     user: int
@@ -63,26 +67,18 @@ class Location:
     message: int | None = None
     installed: bool = True
     member: bool = True
+    space: str = field(init=False)
+    thread: bool = field(init=False)
+    real: str = field(init=False)
+    direct: bool = field(init=False)
 
-    @property
-    def space(self) -> str:
-        """The tenant: the guild, or the person where only they have installed the bot."""
-        return str(self.guild) if self.guild is not None and self.installed else f"user:{self.user}"
-
-    @property
-    def thread(self) -> bool:
-        return self.kind in _THREADS
-
-    @property
-    def real(self) -> str:
-        """The thread's id in `storage.threads`; a message may be in a thread that the client does not know yet."""
+    def __post_init__(self) -> None:
+        self.space = str(self.guild) if self.guild is not None and self.installed else f"user:{self.user}"
+        self.thread = self.kind in _THREADS
+        # A message may be in a thread that the client does not know yet.
         perhaps = self.thread or self.message is not None
-        return str(self.channel) if self.guild is not None and perhaps else ""
-
-    @property
-    def direct(self) -> bool:
-        """Whether it is a DM with the bot."""
-        return self.guild is None and self.member
+        self.real = str(self.channel) if self.guild is not None and perhaps else ""
+        self.direct = self.guild is None and self.member
 
 
 @dataclass(frozen=True, slots=True)
