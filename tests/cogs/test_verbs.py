@@ -50,7 +50,7 @@ def test_a_free_text_may_be_left_out_and_a_file_is_an_attachment() -> None:
 
 def test_a_flag_that_is_off_was_not_given() -> None:
     given = {"question": "Why?", "shelf": None, "k": 3, "private": False, "file": None, "strategy": None}
-    assert read(verb("rules", "ask"), given) == ("Why?", {"k": 3}, (None,))
+    assert read(verb("rules", "ask"), given) == ("Why?", {"k": 3}, ())
     assert read(verb("rules", "ask"), given | {"private": True})[1] == {"k": 3, "private": True}
 
 

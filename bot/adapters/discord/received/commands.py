@@ -12,7 +12,7 @@ import keyword
 import logging
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
 
@@ -20,12 +20,12 @@ import discord
 from discord import app_commands
 from discord.app_commands import Choice, TranslationContextTypes, locale_str
 
-from bot.adapters.discord.received.placing import location_of
+from bot.adapters.discord.received.placing import file_of, location_of
 from bot.adapters.markdown import clean
 from bot.command_line import value_of
 from bot.commands import KINDS, TABLE
-from bot.events import OptionValue, UserError
-from bot.verb import Verb
+from bot.events import File, OptionValue, UserError
+from bot.verb import Option, Verb
 from bot.words import Words, name_of, words
 from storage.faults import StorageFault
 
@@ -39,8 +39,13 @@ FRESH_S = 3.0
 """How long completions are cached: for a few keystrokes, so that a new book is offered soon."""
 MOST_CACHED = 2_048
 
-_TYPES = {"text": str, "link": str, "number": int, "flag": bool, "file": discord.Attachment}
-_VALUES = {"text": str, "link": str, "number": int, "flag": bool}
+_TYPES: dict[str, type[Any]] = {
+    "text": str,
+    "link": str,
+    "number": int,
+    "flag": bool,
+    "file": discord.Attachment,
+}
 
 _TRANSLATED = {discord.Locale.brazil_portuguese: "pt-BR"}
 _log = logging.getLogger(__name__)
@@ -55,11 +60,13 @@ Names = Callable[..., Coroutine[Any, Any, list[str]]]
 """App.complete."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Slot:
     """One option of a slash command.
 
-    `after` is the option before it on whose value its completions depend, "" for none.
+    `option` is the row's, None for a word of its argument and for one of a list of files. `after` is the option before
+    it on whose value its completions depend, "" for none. `argument` is its name as a parameter in Python: no keyword,
+    no dash.
     """
 
     name: str
@@ -70,12 +77,12 @@ class Slot:
     completes: str = ""
     most: int | None = None
     after: str = ""
+    option: Option | None = None
+    argument: str = field(init=False)
 
-    @property
-    def argument(self) -> str:
-        """Its name as a parameter in Python: no keyword, no dash."""
+    def __post_init__(self) -> None:
         name = self.name.replace("-", "_")
-        return f"{name}_" if keyword.iskeyword(name) else name
+        self.argument = f"{name}_" if keyword.iskeyword(name) else name
 
 
 def wants_text(row: Verb) -> bool:
@@ -123,7 +130,7 @@ def slots(row: Verb) -> tuple[Slot, ...]:
             before = name
     for option in row.options:
         if option.completes == "path":
-            result.append(Slot(option.name, option.summary, "file"))
+            result.append(Slot(option.name, option.summary, "file", option=option))
         else:
             result.append(
                 Slot(
@@ -134,18 +141,18 @@ def slots(row: Verb) -> tuple[Slot, ...]:
                     option.choices,
                     option.completes,
                     option.most if option.kind == "number" else None,
+                    option=option,
                 )
             )
     return tuple(result)
 
 
 def command(row: Verb, perform: Perform, offer: Offer) -> app_commands.Command[Any, ..., None]:
-    """The slash command of a row, in all languages; `perform` gets its values by the options' names."""
+    """The slash command of a row, in all languages; `perform` gets its values for `read`."""
     parameters = slots(row)
-    arguments = {slot.name: slot.argument for slot in parameters}
 
     async def callback(interaction: discord.Interaction, **values: Any) -> None:
-        await perform(interaction, row, {name: values[argument] for name, argument in arguments.items()})
+        await perform(interaction, row, values)
 
     receiver = inspect.Parameter(
         "interaction", inspect.Parameter.POSITIONAL_ONLY, annotation=discord.Interaction
@@ -209,34 +216,30 @@ def _parameter(slot: Slot) -> inspect.Parameter:
     return inspect.Parameter(slot.argument, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
-def read(
-    row: Verb, arguments: Mapping[str, Any]
-) -> tuple[str | None, dict[str, OptionValue], tuple[discord.Attachment | None, ...]]:
-    """The text, the options and the attachments of the values that Discord sent; None for a free text left out.
+def read(row: Verb, values: Mapping[str, Any]) -> tuple[str | None, dict[str, OptionValue], tuple[File, ...]]:
+    """The text, the options and the files of the values that Discord sent, by `Slot.argument`; None for a free text
+    left out.
 
     A flag that is False counts as not given. Raises UserError for an invalid link, and for values of another kind,
     which come only from commands of an earlier release that Discord still shows.
     """
-    names, typed = texts(row), []
-    for name in names:
-        part = arguments.get(name)
-        if not isinstance(part, str | None):
-            raise UserError("discord.outdated")
-        if part is not None:
-            typed.append(part)
-    text = None if not typed and len(names) == 1 and wants_text(row) else " ".join(typed)
-    files = [slot.name for slot in slots(row) if slot.kind == "file"]
+    typed: list[str] = []
     options: dict[str, OptionValue] = {}
-    for option in row.options:
-        value = arguments.get(option.name)
-        if option.name in files or value is None or value is False:
+    files: list[File] = []
+    for slot in slots(row):
+        value = values.get(slot.argument)
+        if value is None or value is False:
             continue
-        if type(value) is not _VALUES[option.kind]:
+        if type(value) is not _TYPES[slot.kind]:
             raise UserError("discord.outdated")
-        options[option.name] = (
-            value_of(row, option, str(value)) if option.kind == "link" else arguments[option.name]
-        )
-    return text, options, tuple(map(arguments.get, files))
+        if slot.kind == "file":
+            files.append(file_of(value))
+        elif slot.option is None:
+            typed.append(value)
+        else:
+            options[slot.name] = value_of(row, slot.option, value) if slot.kind == "link" else value
+    text = None if not typed and len(texts(row)) == 1 and wants_text(row) else " ".join(typed)
+    return text, options, tuple(files)
 
 
 def path_of(say: Words, row: Verb) -> str:

@@ -26,7 +26,7 @@ from bot.adapters.buttons_row import custom_id
 from bot.adapters.buttons_row import label as label_of
 from bot.adapters.discord.received import placing
 from bot.adapters.discord.received.commands import Autocomplete, path_of, read
-from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, files_of, request_of, text_of
+from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, file_of, request_of, text_of
 from bot.adapters.discord.shown import replies
 from bot.adapters.discord.text.command_names import as_in_table, help_text
 from bot.adapters.intake import PEOPLE
@@ -75,25 +75,25 @@ class Intake(intake.Intake):
         self._locales: OrderedDict[int, str] = OrderedDict()
         self.autocomplete = Autocomplete(app.complete)
 
-    async def slash(self, interaction: discord.Interaction, row: Verb, arguments: Mapping[str, Any]) -> None:
+    async def slash(self, interaction: discord.Interaction, row: Verb, values: Mapping[str, Any]) -> None:
         """Perform a slash command, or open a window for the text that its verb needs."""
         async with intake.reporting_faults(partial(self.failed, interaction)):
-            text, options, attached = read(row, arguments)
+            text, options, files = read(row, values)
             if row.at_once:
                 # Answered at once, to the person alone, without a run: nothing in it has to be stored.
                 await replies.at_length(interaction, help_text(self.words(interaction), text or ""))
-            elif row.rewords and attached == (None,):
+            elif row.rewords and not files:
                 await self._reword(interaction, row, text or "")
             elif text is None and row.argument is not None:
                 say = self.words(interaction)
                 label = say(row.argument.summary)
                 label = label[:1].upper() + label[1:]
-                asked = PendingForm(row.work, row.name, options=options, files=files_of(attached))
+                asked = PendingForm(row.work, row.name, options=options, files=files)
                 title = f"/{path_of(say, row)}"
                 hint = parse(row.example).text
                 await self.open(interaction, asked, title=title, label=label, hint=hint, form=True)
             else:
-                files, argument = files_of(attached), text or ""
+                argument = text or ""
                 if row.argument is not None and row.argument.completes in ("section", "book"):
                     space, shelf = placing.location_of(interaction).space, options.get("shelf")
                     # The completion may have been cut.
@@ -231,7 +231,7 @@ class Intake(intake.Intake):
                 await replies.reply(message, sentence)
 
         async with intake.reporting_faults(tell):
-            files = files_of(message.attachments)
+            files = tuple(map(file_of, message.attachments))
             held = await self.thread_row(location)
             location = placing.within(location, held)
             if message.flags.voice and files:

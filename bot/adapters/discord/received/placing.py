@@ -315,15 +315,9 @@ def for_adults(channel: object) -> bool:
     )
 
 
-def files_of(attached: Sequence[discord.Attachment | None]) -> tuple[File, ...]:
-    """The files of a request; a work refuses those that it cannot read. Raises UserError."""
-    files: list[File] = []
-    for attachment in attached:
-        if isinstance(attachment, discord.Attachment):
-            files.append(File(attachment.filename, "", attachment.size, attachment.url))
-        elif attachment is not None:
-            raise UserError("discord.outdated")  # named, but not sent
-    return tuple(files)
+def file_of(attachment: discord.Attachment) -> File:
+    """A file of a request; a work refuses those that it cannot read."""
+    return File(attachment.filename, "", attachment.size, attachment.url)
 
 
 def text_without_mention(message: discord.Message, me: int) -> str:
