@@ -1,15 +1,14 @@
-"""The home of a run: the place of its messages, the tasks there beside its answer, and the message that a link to the
-run leads to. Each platform has its own homes.
+"""The home of a run: the place of its messages, and the message that a link to the run leads to. Each platform has its
+own homes.
 
 Knows no platform.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.surface import (
@@ -19,22 +18,16 @@ from bot.adapters.surface import (
     PlaceClosed,
     PutPage,
     Surface,
-    SurfaceFault,
-    Unavailable,
     bare,
 )
-from bot.adapters.writer import BACKOFF_S, Rank, urgency
 from bot.events import Elsewhere, Link
 from bot.runs.requests import request_from_json
-from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.events import Place, Request
     from storage.inbox import Inbox
     from storage.outbox import Outbox
     from storage.schedules import Schedules
-
-T = TypeVar("T")
 
 SHARED = "share:"
 """The prefix of the outbox's key of a shared answer."""
@@ -124,42 +117,6 @@ class Home(Protocol[AnyPage]):
     def ended(self) -> None:
         """Called when the run's last message is written, or late."""
         ...
-
-
-class SideTasks:
-    """Tasks of one run beside its answer, which does not depend on them: their faults only go to the log.
-
-    `rank` is the urgency of their requests, for platforms with an order of urgency.
-    """
-
-    def __init__(self, run: str, rank: Rank | None = None) -> None:
-        self._run = run
-        self._rank = rank
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    def do(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
-        task = asyncio.create_task(self._quietly(work))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
-    async def _quietly(self, work: Coroutine[Any, Any, object]) -> None:
-        if self._rank is not None:
-            urgency.set(self._rank)
-        try:
-            await work
-        except (SurfaceFault, StorageFault) as fault:
-            _log.info("run %s: something beside the answer was left out: %s", self._run, fault)
-
-
-async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
-    """Repeat the call while the network or the platform is unavailable. Raises Unavailable in the end."""
-    for wait in BACKOFF_S:
-        try:
-            return await call()
-        except Unavailable:
-            await asyncio.sleep(wait)
-    return await call()
 
 
 async def leave_place(schedules: Schedules, place: Place) -> None:

@@ -1,4 +1,5 @@
-"""Schedules the writing of a channel's messages: in order, no faster than the platform allows, the last state always.
+"""Schedules the writing of a channel's messages: in order, no faster than the platform allows, the last state always;
+and what is done beside them, with the same urgency and pauses.
 
 Knows neither platform nor run: a message writes its present state when its turn comes, so that all changes until then
 go into one edit.
@@ -9,15 +10,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from operator import attrgetter
-from typing import Literal, Protocol
+from time import monotonic
+from typing import Any, Literal, Protocol, TypeVar
 
 from bot.adapters.log_redaction import type_and_trace
-from bot.adapters.surface import NotSent, Unavailable
+from bot.adapters.surface import NotSent, SurfaceFault, Unavailable
+from storage.faults import StorageFault
+
+T = TypeVar("T")
 
 MARGIN_S = 0.25
 """Added to the time between posts, because the platform counts them when they arrive."""
@@ -80,8 +85,7 @@ class Clock(Protocol):
 
 
 class LoopClock:
-    def time(self) -> float:
-        return asyncio.get_running_loop().time()
+    time = staticmethod(monotonic)
 
     async def wait(self, event: asyncio.Event, seconds: float) -> None:
         try:
@@ -298,3 +302,39 @@ class Writers:
     def close(self) -> None:
         for writer in self._writers.values():
             writer.close()
+
+
+@dataclass(frozen=True, slots=True)
+class SideTasks:
+    """Tasks of one run beside its answer, which does not depend on them: their faults only go to the log.
+
+    `rank` is the urgency of their requests, for platforms with an order of urgency.
+    """
+
+    run: str
+    rank: Rank | None = None
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def do(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._quietly(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _quietly(self, work: Coroutine[Any, Any, object]) -> None:
+        if self.rank is not None:
+            urgency.set(self.rank)
+        try:
+            await work
+        except (SurfaceFault, StorageFault) as fault:
+            _log.info("run %s: something beside the answer was left out: %s", self.run, fault)
+
+
+async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
+    """Repeat the call while the network or the platform is unavailable. Raises Unavailable in the end."""
+    for wait in BACKOFF_S:
+        try:
+            return await call()
+        except Unavailable:
+            await asyncio.sleep(wait)
+    return await call()

@@ -6,9 +6,8 @@ import logging
 
 import pytest
 
-from bot.adapters.home import SideTasks
 from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, Unavailable
-from bot.adapters.writer import Rank, urgency
+from bot.adapters.writer import Rank, SideTasks, urgency
 from storage.faults import StorageFault
 
 

@@ -30,11 +30,11 @@ from bot.adapters.discord.shown.threads import ASKED, THREAD, Opening, Refusal, 
 from bot.adapters.discord.text.command_names import localized
 from bot.adapters.discord.text.markdown import literal
 from bot.adapters.discord.text.render import folded, pages
-from bot.adapters.home import SideTasks, first_message, leave_place, with_retries
+from bot.adapters.home import first_message, leave_place
 from bot.adapters.markdown import clean
 from bot.adapters.stage_messages import Dialect
 from bot.adapters.surface import Gone, MessageStyle, PlaceClosed, Refused, Surface, SurfaceFault
-from bot.adapters.writer import Rank
+from bot.adapters.writer import Rank, SideTasks, with_retries
 from bot.words import words
 from storage.faults import StorageFault
 

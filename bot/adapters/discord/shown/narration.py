@@ -10,8 +10,8 @@ from bot.adapters.discord.received.placing import origin_of
 from bot.adapters.discord.shown.surface import Channel, direct
 from bot.adapters.discord.shown.threads import THREAD
 from bot.adapters.discord.text.page import Card, Page, Shown
-from bot.adapters.home import with_retries
 from bot.adapters.surface import MessageRef, MessageStyle, SurfaceFault
+from bot.adapters.writer import with_retries
 
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client

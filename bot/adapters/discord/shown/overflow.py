@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from bot.adapters.discord.shown.surface import direct
 from bot.adapters.discord.text.page import FAILED, Card, Page
 from bot.adapters.discord.text.render import beside, folded, pages, without_buttons
-from bot.adapters.home import with_retries
 from bot.adapters.surface import MessageRef, MessageStyle, SurfaceFault
+from bot.adapters.writer import with_retries
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from bot import commands
 from bot.adapters.composer import Composer
-from bot.adapters.home import SideTasks, first_message, leave_place, with_retries
+from bot.adapters.home import first_message, leave_place
 from bot.adapters.slack import placing
 from bot.adapters.slack.installed.faults import LOST, NOT_IN_CHANNEL, NOWHERE
 from bot.adapters.slack.installed.manifest import CUSTOMIZE
@@ -29,7 +29,7 @@ from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.slack.text.render import pages
 from bot.adapters.stage_messages import Dialect
 from bot.adapters.surface import Gone, MessageStyle, NotEditable, PlaceClosed, Refused, Surface, SurfaceFault
-from bot.adapters.writer import Rank
+from bot.adapters.writer import Rank, SideTasks, with_retries
 from bot.words import words
 from storage.faults import StorageFault
 

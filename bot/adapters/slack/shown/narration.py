@@ -7,12 +7,12 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from bot.adapters.home import with_retries
 from bot.adapters.slack.placing import origin_of
 from bot.adapters.slack.shown.home import SlackHome
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.text.page import Page
 from bot.adapters.surface import Gone, MessageRef, MessageStyle, Refused, SurfaceFault
+from bot.adapters.writer import with_retries
 
 if TYPE_CHECKING:
     from bot.adapters.slack.installed.workspaces import Workspaces

@@ -15,16 +15,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from bot.adapters.home import with_retries
 from bot.adapters.markdown import clean
 from bot.adapters.slack.installed.clients import room
 from bot.adapters.slack.installed.faults import NO_SCOPE, Unsure
 from bot.adapters.slack.text.mrkdwn import plain
 from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, SurfaceFault, Unavailable
-from bot.adapters.writer import Clock, LoopClock, Rank, urgency
+from bot.adapters.writer import Clock, LoopClock, Rank, SideTasks, urgency, with_retries
 
 if TYPE_CHECKING:
-    from bot.adapters.home import SideTasks
     from bot.adapters.slack.installed.workspaces import Workspace
     from bot.adapters.slack.text.page import Page
 
