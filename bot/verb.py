@@ -70,8 +70,9 @@ class Verb:
 
     work: str
     name: str
-    summary: str
     example: str
+    argument: Argument | None = None
+    options: tuple[Option, ...] = ()
     ordered: bool = False
     plain: bool = False
     holds: bool = False
@@ -88,8 +89,6 @@ class Verb:
     speaks: bool = False
     hears: bool = False
     inner: bool = False
-    argument: Argument | None = None
-    options: tuple[Option, ...] = ()
     form: tuple[str, ...] = ()
     menu: str = ""
     group: str = ""
@@ -98,6 +97,11 @@ class Verb:
     def path(self) -> str:
         """What is typed behind the slash: "rules ask", "help"."""
         return self.name if self.bare else f"{self.work} {self.name}"
+
+    @property
+    def summary(self) -> str:
+        """The key of its sentence in the catalogue: "verbs.rules_ask", "verbs.help". An inner verb needs none."""
+        return f"verbs.{self.path.replace(' ', '_')}"
 
     def lacks(self, text: str) -> bool:
         """Whether its form has to be filled in first, because its text is required and missing."""

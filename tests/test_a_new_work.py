@@ -34,13 +34,7 @@ if TYPE_CHECKING:
     from bot.resources import Resources
 
 VERBS = (
-    Verb(
-        "echo",
-        "say",
-        "verbs.echo_say",
-        "/echo say hello",
-        argument=Argument("greeting", "verbs.arg_greeting", completes="greeting"),
-    ),
+    Verb("echo", "say", "/echo say hello", Argument("greeting", "verbs.arg_greeting", completes="greeting")),
 )
 
 
@@ -237,7 +231,7 @@ NAMED = {
         "script",
         "from bot.works.story.command_line",
         "from bot.works.course.command_line",
-        "from bot.works.script.command_line",
+        "from bot.works.script.intake",
     },
     # What Opus is told of the sound.
     "bot/adapters/discord/voice/channels.py": {"voice"},

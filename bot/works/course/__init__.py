@@ -31,77 +31,49 @@ _COURSE = Argument("course", "verbs.arg_course", completes="course")
 _BOOK = Option("book", "verbs.option_book", "flag")
 
 
-def _taking_in(name: str, example: str) -> Verb:
-    return Verb(
-        "course",
-        name,
-        f"verbs.course_{name}",
-        example,
-        background=True,
-        admin=True,
-        argument=_FILES,
-        options=(_BOOK,),
-    )
-
-
 VERBS: tuple[Verb, ...] = (
-    _taking_in("add", "/course add course1.txt course2.docx"),
-    _taking_in("replace", "/course replace course1.txt"),
     Verb(
-        "course",
-        "remove",
-        "verbs.course_remove",
-        "/course remove Keeping Bees",
-        admin=True,
-        argument=_COURSE,
+        "course", "add", "/course add course1.txt course2.docx", _FILES, (_BOOK,), background=True, admin=True
     ),
+    Verb("course", "replace", "/course replace course1.txt", _FILES, (_BOOK,), background=True, admin=True),
+    Verb("course", "remove", "/course remove Keeping Bees", _COURSE, admin=True),
     Verb(
         "course",
         "ask",
-        "verbs.course_ask",
         "/course ask When does a colony swarm?",
-        ordered=True,
-        plain=True,
-        argument=Argument("question", "verbs.arg_question", most=4_000),
-        options=(
+        Argument("question", "verbs.arg_question", most=4_000),
+        (
             Option("course", "verbs.option_course", completes="course"),
             Option("lesson", "verbs.option_lesson", completes="lesson"),
             PRIVATE,
         ),
+        ordered=True,
+        plain=True,
     ),
-    Verb("course", "list", "verbs.course_list", "/course list", options=(PRIVATE,)),
-    Verb(
-        "course",
-        "outline",
-        "verbs.course_outline",
-        "/course outline Keeping Bees",
-        argument=_COURSE,
-        options=(PRIVATE,),
-    ),
+    Verb("course", "list", "/course list", options=(PRIVATE,)),
+    Verb("course", "outline", "/course outline Keeping Bees", _COURSE, (PRIVATE,)),
     Verb(
         "course",
         "quiz",
-        "verbs.course_quiz",
         "/course quiz Keeping Bees --lesson 3",
-        ordered=True,
-        argument=Argument("course", "verbs.arg_course", required=False, completes="course"),
-        options=(
+        Argument("course", "verbs.arg_course", required=False, completes="course"),
+        (
             Option("lesson", "verbs.option_quiz_lesson", completes="lesson"),
             Option("questions", "verbs.option_questions", "number", most=8),
             PRIVATE,
         ),
+        ordered=True,
     ),
     Verb(
         "course",
         "answer",
-        "verbs.course_answer",
         "/course answer 2 the old queen",
+        Argument("answer", "verbs.arg_answer", most=300),
         personal=True,
-        argument=Argument("answer", "verbs.arg_answer", most=300),
     ),
-    Verb("course", "score", "verbs.course_score", "/course score", personal=True, options=(SHARE,)),
-    Verb("course", "lesson", "verbs.course_quiz", "/course lesson", inner=True),
-    Verb("course", "finish", "verbs.course_finish", "/course finish"),
+    Verb("course", "score", "/course score", options=(SHARE,), personal=True),
+    Verb("course", "lesson", "/course lesson", inner=True),
+    Verb("course", "finish", "/course finish"),
 )
 
 

@@ -16,22 +16,20 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "house",
         "help",
-        "verbs.help",
         "/help rules ask",
+        Argument("topic", "verbs.arg_topic", required=False, completes="command"),
         bare=True,
         at_once=True,
-        argument=Argument("topic", "verbs.arg_topic", required=False, completes="command"),
     ),
-    Verb("house", "stop", "verbs.stop", "/stop", bare=True, stops=True),
-    Verb("house", "new", "verbs.new", "/new", bare=True),
+    Verb("house", "stop", "/stop", bare=True, stops=True),
+    Verb("house", "new", "/new", bare=True),
     Verb(
         "house",
         "usage",
-        "verbs.usage",
         "/usage --days 7",
+        options=(Option("days", "verbs.option_days", "number", most=MOST_DAYS),),
         bare=True,
         personal=True,
-        options=(Option("days", "verbs.option_days", "number", most=MOST_DAYS),),
     ),
 )
 

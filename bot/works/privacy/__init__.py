@@ -12,14 +12,13 @@ if TYPE_CHECKING:
     from bot.resources import Resources
 
 VERBS: tuple[Verb, ...] = (
-    Verb("privacy", "export", "verbs.privacy_export", "/privacy export", personal=True),
+    Verb("privacy", "export", "/privacy export", personal=True),
     Verb(
         "privacy",
         "delete",
-        "verbs.privacy_delete",
         "/privacy delete",
-        personal=True,
         options=(Option("yes", "verbs.option_yes_delete", "flag"),),
+        personal=True,
     ),
 )
 

@@ -15,31 +15,23 @@ if TYPE_CHECKING:
 
 
 VERBS: tuple[Verb, ...] = (
-    Verb("prompts", "list", "verbs.prompts_list", "/prompts list"),
-    Verb(
-        "prompts",
-        "show",
-        "verbs.prompts_show",
-        "/prompts show rag",
-        argument=Argument("name", "verbs.arg_prompt", completes="prompt"),
-    ),
+    Verb("prompts", "list", "/prompts list"),
+    Verb("prompts", "show", "/prompts show rag", Argument("name", "verbs.arg_prompt", completes="prompt")),
     Verb(
         "prompts",
         "edit",
-        "verbs.prompts_edit",
         "/prompts edit rag --file my-rag.yml",
+        Argument("name text", "verbs.arg_prompt_text", completes="prompt"),
+        (Option("file", "verbs.option_prompt_file", completes="path"),),
         admin=True,
         rewords=True,
-        argument=Argument("name text", "verbs.arg_prompt_text", completes="prompt"),
-        options=(Option("file", "verbs.option_prompt_file", completes="path"),),
     ),
     Verb(
         "prompts",
         "reset",
-        "verbs.prompts_reset",
         "/prompts reset rag",
+        Argument("name", "verbs.arg_prompt", completes="prompt"),
         admin=True,
-        argument=Argument("name", "verbs.arg_prompt", completes="prompt"),
     ),
 )
 

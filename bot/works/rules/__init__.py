@@ -21,43 +21,35 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "rules",
         "ask",
-        "verbs.rules_ask",
         "/rules ask Can a grappled creature cast spells? --shelf rules",
-        ordered=True,
-        plain=True,
-        argument=Argument("question", "verbs.arg_question", most=QUESTION_CHARS),
-        options=(
+        Argument("question", "verbs.arg_question", most=QUESTION_CHARS),
+        (
             SHELF,
             Option("k", "verbs.option_k", "number"),
             Option("strategy", "verbs.option_strategy", choices=STRATEGIES),
             Option("file", "verbs.option_ask_file", completes="path"),
             PRIVATE,
         ),
+        ordered=True,
+        plain=True,
     ),
     Verb(
         "rules",
         "lookup",
-        "verbs.rules_lookup",
         "/rules lookup Grappled",
-        argument=Argument("name", "verbs.arg_name", completes="section"),
-        options=(SHELF, PRIVATE),
+        Argument("name", "verbs.arg_name", completes="section"),
+        (SHELF, PRIVATE),
     ),
     Verb(
-        "rules",
-        "roll",
-        "verbs.rules_roll",
-        "/rules roll 2d20kh1+5",
-        argument=Argument("expression", "verbs.arg_expression"),
-        options=(PRIVATE,),
+        "rules", "roll", "/rules roll 2d20kh1+5", Argument("expression", "verbs.arg_expression"), (PRIVATE,)
     ),
-    Verb("rules", "books", "verbs.rules_books", "/rules books", options=(SHELF, PRIVATE)),
+    Verb("rules", "books", "/rules books", options=(SHELF, PRIVATE)),
     Verb(
         "rules",
         "see",
-        "verbs.rules_see",
         "/rules see 1",
-        argument=Argument("ref", "verbs.arg_ref", completes="section"),
-        options=(SHELF, PRIVATE),
+        Argument("ref", "verbs.arg_ref", completes="section"),
+        (SHELF, PRIVATE),
     ),
 )
 

@@ -25,46 +25,22 @@ _MAX_TOOLS = Option("max-tools", "verbs.option_max_tools", "number", most=30)
 _FORMAT = Option("as", "verbs.option_as", choices=("fountain", "markdown", "csv"))
 
 
-def _verb(
-    name: str, example: str, argument: Argument | None = None, *options: Option, personal: bool = False
-) -> Verb:
-    return Verb(
-        "script", name, f"verbs.script_{name}", example, argument=argument, options=options, personal=personal
-    )
-
-
 VERBS: tuple[Verb, ...] = (
+    Verb("script", "add", "/script add ferry.fdx --visible thread", _FILES, (_VISIBLE,), background=True),
+    Verb("script", "replace", "/script replace ferry-2.fdx", _FILES, (_OF_SCRIPT,), background=True),
     Verb(
         "script",
-        "add",
-        "verbs.script_add",
-        "/script add ferry.fdx --visible thread",
-        background=True,
-        argument=_FILES,
-        options=(_VISIBLE,),
+        "remove",
+        "/script remove The Last Ferry",
+        Argument("script", "verbs.arg_script", completes="script"),
     ),
-    Verb(
-        "script",
-        "replace",
-        "verbs.script_replace",
-        "/script replace ferry-2.fdx",
-        background=True,
-        argument=_FILES,
-        options=(_OF_SCRIPT,),
-    ),
-    _verb(
-        "remove", "/script remove The Last Ferry", Argument("script", "verbs.arg_script", completes="script")
-    ),
-    _verb("share", "/script share The Last Ferry --visible space", _SCRIPT, _VISIBLE),
+    Verb("script", "share", "/script share The Last Ferry --visible space", _SCRIPT, (_VISIBLE,)),
     Verb(
         "script",
         "ask",
-        "verbs.script_ask",
         "/script ask How does Anna change over the script?",
-        ordered=True,
-        plain=True,
-        argument=Argument("question", "verbs.arg_question", most=4_000),
-        options=(
+        Argument("question", "verbs.arg_question", most=4_000),
+        (
             _OF_SCRIPT,
             _TIER,
             Option(
@@ -76,31 +52,32 @@ VERBS: tuple[Verb, ...] = (
             _MAX_TOOLS,
             PRIVATE,
         ),
+        ordered=True,
+        plain=True,
     ),
     Verb(
         "script",
         "brainstorm",
-        "verbs.script_brainstorm",
         "/script brainstorm What could the storm cost them?",
+        Argument("about", "verbs.arg_idea_about", most=4_000),
+        (_OF_SCRIPT, _TIER, _TOOLS, _MAX_TOOLS),
         ordered=True,
-        argument=Argument("about", "verbs.arg_idea_about", most=4_000),
-        options=(_OF_SCRIPT, _TIER, _TOOLS, _MAX_TOOLS),
     ),
-    _verb("ideas", "/script ideas The Last Ferry", _SCRIPT, PRIVATE),
-    _verb("drop", "/script drop 3", Argument("idea", "verbs.arg_idea"), _OF_SCRIPT),
-    _verb("list", "/script list", personal=True),
-    _verb("scenes", "/script scenes The Last Ferry", _SCRIPT, PRIVATE),
-    _verb("scene", "/script scene 12", Argument("scene", "verbs.arg_scene"), _OF_SCRIPT, PRIVATE),
-    _verb(
+    Verb("script", "ideas", "/script ideas The Last Ferry", _SCRIPT, (PRIVATE,)),
+    Verb("script", "drop", "/script drop 3", Argument("idea", "verbs.arg_idea"), (_OF_SCRIPT,)),
+    Verb("script", "list", "/script list", personal=True),
+    Verb("script", "scenes", "/script scenes The Last Ferry", _SCRIPT, (PRIVATE,)),
+    Verb("script", "scene", "/script scene 12", Argument("scene", "verbs.arg_scene"), (_OF_SCRIPT, PRIVATE)),
+    Verb(
+        "script",
         "report",
         "/script report The Last Ferry",
         _SCRIPT,
-        Option("character", "verbs.option_character"),
-        PRIVATE,
+        (Option("character", "verbs.option_character"), PRIVATE),
     ),
-    _verb("analysis", "/script analysis The Last Ferry", _SCRIPT, PRIVATE),
-    Verb("script", "analysed", "verbs.script_analysis", "/script analysed", inner=True),
-    _verb("export", "/script export The Last Ferry --as fountain", _SCRIPT, _FORMAT, PRIVATE),
+    Verb("script", "analysis", "/script analysis The Last Ferry", _SCRIPT, (PRIVATE,)),
+    Verb("script", "analysed", "/script analysed", inner=True),
+    Verb("script", "export", "/script export The Last Ferry --as fountain", _SCRIPT, (_FORMAT, PRIVATE)),
 )
 
 

@@ -13,39 +13,35 @@ if TYPE_CHECKING:
 
 
 VERBS: tuple[Verb, ...] = (
-    Verb("sessions", "list", "verbs.sessions_list", "/sessions list", personal=True),
+    Verb("sessions", "list", "/sessions list", personal=True),
     Verb(
         "sessions",
         "resume",
-        "verbs.sessions_resume",
         "/sessions resume 4f6a1c",
+        Argument("session", "verbs.arg_session", completes="session"),
         personal=True,
-        argument=Argument("session", "verbs.arg_session", completes="session"),
     ),
     Verb(
         "sessions",
         "rename",
-        "verbs.sessions_rename",
         "/sessions rename The siege of the mill",
+        Argument("title", "verbs.arg_title"),
+        (Option("session", "verbs.option_session", completes="session"),),
         personal=True,
-        argument=Argument("title", "verbs.arg_title"),
-        options=(Option("session", "verbs.option_session", completes="session"),),
     ),
     Verb(
         "sessions",
         "archive",
-        "verbs.sessions_archive",
         "/sessions archive 4f6a1c",
+        Argument("session", "verbs.arg_session", required=False, completes="session"),
         personal=True,
-        argument=Argument("session", "verbs.arg_session", required=False, completes="session"),
     ),
     Verb(
         "sessions",
         "delete",
-        "verbs.sessions_delete",
         "/sessions delete 4f6a1c",
+        Argument("session", "verbs.arg_session", completes="session"),
         personal=True,
-        argument=Argument("session", "verbs.arg_session", completes="session"),
     ),
 )
 
