@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Generic, assert_never
 from bot import commands
 from bot.adapters import stored_choices
 from bot.adapters.home import SHARED, Home
-from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.stage_messages import FIRST, Dialect, StageMessages
 from bot.adapters.surface import AnyPage
@@ -87,7 +86,6 @@ class Composer(Generic[AnyPage]):
         self._stage = ""
         """The open stage's key, as its work gave it."""
         self._keys = {FIRST, *dialect.own_keys}
-        self._opening: asyncio.Task[None] | None = None
         self._choices: list[str] = []
         self._meanwhile: list[str] = []
         self._sources: list[str] = []
@@ -110,7 +108,7 @@ class Composer(Generic[AnyPage]):
         # A run of which only a failure is shown concerns the asker alone.
         failed = only is not None and only.failed and replace(only, failed="") == StageContent(FIRST, "")
         if not failed and not self._home.ephemeral:
-            self._open_home()
+            self._messages.open()
 
     async def change(self, changed: Changed) -> None:
         """Edit the stage's messages; where that is impossible, post new ones, which say so."""
@@ -136,13 +134,13 @@ class Composer(Generic[AnyPage]):
         self._choices += before[len(self._choices) :]
         self._sources = list(dict.fromkeys(self._sources))
         await self._keep_offers()
-        self._open_home()
-        await self._written()
+        self._messages.open()
+        await self._messages.written()
         anew = any(message.ref.turn for message in staged.messages)  # the old message could not be edited
         if anew and not changed.in_place:
             content.notices.append(self._say("page.changed_anew"))
             self._messages.changed(staged)
-            await self._written()
+            await self._messages.written()
 
     async def flush(self, status: Ended) -> None:
         await self._keep_offers()  # first: a page that is made from now on shows their buttons
@@ -154,16 +152,16 @@ class Composer(Generic[AnyPage]):
                 return
         if not self._stages:
             self._messages.begin(StageContent(FIRST, ""))
-        self._close_stage()
+        self._stages[-1].content.growing = False
         self._messages.changed(self._stages[-1])
         try:
             async with asyncio.timeout(FLUSH_S):
-                if self._opening is not None or not await self._messages.tell_asker():
-                    self._open_home()
+                if self._messages.opening is not None or not await self._messages.tell_asker():
+                    self._messages.open()
                     self._ending = asyncio.create_task(self._shown_whole())
                     await asyncio.shield(self._ending)  # it continues after the timeout
         except TimeoutError:
-            self._open_home()
+            self._messages.open()
             _log.warning("run %s: not everything is on the screen yet", self._run)
         except StorageFault as fault:
             _log.warning("run %s: %s", self._run, fault)
@@ -183,12 +181,10 @@ class Composer(Generic[AnyPage]):
         # No stage has opened yet, and only a status is shown.
         nothing = StageContent(FIRST, "")
         waited = last is not None and replace(last.content, status=None, notices=[]) == nothing
-        await self._keep_offers()
         key, number = stage.key, 2
         while key in self._keys:  # unique within the run, and none of the adapter's own keys
             key, number = f"{stage.key}~{number}", number + 1
         self._keys.add(key)
-        row = await self._outbox.claim(self._space, self._run, key)
         content = StageContent(
             key, stage.title, first_choice=len(self._choices), speaker=stage.speaker, calls=stage.calls
         )
@@ -196,22 +192,17 @@ class Composer(Generic[AnyPage]):
             content.meanwhile = (len(self._meanwhile), stage.meanwhile)
             (stored,) = stored_choices.of_group(Choices("", (stage.meanwhile,)), 0, key)
             self._meanwhile.append(stored.to_json())
-            await self._keep(stored_choices.MEANWHILE, self._meanwhile)
+        await self._keep_offers()
+        row = await self._outbox.claim(self._space, self._run, key)
         # After a crash a finished stage is shown as it was; an interrupted one is written again, and says so.
         content.replaces = not row.fresh and row.shown is None
-        if last is None or not waited:
-            self._close_stage()
-            self._messages.begin(content, row)
+        if last is not None and waited:
+            content.notices = last.content.notices
+            self._messages.replace(last, content, row)
             return
-        content.notices = last.content.notices
-        self._messages.replace(last, content, row)
-
-    def _close_stage(self) -> None:
-        """Mark the open stage as finished."""
-        if self._stages:
-            content = self._stages[-1].content
-            content.growing = content.replaces = False
-            content.status = None
+        if last is not None:
+            last.content.growing = False
+        self._messages.begin(content, row)
 
     async def _take(self, event: Shown) -> None:
         """Add the event to the open stage's content."""
@@ -262,27 +253,17 @@ class Composer(Generic[AnyPage]):
 
     async def _keep_offers(self) -> None:
         """Store what the buttons of the open stage offer, before they are shown."""
-        for kind, items in ((stored_choices.KIND, self._choices), ("source", self._sources)):
+        for kind, items in (
+            (stored_choices.KIND, self._choices),
+            (stored_choices.MEANWHILE, self._meanwhile),
+            ("source", self._sources),
+        ):
             if self._stored_counts[kind] != len(items):
-                await self._keep(kind, items)
+                try:
+                    await self._offers.keep(self._space, self._run, kind, items)
+                except StorageFault as fault:  # a press is then answered with a sentence
+                    _log.warning("run %s: what its buttons offer could not be kept: %s", self._run, fault)
                 self._stored_counts[kind] = len(items)
-
-    async def _keep(self, kind: str, items: list[str]) -> None:
-        try:
-            await self._offers.keep(self._space, self._run, kind, items)
-        except StorageFault as fault:  # a press is then answered with a sentence
-            _log.warning("run %s: what its buttons offer could not be kept: %s", self._run, fault)
-
-    def _open_home(self) -> None:
-        if self._opening is None:
-            self._opening = asyncio.create_task(self._opened())
-
-    async def _opened(self) -> None:
-        try:
-            await self._home.open()
-        except Exception as fault:  # then the home's present surface is used
-            _log.error("run %s: its place could not be opened: %s", self._run, type_and_trace(fault))
-        self._messages.open()
 
     def _context(self, last: bool) -> PageContext:
         ended = self._ended or ""
@@ -303,16 +284,10 @@ class Composer(Generic[AnyPage]):
     async def _shown_whole(self) -> None:
         """Wait until everything is shown; tell the asker about what could not be."""
         try:
-            await self._written()
+            await self._messages.written()
         except StorageFault as fault:
             _log.warning("run %s: %s", self._run, fault)
         lacking = any(message.unshown for staged in self._stages for message in staged.messages)
         if lacking and self._ended != "stopped":
             context = self._context(True)
             await self._home.overflow(self._messages.contents, context, self._messages.amend)
-
-    async def _written(self) -> None:
-        """Wait until the place is open, and everything is shown there, or given up."""
-        if self._opening is not None:
-            await asyncio.shield(self._opening)  # it continues if the waiting is cancelled
-        await self._messages.written()

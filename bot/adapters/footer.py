@@ -54,7 +54,8 @@ class Footer:
     ) -> list[str]:
         """The lasting lines. `links` are the stage's, already cut; `left_out` are sentences about files."""
         say = context.say
-        notes = [f"{self.mark}↻ {say('page.replaces')}"] if stage.replaces else []
+        anew = stage.replaces and stage.growing and not context.ended
+        notes = [f"{self.mark}↻ {say('page.replaces')}"] if anew else []
         notes += links
         notes += [f"{self.mark}ⓘ {self.line(notice, NOTE)}" for notice in stage.notices]
         if stage.files and context.no_files:

@@ -13,10 +13,10 @@ class StageContent:
     """What one Stage has shown so far. `first_choice` is the number of choices that the run offered before this stage.
 
     `counts` are votes, by the number of the choice. At each offset of `cuts` the text continues in another message.
-    `growing` is True until the next stage opens or the run ends. `replaces`: a crash interrupted this stage and it is
-    written again. `citations` are by their numbers. `links` are lines in the platform's own Markdown, made by its
-    adapter and shown unchanged. `speaker` is the speaker of all of it, None for the bot. `calls` are the ids of
-    mentioned people. `meanwhile` is the button under it while it grows, with its number among the run's.
+    `growing` is True until the next stage opens or the run ends; until then its `status` is shown, and that it
+    `replaces` what a crash interrupted. `citations` are by their numbers. `links` are lines in the platform's own
+    Markdown, made by its adapter and shown unchanged. `speaker` is the speaker of all of it, None for the bot. `calls`
+    are the ids of mentioned people. `meanwhile` is the button under it while it grows, with its number among the run's.
     """
 
     key: str

@@ -6,12 +6,14 @@ platform.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Generic
 
+from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.markdown import roll_offset
 from bot.adapters.message import Message
 from bot.adapters.stage_content import PageContext, StageContent
@@ -62,33 +64,27 @@ class ShownStage(Generic[AnyPage]):
     fresh: bool = False
 
 
+@dataclass(eq=False, slots=True)
 class StageMessages(Generic[AnyPage]):
-    """The messages of one run. `context` gives the PageContext of the last stage (True) or of an earlier one."""
+    """The messages of one run. `context` gives the PageContext of the last stage (True) or of an earlier one.
 
-    def __init__(
-        self,
-        run: str,
-        space: str,
-        outbox: Outbox,
-        home: Home[AnyPage],
-        writers: Writers,
-        dialect: Dialect[AnyPage],
-        context: Callable[[bool], PageContext],
-    ) -> None:
-        self._run, self._space = run, space
-        self._outbox = outbox
-        self._home = home
-        self._writers = writers
-        self._dialect = dialect
-        self._context = context
-        self.stages: list[ShownStage[AnyPage]] = []
-        self.placed = False
-        """Whether the home is open, so that messages can be written."""
-        self.in_place = False
-        """Whether messages are only edited, never posted."""
-        self.unhurried = False
-        """Whether nobody waits for the first words, so that a short stage is posted once, when it is whole."""
-        self._put: dict[Message[AnyPage], Writer] = {}
+    `opening` opens the home; once that is `placed`, messages can be written. `in_place`: they are only edited, never
+    posted. `unhurried`: nobody waits for the first words, so that a short stage is posted once, when it is whole.
+    """
+
+    run: str
+    space: str
+    outbox: Outbox
+    home: Home[AnyPage]
+    writers: Writers
+    dialect: Dialect[AnyPage]
+    context: Callable[[bool], PageContext]
+    stages: list[ShownStage[AnyPage]] = field(default_factory=list)
+    opening: asyncio.Task[None] | None = None
+    placed: bool = False
+    in_place: bool = False
+    unhurried: bool = False
+    _put: dict[Message[AnyPage], Writer] = field(default_factory=dict)
 
     @property
     def contents(self) -> list[StageContent]:
@@ -97,7 +93,7 @@ class StageMessages(Generic[AnyPage]):
     def begin(self, content: StageContent, row: OutboxRow | None = None) -> ShownStage[AnyPage]:
         """Add a stage. `row` is the outbox's, if it was claimed."""
         staged = ShownStage[AnyPage](content, fresh=row is not None and row.fresh)
-        if self._dialect.folded is None:
+        if self.dialect.folded is None:
             before = FIRST if row is not None and not self.stages else ""
             staged.messages.append(self._message(staged, 0, content.key, row, before))
         elif self.stages:
@@ -112,16 +108,16 @@ class StageMessages(Generic[AnyPage]):
     def replace(self, staged: ShownStage[AnyPage], content: StageContent, row: OutboxRow) -> None:
         """Show another stage, whose `row` was claimed, in the messages of this one."""
         staged.content, staged.fresh = content, row.fresh
-        if self._dialect.folded is None:
+        if self.dialect.folded is None:
             for message in staged.messages:
-                message.take_over(MessageRef(self._run, content.key), row)
+                message.take_over(MessageRef(self.run, content.key), row)
         self.changed(staged)
 
     def grow(self, staged: ShownStage[AnyPage], text: str) -> None:
         """Add text; in another message, if the last one has grown too old."""
         content, posted = staged.content, staged.messages[-1].posted
-        roll_after_s = self._dialect.roll_after_s
-        age = self._writers.clock.time() - posted if posted is not None else 0.0
+        roll_after_s = self.dialect.roll_after_s
+        age = self.writers.clock.time() - posted if posted is not None else 0.0
         # One cut, one message: no further cut before the message after the last cut exists.
         if roll_after_s is not None and age > roll_after_s and len(staged.messages) > len(content.cuts):
             at = roll_offset(content.text, text, overdue=age > roll_after_s + OVERDUE_S)
@@ -130,7 +126,15 @@ class StageMessages(Generic[AnyPage]):
         content.text += text
 
     def open(self) -> None:
-        """Queue all messages, now that the home is open."""
+        """Begin to open the home, where all messages are queued then."""
+        if self.opening is None:
+            self.opening = asyncio.create_task(self._opened())
+
+    async def _opened(self) -> None:
+        try:
+            await self.home.open()
+        except Exception as fault:  # then the home's present surface is used
+            _log.error("run %s: its place could not be opened: %s", self.run, type_and_trace(fault))
         self.placed = True
         for staged in self.stages:
             self.changed(staged)
@@ -142,7 +146,7 @@ class StageMessages(Generic[AnyPage]):
             return
         final = not staged.content.growing
         worded = bool(staged.content.text.strip()) and (final or not self.unhurried)
-        if worded and not (final or staged.worded or self._dialect.folded):
+        if worded and not (final or staged.worded or self.dialect.folded):
             worded = not self._pages(staged)[
                 0
             ].wordless  # a platform's pages may hold back the beginning of a text
@@ -151,13 +155,13 @@ class StageMessages(Generic[AnyPage]):
         # While the text grows, only the last message changes; the title is in the first.
         for message in staged.messages if final or titled else staged.messages[-1:]:
             self._write(message, rank, empty=not final and not worded)
-        if final and self._dialect.folded is None:
+        if final and self.dialect.folded is None:
             self._add_messages(staged)  # so that all are queued before those of the next stage
 
     def _write(self, message: Message[AnyPage], rank: Rank, *, empty: bool = False) -> None:
-        writer = self._writers.at(self._home.surface.key)
+        writer = self.writers.at(self.home.surface.key)
         self._put[message] = writer
-        writer.put(message, rank, group=self._run, empty=empty)
+        writer.put(message, rank, group=self.run, empty=empty)
 
     def _message(
         self,
@@ -168,30 +172,30 @@ class StageMessages(Generic[AnyPage]):
         instead_of: str = "",
     ) -> Message[AnyPage]:
         return Message(
-            self._home,
-            self._outbox,
-            self._space,
-            MessageRef(self._run, key),
+            self.home,
+            self.outbox,
+            self.space,
+            MessageRef(self.run, key),
             partial(self._page, staged, part),
             row=row,
             instead_of=instead_of,
             in_place=self.in_place,
-            clock=self._writers.clock,
+            clock=self.writers.clock,
         )
 
     def _page(self, staged: ShownStage[AnyPage], part: int) -> tuple[AnyPage, bool] | None:
         """The present page of a message of the stage, and whether it is final; None where it has none any more."""
-        if self._dialect.folded is not None:
-            context = self._context(True)
-            return self._dialect.folded(self.contents, context), bool(context.ended)
+        if self.dialect.folded is not None:
+            context = self.context(True)
+            return self.dialect.folded(self.contents, context), bool(context.ended)
         self._add_messages(staged)
         pages = self._pages(staged)
         return (pages[part], not staged.content.growing) if part < len(pages) else None
 
     def _pages(self, staged: ShownStage[AnyPage]) -> Sequence[AnyPage]:
         if staged.pages is None:
-            context = self._context(staged is self.stages[-1])
-            staged.pages = self._dialect.pages(staged.content, context)
+            context = self.context(staged is self.stages[-1])
+            staged.pages = self.dialect.pages(staged.content, context)
         return staged.pages
 
     def _add_messages(self, staged: ShownStage[AnyPage]) -> None:
@@ -202,27 +206,26 @@ class StageMessages(Generic[AnyPage]):
             self._write(message, Rank.PASSING if staged.content.growing else Rank.FINAL)
 
     async def written(self) -> None:
-        """Wait until everything is written, or given up."""
+        """Wait until the home is open, and everything is written there, or given up."""
+        if self.opening is not None:
+            await asyncio.shield(self.opening)  # it continues if the waiting is cancelled
         while self._put:
             waiting, self._put = self._put, {}
             for message, writer in waiting.items():
                 await writer.settled(message)
                 await message.recorded()
-        if self._dialect.folded is None:
-            await self._clear()
-
-    async def _clear(self) -> None:
-        """Delete messages that only the longer text of before a crash needed."""
-        for staged in self.stages:
+        if self.dialect.folded is not None:
+            return
+        for staged in self.stages:  # delete messages that only the longer text of before a crash needed
             part = len(self._pages(staged)) + 1
             if staged.fresh and len(staged.messages) < part:
                 continue
-            while row := await self._outbox.get(self._space, self._run, f"{staged.content.key}#{part}"):
+            while row := await self.outbox.get(self.space, self.run, f"{staged.content.key}#{part}"):
                 if row.message_id is not None:
                     try:
-                        await self._home.surface.delete(row.message_id)
+                        await self.home.surface.delete(row.message_id)
                     except (PlaceClosed, Refused, Gone, Unavailable) as fault:
-                        _log.info("run %s: a message too many stays: %s", self._run, fault)
+                        _log.info("run %s: a message too many stays: %s", self.run, fault)
                 part += 1
 
     async def amend(self, page: Callable[[StageContent, int], AnyPage]) -> bool:
@@ -244,11 +247,11 @@ class StageMessages(Generic[AnyPage]):
 
     async def tell_asker(self) -> bool:
         """Show all of it, or how it ended, to the asker alone; False if that is impossible. Needs no open home."""
-        response = self._home.response
-        if response is None or (self._home.private and not self._home.ephemeral):
+        response = self.home.response
+        if response is None or (self.home.private and not self.home.ephemeral):
             return False
-        if self._dialect.folded is not None:
-            pages = [(FIRST, self._dialect.folded(self.contents, self._context(True)))]
+        if self.dialect.folded is not None:
+            pages = [(FIRST, self.dialect.folded(self.contents, self.context(True)))]
         else:
             pages = [
                 (f"{staged.content.key}#{part}" if part > 1 else staged.content.key, page)
@@ -259,12 +262,12 @@ class StageMessages(Generic[AnyPage]):
             return False  # else one half would be here, and the other elsewhere
         try:
             for key, page in pages:
-                row = await self._outbox.claim(self._space, self._run, key)
+                row = await self.outbox.claim(self.space, self.run, key)
                 if row.message_id is None:
-                    ref = MessageRef(self._run, key)
+                    ref = MessageRef(self.run, key)
                     message = await response.post_ephemeral(page, ref, MessageStyle.LAYOUT)
-                    await self._outbox.sent(self._space, self._run, key, message, page.shown)
+                    await self.outbox.sent(self.space, self.run, key, message, page.shown)
         except (PlaceClosed, Refused, Gone, Unavailable, StorageFault) as fault:
-            _log.info("run %s: its end is told to everybody: %s", self._run, fault)
+            _log.info("run %s: its end is told to everybody: %s", self.run, fault)
             return False
         return True
