@@ -68,7 +68,9 @@ class Words:
 
     def __call__(self, key: str, **values: object) -> str:
         section, _, name = key.partition(".")
-        sentence = self._section(section).get(name)
+        if section not in self._sections:
+            self._parse(section)
+        sentence = self._sections[section].get(name)
         if sentence is None:  # a test fails for it; a person still gets the key and the values
             return " ".join([key, *(f"{name}={value}" for name, value in values.items())])
         shown = _Values()
@@ -84,19 +86,19 @@ class Words:
 
     def sentences(self) -> dict[str, str]:
         """Every key with its sentence, placeholders open."""
+        for section in self._sources:
+            self._parse(section)
         return {
             f"{section}.{name}": sentence
-            for section in self._sources
-            for name, sentence in self._section(section).items()
+            for section, sentences in self._sections.items()
+            for name, sentence in sentences.items()
         }
 
-    def _section(self, name: str) -> dict[str, str]:
-        if name not in self._sections:
-            import tomllib  # parsing it all would cost as much as all the rest of --help
+    def _parse(self, section: str) -> None:
+        import tomllib  # parsing it all would cost as much as all the rest of --help
 
-            parsed = [tomllib.loads(source)[name] for source in self._sources.get(name, ())]
-            self._sections[name] = {key: text for part in parsed for key, text in part.items()}
-        return self._sections[name]
+        parsed = [tomllib.loads(source)[section] for source in self._sources.get(section, ())]
+        self._sections[section] = {key: text for part in parsed for key, text in part.items()}
 
 
 def name_of(name: str, kind: str) -> str:
