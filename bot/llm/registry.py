@@ -29,7 +29,7 @@ from bot.tracing import gen_ai
 
 if TYPE_CHECKING:
     from bot.config import Config, ProviderConfig
-    from bot.llm.deadlines import Timeouts
+    from bot.llm.service import Timeouts
     from storage.ledger import Ledger
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from aiohttp import web
 from bot.budget import prompt_tokens
 from bot.events import ToolCall, Usage
 from bot.llm.base import Message, Prompt, ToolResult
-from bot.llm.deadlines import Timeouts
+from bot.llm.service import Timeouts
 from tests.fakes.anthropic_messages import MessagesService
 from tests.fakes.model_service import Turn
 from tests.fakes.reply import Reply

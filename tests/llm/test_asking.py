@@ -12,7 +12,7 @@ import pytest
 from bot.config import ProviderConfig, RolesConfig
 from bot.events import Usage, UserError
 from bot.llm.base import Capabilities, ModelError
-from bot.llm.deadlines import Timeouts
+from bot.llm.service import Deadlines, Timeouts
 from tests.fakes.reply import Reply
 from tests.llm.desk import PROMPT, Open
 from tests.llm.table import Set, Table, busy, good
@@ -93,12 +93,15 @@ async def test_who_was_silent_for_that_long_is_not_asked_again(desk: Open) -> No
     assert at.service.calls <= 1  # on a busy machine it may be over before its request arrives
 
 
-def test_a_min_timeout_lengthens_what_is_shorter_and_shortens_nothing() -> None:
+async def test_a_min_timeout_lengthens_what_is_shorter_and_shortens_nothing() -> None:
     usual = Timeouts(connect=10, first=120, idle=45, total=600)
-    assert usual.at_least(None) == usual
-    assert usual.at_least(1) == usual
-    assert usual.at_least(180) == Timeouts(connect=10, first=180, idle=180, total=600)
-    assert usual.at_least(3_600) == Timeouts(connect=10, first=3_600, idle=3_600, total=3_600)
+    for least, limits in (
+        (None, usual),
+        (1, usual),
+        (180, Timeouts(connect=10, first=180, idle=180, total=600)),
+        (3_600, Timeouts(connect=10, first=3_600, idle=3_600, total=3_600)),
+    ):
+        assert Deadlines(usual, least).limits == limits
 
 
 async def test_what_any_model_can_do_and_costs_is_told_by_its_name(table: Set) -> None:

@@ -17,9 +17,9 @@ from httpx2 import AsyncByteStream
 from bot.budget import prompt_tokens
 from bot.llm.activity import ActivityStream
 from bot.llm.base import Meter, ModelError, ModelFault
-from bot.llm.deadlines import Deadlines, Timeouts
 from bot.llm.faults import ErrorReport, ParameterRules, error_report
 from bot.llm.openai_chat import ChatAnswer
+from bot.llm.service import Deadlines, Timeouts
 from bot.words import LOCALES, words
 from tests.fakes.reply import Reply
 from tests.fakes.wires import Wire
