@@ -26,7 +26,8 @@ HIDDEN = 4
 
 
 class Answer:
-    """`begun` once the service answers, `over` when nothing more should be read.
+    """`begun` once the service answers, `over` when nothing more should be read, `paused` when the service is to be
+    asked at once for the rest.
 
     `finish` is None until the service considers the answer whole. `unseen`: see Completion.
     """
@@ -34,6 +35,7 @@ class Answer:
     def __init__(self, model: str, prompt: Prompt, meter: Meter) -> None:
         self.begun = False
         self.over = False
+        self.paused = False
         self.events = 0
         self.finish: str | None = None
         self.calls: tuple[ToolCall, ...] = ()
@@ -63,7 +65,7 @@ class Answer:
         """The service has taken a request on: from here its `input_tokens` (estimated) are spent."""
         self.begun = True
         self.finish = None
-        self.over = False
+        self.over = self.paused = False
         self.events = 0
         self._before = self._meter.usage
         self._spent, self._guess = 0.0, input_tokens
@@ -87,11 +89,12 @@ class Answer:
 
     @abstractmethod
     def read(self, event: object) -> Iterator[str]:
-        """The wire's part of `add`: calls `add_text`, `count_hidden`, `set_usage`; sets finish, calls, raw, over."""
+        """The wire's part of `add`: calls `add_text`, `count_hidden`, `set_usage`; sets finish, calls, raw, over,
+        paused."""
 
-    def continuation(self, prompt: Prompt) -> Prompt | None:
-        """What to ask at once to get the rest of an answer that the service paused; None: nothing."""
-        return None
+    def continuation(self, prompt: Prompt) -> Prompt:
+        """What to ask to get the rest of a `paused` answer, for a wire on which there are any."""
+        raise NotImplementedError
 
     def add_text(self, text: str) -> str:
         """Add text of the answer; returns the part that is still within the cap."""

@@ -48,6 +48,7 @@ _FINISH = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "tool_use": "tool",
+    "pause_turn": "length",  # once too often
     "refusal": "refusal",
 }
 
@@ -254,14 +255,12 @@ class MessagesAnswer(Answer):
     """Reads the events of a stream, or one whole message."""
 
     _blocks: list[dict[str, Any]]
-    _paused = False
     _pauses = 0
 
     def begin(self, input_tokens: int) -> None:
         super().begin(input_tokens)
         if not self._pauses:
             self._blocks = []
-        self._paused = False
         self._open: dict[int, dict[str, Any]] = {}
         self._arguments: dict[int, str] = {}
         self._counts: dict[str, int] = {}
@@ -289,13 +288,8 @@ class MessagesAnswer(Answer):
             self._usage(event, ended=True)
             self._end(text(event, "stop_reason"))
 
-    def continuation(self, prompt: Prompt) -> Prompt | None:
+    def continuation(self, prompt: Prompt) -> Prompt:
         """A paused turn goes back as it is, as the last message; the service goes on from there."""
-        if not self._paused:
-            return None
-        if self._pauses >= PAUSES:
-            self.finish = "length"
-            return None
         messages = prompt.messages[:-1] if self._pauses else prompt.messages
         self._pauses += 1
         turn = Message("assistant", self.text, raw=self._written())
@@ -349,8 +343,8 @@ class MessagesAnswer(Answer):
             self.calls = (*self.calls, call)
 
     def _end(self, reason: str) -> None:
-        self._paused = reason == "pause_turn"
-        if reason and not self._paused:
+        self.paused = reason == "pause_turn" and self._pauses < PAUSES
+        if reason and not self.paused:
             # An unknown reason still says that the service considers the answer whole.
             self.finish = _FINISH.get(reason, "end")
         if self.finish == "tool":

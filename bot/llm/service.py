@@ -206,9 +206,9 @@ class Service:
         while True:
             answer = self._answer(label, prompt, meter)
             answer.unseen = unseen
-            current: Prompt | None = prompt
+            current = prompt
             try:
-                while current is not None:
+                while True:
                     opened = await self._ask(model, current, deadlines, whole=whole)
                     answer.begin(prompt_tokens(current))
                     if whole:
@@ -223,6 +223,8 @@ class Service:
                                     break
                         finally:
                             await opened.close()
+                    if not answer.paused:
+                        break
                     current = answer.continuation(current)
                 failed = None if answer.finish else FaultError("server", "the answer broke off")
             except FaultError as fault:
