@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.llm.answer import Answer
 from bot.llm.base import Message, Meter, Prompt, Tool, ToolCall
-from bot.llm.faults import ErrorReport, ParameterRules
+from bot.llm.faults import RAW, ErrorReport, ParameterRules
 from bot.llm.fields import arguments_of, call_id, characters, count, objects_of, part, text
 from bot.llm.json_answers import in_words
 from bot.llm.service import Service
@@ -54,13 +54,12 @@ _FINISH = {
 
 
 class _MessagesRules(ParameterRules):
-    """Effort and schema travel in one parameter, so the service may name either, or that one. `thoughts` stands
-    among what is left out, of this talk only, for thinking that it refuses to read again, as that of another
-    model's turn."""
+    """Effort and schema travel in one parameter, so the service may name either, or that one. RAW is for
+    thinking that it refuses to read again, as that of another model's turn."""
 
     def learn(self, error: ErrorReport, request: Mapping[str, Any], overrides: dict[str, Any]) -> bool:
         if _UNREAD.search(error.message) and error.status == 400 and _thoughtful(request):
-            overrides["thoughts"] = None
+            overrides[RAW] = None
             return True
         # A schema that is wrong is no sign that schemas are not taken.
         schema_rejected = not _UNKNOWN.search(error.message) or "format.schema" in error.message
@@ -126,7 +125,7 @@ class AnthropicMessages(Service):
             request["tools"] = before
         if system.strip():
             before = request["system"] = [{"type": "text", "text": system}]
-        turns = [(turn, _content(turn, thoughts="thoughts" not in left_out)) for turn in prompt.messages]
+        turns = [(turn, _content(turn, thoughts=RAW not in left_out)) for turn in prompt.messages]
         request["messages"] = [
             {"role": message.role, "content": content} for message, content in turns if content
         ]

@@ -24,6 +24,9 @@ LEAST_OUTPUT = 16
 LEAST_LEFT = 256
 """The least tokens that a prompt must leave of the window; otherwise it counts as too long."""
 
+LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+"""The names of the parameter that bounds the answer."""
+
 RETRIED: frozenset[ModelFault] = frozenset({"rate_limit", "timeout", "connection", "server"})
 
 _CONTEXT = re.compile(
@@ -109,6 +112,11 @@ _PASSED = {
     "config.role_provider": "not_found",
 }
 """The fault shown for a model that could not be asked at all."""
+
+
+RAW = "raw"
+"""Stands among what is left out of a request for what a model wrote for itself in its earlier turns (`Completion.raw`),
+its thoughts at least: of this talk only, which is refused with it."""
 
 
 class FaultError(Exception):
@@ -254,37 +262,37 @@ def safe(text: str, key: str | None) -> str:
 
 @dataclass(slots=True)
 class ParameterRules:
-    """`optional` parameters may be left out; those of `other_names` may be called otherwise, and `limits` are the
-    names of the one that bounds the answer. `sees`: nothing has said as yet that the model takes no images.
+    """`optional` parameters may be left out; those of `other_names` may be called otherwise. `sees`: nothing has
+    said as yet that the model takes no images.
 
     Each lesson is learnt once.
     """
 
     optional: tuple[str, ...] = ()
     other_names: dict[str, str] = field(default_factory=dict)
-    limits: tuple[str, ...] = ("max_tokens", "max_completion_tokens", "max_output_tokens")
     left_out: set[str] = field(default_factory=set)
     sees: bool = True
     _renamed: dict[str, str] = field(default_factory=dict)
     _most: int | None = None
 
-    def fit(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters as this model takes them."""
+    def fit(self, request: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters as this model takes them, with the values of `overrides`: see `learn`."""
         fitted: dict[str, Any] = {}
         for name, value in request.items():
             if name in self.left_out:
                 continue
-            if name in self.limits and self._most is not None:
+            if name in LIMITS and self._most is not None:
                 value = min(value, self._most)
-            fitted[self._renamed.get(name, name)] = value
+            name = self._renamed.get(name, name)
+            fitted[name] = overrides.get(name, value)
         return fitted
 
     def learn(self, error: ErrorReport, request: Mapping[str, Any], overrides: dict[str, Any]) -> bool:
         """Learn from the error which parameter of the `request` (as fitted) is refused. True when a retry may help.
 
-        What holds for this prompt only goes into `overrides`: other values, and None for what is to be left out.
+        What holds for this prompt only goes into `overrides`: other values, and RAW where that is to be left out.
         """
-        for name in self.limits:
+        for name in LIMITS:
             if name in request and name not in overrides and (most := error.most_output(request[name])):
                 overrides[name] = most
                 # What a long prompt leaves of the window says nothing about the next prompt.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.llm.answer import Answer
 from bot.llm.base import Message, Meter, Prompt, ToolCall
-from bot.llm.faults import ErrorReport, ParameterRules
+from bot.llm.faults import RAW, ErrorReport, ParameterRules
 from bot.llm.fields import arguments_of, characters, count, dollars, objects_of, text
 from bot.llm.json_answers import in_words
 from bot.llm.openai_client import client_of
@@ -51,8 +51,7 @@ _GROWS = ("text", "summary", "data")
 
 
 class _ChatRules(ParameterRules):
-    """`raw` stands among what is left out, of this talk only, for a service that does not take back what it says beside
-    text and calls."""
+    """RAW is for a service that does not take back what it says beside text and calls."""
 
     def learn(self, error: ErrorReport, request: Mapping[str, Any], overrides: dict[str, Any]) -> bool:
         if super().learn(error, request, overrides):
@@ -65,12 +64,12 @@ class _ChatRules(ParameterRules):
         }
         about = f"{error.param} {error.message}"
         if (
-            "raw" not in overrides
+            RAW not in overrides
             and error.fault == "bad_request"
             and _UNREAD.search(about)
             and any(re.search(rf"\b{name}\b", about) for name in own.intersection(_OWN))
         ):
-            overrides["raw"] = None
+            overrides[RAW] = None
             return True
         return False
 
@@ -120,7 +119,7 @@ class ChatCompletions(Service):
                 request["tool_choice"] = "none"
         request["messages"] = [{"role": "system", "content": system}] if system else []
         for message in prompt.messages:
-            request["messages"] += _messages(message, raw="raw" not in left_out)
+            request["messages"] += _messages(message, raw=RAW not in left_out)
         return request
 
     async def _send(self, client: AsyncOpenAI, request: dict[str, Any], *, whole: bool) -> Any:

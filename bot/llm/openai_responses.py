@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.llm.answer import Answer
 from bot.llm.base import Message, Meter, Prompt, Tool, ToolCall
-from bot.llm.faults import ErrorReport, FaultError, ParameterRules, error_report
+from bot.llm.faults import RAW, ErrorReport, FaultError, ParameterRules, error_report
 from bot.llm.fields import call_id, characters, count, objects_of, part, text
 from bot.llm.json_answers import in_words
 from bot.llm.openai_client import client_of
@@ -73,7 +73,7 @@ class _ResponsesRules(ParameterRules):
             return True
         unread = error.code == "invalid_encrypted_content" or error.refuses("input")
         if unread and any(item.get("type") == "reasoning" for item in request["input"]):
-            overrides["raw"] = None
+            overrides[RAW] = None
             return True
         return False
 
@@ -124,7 +124,7 @@ class Responses(Service):
         elif system.strip():
             request["instructions"] = system
         for message in prompt.messages:
-            items = _items(message, raw="raw" not in left_out)
+            items = _items(message, raw=RAW not in left_out)
             if message.cache and explicit and message.role == "user" and message.text:
                 items[-1] = items[-1] | {"content": [*_images(message), *_marked(message.text)]}
             request["input"] += items

@@ -25,7 +25,16 @@ from bot.budget import prompt_tokens
 from bot.config.text import address
 from bot.llm.answer import Answer
 from bot.llm.base import Capabilities, Completion, Meter, ModelError, Prompt, without_images
-from bot.llm.faults import RETRIED, ErrorReport, FaultError, ImageFault, ParameterRules, error_report, safe
+from bot.llm.faults import (
+    RAW,
+    RETRIED,
+    ErrorReport,
+    FaultError,
+    ImageFault,
+    ParameterRules,
+    error_report,
+    safe,
+)
 
 if TYPE_CHECKING:
     import ssl
@@ -132,8 +141,8 @@ class Service:
         self._sleep = sleep
         self._capabilities = capabilities or Capabilities()
         self._rules: defaultdict[str, ParameterRules] = defaultdict(self._new_rules)
-        self._unread: dict[str, str] = {}
-        """Turns whose thoughts a model does not read again, and by what name those are left out."""
+        self._unread: dict[str, None] = {}
+        """Turns whose thoughts a model does not read again, the oldest first."""
         self._client: Any = None
         self._opening = asyncio.Lock()
 
@@ -167,9 +176,9 @@ class Service:
     async def count(self, model: str, prompt: Prompt) -> int | None:
         """See Provider.count. One try: a count is not worth waiting for."""
         rules = self._rules[model]
-        request = rules.fit(self._request(model, prompt, rules.left_out))
+        request = rules.fit(self._request(model, prompt, rules.left_out), {})
         try:
-            client = await self._open()
+            client = self._client or await self._open()
         except FaultError:
             return None
         try:
@@ -256,7 +265,7 @@ class Service:
         yield completion
 
     async def _open(self) -> Any:
-        """The client. Raises FaultError for a key that cannot be sent, or when the SDK cannot be made ready."""
+        """Make the client. Raises FaultError for a key that cannot be sent, or when the SDK cannot be made ready."""
         if self._key and not (self._key.isascii() and self._key.isprintable() and " " not in self._key):
             raise FaultError("auth", "the key holds characters that no key has")
         async with self._opening:
@@ -288,15 +297,16 @@ class Service:
 
     async def _ask(self, model: str, prompt: Prompt, deadlines: Deadlines, *, whole: bool) -> Any:
         """The stream, or the whole answer, minding refused parameters. Raises FaultError."""
-        client = await self._open()
+        client = self._client or await self._open()
         rules = self._rules[model]
         # Thoughts that were refused once are not sent again, in whatever talk they come; others are.
         talk = [f"{model} {hash(message.raw)}" for message in prompt.messages if message.raw]
-        overrides: dict[str, Any] = {self._unread[name]: None for name in talk if name in self._unread}
+        overrides: dict[str, Any] = {}
+        if not self._unread.keys().isdisjoint(talk):
+            overrides[RAW] = None
         while True:
-            left_out = rules.left_out | {name for name, value in overrides.items() if value is None}
-            request = rules.fit(self._request(model, prompt, left_out))
-            request |= {name: value for name, value in overrides.items() if name in request}
+            left_out = rules.left_out | {RAW} if RAW in overrides else rules.left_out
+            request = rules.fit(self._request(model, prompt, left_out), overrides)
             try:
                 limits = deadlines.limits
                 async with deadlines.within(limits.total if whole else limits.first):
@@ -314,8 +324,8 @@ class Service:
                     fault = self._fault(error, refusal)
                 else:
                     log.info("%s: %s refuses a parameter; asking otherwise", self.name, model)
-                    for unread in (name for name, value in overrides.items() if value is None):
-                        self._unread |= dict.fromkeys(talk, unread)
+                    if RAW in overrides:
+                        self._unread |= dict.fromkeys(talk)
                     while len(self._unread) > REMEMBERED:
                         del self._unread[next(iter(self._unread))]
                     continue

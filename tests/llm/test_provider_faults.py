@@ -148,7 +148,7 @@ async def test_a_limit_that_is_too_large_is_no_other_name_for_it() -> None:
     rules = ParameterRules(other_names={"max_tokens": "max_completion_tokens"})
     refusal = ErrorReport(400, "max_tokens is too large: 4000.", param="max_tokens")
     assert not rules.learn(refusal, {"max_tokens": 4_000}, {})
-    assert rules.fit({"max_tokens": 4_000}) == {"max_tokens": 4_000}
+    assert rules.fit({"max_tokens": 4_000}, {}) == {"max_tokens": 4_000}
 
 
 def test_the_errors_of_gemini_are_lists_and_say_why_and_how_long() -> None:
