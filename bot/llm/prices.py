@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 from bot.llm.base import Prompt, Usage
 
 if TYPE_CHECKING:
+    from genai_prices.types import PriceCalculation
+
     from bot.config import ProviderConfig
 
 log = logging.getLogger(__name__)
@@ -44,27 +46,20 @@ async def cost(provider: ProviderConfig, model: str, usage: Usage) -> Decimal | 
         return Decimal(str(usage.cost_usd))
     if provider.kind == "demo":
         return FREE
-    return await asyncio.to_thread(_cost, provider, model, usage)
+    calculation = await asyncio.to_thread(_calculation, provider, model, usage)
+    return None if calculation is None else calculation.total_price
 
 
 async def window(provider: ProviderConfig, model: str) -> int | None:
     """How many tokens the model takes, prompt and answer together; None where the table does not know it."""
-    return None if provider.kind == "demo" else await asyncio.to_thread(_window, provider, model)
+    if provider.kind == "demo":
+        return None
+    calculation = await asyncio.to_thread(_calculation, provider, model, Usage())
+    return None if calculation is None else calculation.model.context_window
 
 
-def _window(provider: ProviderConfig, model: str) -> int | None:
-    from genai_prices import Usage as Priced
-    from genai_prices import calc_price
-
-    for place in _places(provider):
-        try:
-            return calc_price(Priced(), model, **place).model.context_window  # type: ignore[call-overload, no-any-return]
-        except (LookupError, ValueError):
-            continue
-    return None
-
-
-def _cost(provider: ProviderConfig, model: str, usage: Usage) -> Decimal | None:
+def _calculation(provider: ProviderConfig, model: str, usage: Usage) -> PriceCalculation | None:
+    """What the table says of the model, and of the price of `usage`; None where it does not know the model."""
     from genai_prices import Usage as Priced
     from genai_prices import calc_price
 
@@ -75,23 +70,19 @@ def _cost(provider: ProviderConfig, model: str, usage: Usage) -> Decimal | None:
         cache_write_tokens=usage.cache_write_tokens,
         output_tokens=usage.output_tokens,
     )
-    for place in _places(provider):
-        try:
-            return calc_price(priced_usage, model, **place).total_price  # type: ignore[call-overload, no-any-return]
-        except (LookupError, ValueError):
-            continue
-    return None
-
-
-def _places(provider: ProviderConfig) -> list[dict[str, str]]:
-    """Where the table is to look for its models, in order."""
+    # Where the table is to look for the model, in order.
     places: list[dict[str, str]] = []
     if provider.base_url is not None:
         places.append({"provider_api_url": provider.base_url})
     if provider.kind != "openai-compatible":
         # At another address it is a proxy in front of the service whose interface it has.
         places.append({"provider_id": provider.kind})
-    return places
+    for place in places:
+        try:
+            return calc_price(priced_usage, model, **place)  # type: ignore[call-overload, no-any-return]
+        except (LookupError, ValueError):
+            continue
+    return None
 
 
 class CacheWatch:
@@ -110,10 +101,14 @@ class CacheWatch:
 
     def note(self, model: str, kind: str, prompt: Prompt, usage: Usage) -> bool:
         """Take in a finished call; True when the prefix it marked is not being cached."""
-        prefix = _prefix(prompt)
-        if prefix is None or usage.estimated:
+        # The prefix ends with the last mark.
+        last_marked = 0
+        for n, message in enumerate(prompt.messages, 1):
+            if message.cache:
+                last_marked = n
+        if usage.estimated or not (last_marked or prompt.cache):
             return False
-        key = (model, prefix)
+        key = (model, _prefix(prompt, last_marked))
         last = self._sent_at.pop(key, None)
         now = self._clock()
         cached = usage.cache_read_tokens > 0 or usage.cache_write_tokens > 0
@@ -134,14 +129,8 @@ class CacheWatch:
         return warned
 
 
-def _prefix(prompt: Prompt) -> str | None:
-    """A name for the part of the prompt up to its last mark; None where nothing is marked."""
-    last = 0
-    for n, message in enumerate(prompt.messages, 1):
-        if message.cache:
-            last = n
-    if not last and not prompt.cache:
-        return None
+def _prefix(prompt: Prompt, last: int) -> str:
+    """A name for the part of the prompt up to its message number `last`."""
     parts: list[object] = [prompt.system]
     parts += [(tool.name, tool.description, dict(tool.parameters)) for tool in prompt.tools]
     parts += [
