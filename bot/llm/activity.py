@@ -6,21 +6,22 @@ OpenRouter sends ": OPENROUTER PROCESSING" while it waits for a model; SSE's rea
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 
 from httpx2 import AsyncByteStream
 
 
+@dataclass(slots=True, eq=False)
 class ActivityStream(AsyncByteStream):
     """Stands in for a response's `stream`."""
 
-    def __init__(self, stream: AsyncByteStream, on_activity: Callable[[], None]) -> None:
-        self._stream = stream
-        self._on_activity = on_activity
+    stream: AsyncByteStream
+    on_activity: Callable[[], None]
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._stream:
-            self._on_activity()
+        async for chunk in self.stream:
+            self.on_activity()
             yield chunk
 
     async def aclose(self) -> None:
-        await self._stream.aclose()
+        await self.stream.aclose()

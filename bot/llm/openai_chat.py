@@ -146,9 +146,11 @@ def _messages(message: Message, *, raw: bool) -> list[dict[str, Any]]:
     turns: list[dict[str, Any]] = [
         {"role": "tool", "tool_call_id": result.call, "content": result.text} for result in message.results
     ]
-    own: dict[str, Any] = next(iter(objects_of(message.raw)), {}) if raw else {}
-    signed = own.get("calls")
-    own_fields = {name: own[name] for name in _OWN if name in own}
+    signed, own_fields = None, dict[str, Any]()
+    if raw and message.raw:
+        own = next(iter(objects_of(message.raw)), {})
+        signed = own.get("calls")
+        own_fields = {name: own[name] for name in _OWN if name in own}
     if message.calls:
         calls = [
             {"id": call.id, "type": "function", "function": _function(call)}
@@ -240,7 +242,8 @@ class ChatAnswer(Answer):
                 self.finish = "tool" if self.calls and finish == "end" else finish
             if self.finish:
                 yield self._rest(self.finish)
-                self._keep()
+                if self.calls or self.finish == "length":
+                    self._keep()
 
     def _set_apart(self, thought: str) -> None:
         if thought.strip() and not self._apart:
@@ -274,8 +277,6 @@ class ChatAnswer(Answer):
 
     def _keep(self) -> None:
         """What goes back with a turn that is gone on with: details say again what thoughts say."""
-        if not self.calls and self.finish != "length":
-            return
         own = {
             name: value
             for name, value in self._own.items()
