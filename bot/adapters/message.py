@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Generic
 
 from bot.adapters.surface import (
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, slots=True)
 class Message(Generic[AnyPage]):
     """`page` gives the present page, and whether it is final; None while there is nothing to show.
 
@@ -41,78 +43,63 @@ class Message(Generic[AnyPage]):
     edited, never posted.
     """
 
-    def __init__(
-        self,
-        home: Home[AnyPage],
-        outbox: Outbox,
-        space: str,
-        ref: MessageRef,
-        page: Callable[[], tuple[AnyPage, bool] | None],
-        *,
-        row: OutboxRow | None = None,
-        instead_of: str = "",
-        in_place: bool = False,
-        clock: Clock | None = None,
-    ) -> None:
-        self._home = home
-        self._clock = clock or LoopClock()
-        self._outbox = outbox
-        self._space = space
-        self.ref = ref
-        self._page = page
-        self._row = row
-        self._instead_of = instead_of
-        self._in_place = in_place
-        self.id: str | None = None
-        self.gone = False
-        self.unshown = False
-        """Whether its page, or a file of it, could not be shown anywhere."""
-        self.posted: float | None = None
-        """When it was posted with its present stage, by the clock; None for one from before."""
-        self._on: Surface[AnyPage] | None = None
-        self._waited = False
-        """Whether it only shows so far that the run waits."""
-        self._stale: str | None = None
-        """The id of the message that it replaces, deleted as soon as the new one is posted."""
-        self._claimed = False
-        self._shown: str | None = None
-        self._recorded: tuple[str, str, str | None] | None = None
-        self._recording: asyncio.Task[None] | None = None
-        self._style: MessageStyle | None = None
-        self._files: tuple[tuple[str, bytes], ...] | None = ()
-        self._unsure = False
-        """Whether a post may have succeeded without a response."""
-        self._since = datetime.now(UTC)
-        self._writing = asyncio.Lock()
-
-    @property
-    def exists(self) -> bool:
-        return self.id is not None
+    home: Home[AnyPage]
+    outbox: Outbox
+    space: str
+    ref: MessageRef
+    page: Callable[[], tuple[AnyPage, bool] | None]
+    row: OutboxRow | None = None
+    instead_of: str = ""
+    in_place: bool = False
+    clock: Clock = field(default_factory=LoopClock)
+    exists: bool = False
+    id: str = ""
+    """The platform's, where it `exists`."""
+    gone: bool = False
+    unshown: bool = False
+    """Whether its page, or a file of it, could not be shown anywhere."""
+    posted: float | None = None
+    """When it was posted with its present stage, by the clock; None for one from before."""
+    _on: Surface[AnyPage] | None = None
+    _waited: bool = False
+    """Whether it only shows so far that the run waits."""
+    _stale: str = ""
+    """The id of the message that it replaces, deleted as soon as the new one is posted."""
+    _claimed: bool = False
+    _shown: str | None = None
+    _recorded: tuple[str, str, str | None] | None = None
+    _recording: asyncio.Task[None] | None = None
+    _style: MessageStyle | None = None
+    _files: tuple[tuple[str, bytes], ...] | None = ()
+    _unsure: bool = False
+    """Whether a post may have succeeded without a response."""
+    _since: datetime = field(default_factory=partial(datetime.now, UTC))
+    _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def editable(self) -> bool:
         """Whether it exists, and can still be edited."""
         deleted = self.gone and not self.unshown
-        return self.exists and not deleted and self._on not in self._home.lost
+        return self.exists and not deleted and self._on not in self.home.lost
 
     def take_over(self, ref: MessageRef, row: OutboxRow) -> None:
         """Become another stage's message."""
-        self._instead_of, self.ref, self._row = self.ref.key, ref, row
+        self.instead_of, self.ref, self.row = self.ref.key, ref, row
         self._waited = True
         self.posted = None  # its age says nothing about the age of its text
         self._claimed = False
 
     def show_finally(self, page: AnyPage) -> None:
         """Show this page as the final one, even if the message was given up."""
-        self._page, self.gone, self.unshown = lambda: (page, True), False, False
+        self.page, self.gone, self.unshown = lambda: (page, True), False, False
 
     async def write(self) -> bool | None:
         async with self._writing:  # where the run has moved to another channel, two writers may write it
-            due = self._page()
+            due = self.page()
             if due is None or self.gone:
                 return False
             page, final = due
-            new = self.id is None
+            new = not self.exists
             while not self._claimed:  # it may be taken over during the claim
                 self._claimed = True
                 await self._claim()
@@ -122,7 +109,7 @@ class Message(Generic[AnyPage]):
             wrote = shown != self._shown
             if wrote:
                 shown = self._shown = page.shown if await self._show(page) else None
-                due = self._page()  # the same may have become final meanwhile: then it is stored once
+                due = self.page()  # the same may have become final meanwhile: then it is stored once
                 final = final or (due is not None and due[1] and due[0].shown == shown)
             # In a task, so that the next message does not wait for the storage; after a crash in between it is found.
             self._recording = asyncio.create_task(self._record(self._recording, shown if final else None))
@@ -136,29 +123,29 @@ class Message(Generic[AnyPage]):
     async def _claim(self) -> None:
         """Read from the outbox whether the message exists already."""
         try:
-            row = self._row or await self._outbox.claim(self._space, self.ref.run, self.ref.key)
+            row = self.row or await self.outbox.claim(self.space, self.ref.run, self.ref.key)
             before = None
-            if row.message_id is None and self._instead_of:
-                before = await self._outbox.get(self._space, self.ref.run, self._instead_of)
+            if row.message_id is None and self.instead_of:
+                before = await self.outbox.get(self.space, self.ref.run, self.instead_of)
         except StorageFault as fault:  # an answer that a crash may repeat is better than none
             _log.warning("run %s: a message could not be claimed: %s", self.ref.run, fault)
             return
-        if row.message_id is not None and self.id is None:  # else it was taken over while it was being shown
+        if row.message_id is not None and not self.exists:  # else it was taken over while it was being shown
             self._recall(row.message_id, row.shown)
-        elif before is not None and before.message_id is not None and self.id is None:
+        elif before is not None and before.message_id is not None and not self.exists:
             self._recall(before.message_id, None)
             self._waited = True
         self._unsure = not row.fresh
         self._since = row.created_at
 
     def _recall(self, message: str, shown: str | None) -> None:
-        self.id, self._shown, self._on = message, shown, self._home.surface
+        self.exists, self.id, self._shown, self._on = True, message, shown, self.home.surface
         self._style = self._files = None
-        self._home.recall(message)
+        self.home.recall(message)
 
     async def _show(self, page: AnyPage) -> bool:
         """Show the page: here, or in a simpler style, or on another surface. False if it can be shown nowhere."""
-        home = self._home
+        home = self.home
         style = home.style
         self.unshown = False
         while not self.gone:
@@ -166,26 +153,25 @@ class Message(Generic[AnyPage]):
             try:
                 if self._on in home.lost:
                     self._start_anew()
-                elif self.id is not None and self._style is not None and self._style < home.style:
-                    self._stale = (
-                        None if self._in_place else self.id
-                    )  # a layout stays one: the plain style takes a new message
+                elif self.exists and self._style is not None and self._style < home.style:
+                    # A layout stays one: the plain style takes a new message.
+                    self._stale = "" if self.in_place else self.id
                     self._start_anew()
-                elif self.id is not None and self._waited and surface.renames(self.id, page):
+                elif self.exists and self._waited and surface.renames(self.id, page):
                     self._stale = self.id
                     self._start_anew()
                 self._waited = False
-                if self.id is None and self._in_place:
+                if self.exists:
+                    await self._edit(surface, page)
+                elif self.in_place:
                     self.gone = True
-                elif self.id is None:
-                    await self._post(surface, page)
                 else:
-                    await self._edit(surface, page, self.id)
+                    await self._post(surface, page)
                 break
             except Gone:
                 self.gone = True
             except NotEditable:
-                self._stale = None if self._in_place else self.id
+                self._stale = "" if self.in_place else self.id
                 self._start_anew()
             except Refused as refused:
                 if home.style is MessageStyle.BARE:
@@ -193,13 +179,12 @@ class Message(Generic[AnyPage]):
                     self.gone = self.unshown = True
                     home.style = style  # the style was not the reason
                 else:
-                    self._style = (
-                        self._style or MessageStyle.LAYOUT
-                    )  # the likely style of one from before a crash
+                    # That is the likely style of one from before a crash.
+                    self._style = self._style or MessageStyle.LAYOUT
                     home.style = MessageStyle(max(home.style, self._style) + 1)
             except PlaceClosed as closed:
                 try:
-                    if self._in_place:
+                    if self.in_place:
                         self.gone = True
                     elif not await home.move(surface, closed):
                         _log.warning("run %s: nowhere to show a message: %s", self.ref.run, closed)
@@ -208,8 +193,8 @@ class Message(Generic[AnyPage]):
                     self.gone = True
         if home.style is MessageStyle.BARE and page.files:
             self.unshown = True
-        if self._stale is not None and not self.gone:
-            stale, self._stale = self._stale, None
+        if self._stale and not self.gone:
+            stale, self._stale = self._stale, ""
             try:
                 await home.surface.delete(stale)
             except (Gone, Refused, PlaceClosed, Unavailable):
@@ -218,45 +203,44 @@ class Message(Generic[AnyPage]):
 
     def _start_anew(self) -> None:
         """Post another message the next time, with another ref, so that it is no repetition of this one."""
-        self.id, self._on, self.ref = None, None, replace(self.ref, turn=self.ref.turn + 1)
+        self.exists, self.id, self._on = False, "", None
+        self.ref = replace(self.ref, turn=self.ref.turn + 1)
 
     async def _post(self, surface: Surface[AnyPage], page: AnyPage) -> None:
         """Post it, unless an earlier try with an unknown outcome has done so."""
         unsure, self._unsure = self._unsure, True
-        earlier = await surface.find(self.ref, self._since, self._home.messages) if unsure else None
+        earlier = await surface.find(self.ref, self._since, self.home.messages) if unsure else None
         if earlier is None:
             try:
-                self.id = await surface.post(page, self.ref, self._home.style)
+                self.id = await surface.post(page, self.ref, self.home.style)
             except NotSent:
                 self._unsure = unsure
                 raise
-            self.posted = self._clock.time()
-            self._on, self._style, self._files = surface, self._home.style, page.files
-            self._home.messages.add(self.id)
+            self.exists, self.posted = True, self.clock.time()
+            self._on, self._style, self._files = surface, self.home.style, page.files
+            self.home.messages.add(self.id)
         else:
             self._recall(earlier, None)
         self._unsure = False
-        if (
-            unsure and self.id is not None
-        ):  # the post may have returned the earlier message, because of its nonce
-            await self._edit(surface, page, self.id)
+        if unsure:  # the post may have returned the earlier message, because of its nonce
+            await self._edit(surface, page)
 
-    async def _edit(self, surface: Surface[AnyPage], page: AnyPage, message: str) -> None:
+    async def _edit(self, surface: Surface[AnyPage], page: AnyPage) -> None:
         # What a message from before a crash shows is not known.
         files = page.files != self._files if self._files is not None else bool(page.files)
-        style = self._home.style
-        await surface.edit(message, page, self.ref, style, files=files, reset=self._style is None)
+        style = self.home.style
+        await surface.edit(self.id, page, self.ref, style, files=files, reset=self._style is None)
         self._style, self._files = style, page.files
 
     async def _record(self, before: asyncio.Task[None] | None, shown: str | None) -> None:
         """Store the message's id, and what it shows once that is final."""
         if before is not None:
             await before
-        if self.id is None or self._recorded == (self.ref.key, self.id, shown):
-            return
         noting = (self.ref.key, self.id, shown)
+        if not self.exists or self._recorded == noting:
+            return
         try:
-            await self._outbox.sent(self._space, self.ref.run, self.ref.key, self.id, shown)
+            await self.outbox.sent(self.space, self.ref.run, self.ref.key, self.id, shown)
         except StorageFault as fault:
             _log.warning("run %s: a message could not be noted: %s", self.ref.run, fault)
         self._recorded = noting
