@@ -8,7 +8,7 @@ from pathlib import Path
 from bot.events import Event, Stage, Text
 from bot.works.library.config import LibraryConfig
 from bot.works.rules.answer import rag
-from bot.works.rules.question_files import Own, Pictures, QuestionFiles, QuestionPictures
+from bot.works.rules.question_files import Own, Pictures, QuestionFiles
 from bot.works.rules.snapshot import Snapshots
 from bot.works.rules.work import Asking
 from tests.fakes.run import MemoryRun
@@ -25,17 +25,19 @@ def snapshots(bench: Bench) -> Snapshots:
         resources.conversations,
         settings,
         resources.settings.roles,
-        longest=4_000,
     )
 
 
+def asking(bench: Bench) -> Asking:
+    resources = bench.resources
+    files = QuestionFiles(resources.incoming, resources.intake, LibraryConfig().max_bytes)
+    return Asking(files, resources.library, resources.models, resources.conversations, snapshots(bench))
+
+
 async def asked(bench: Bench, question: str) -> list[Event]:
-    resources, run = bench.resources, MemoryRun()
+    run = MemoryRun()
     run.request = replace(run.request, text=question)
-    files = QuestionFiles(resources.incoming, resources.intake, resources.library, LibraryConfig().max_bytes)
-    pictures = QuestionPictures(resources.incoming)
-    asking = Asking(files, pictures, resources.models, resources.conversations, snapshots(bench))
-    return [event async for event in asking.run(run)]
+    return [event async for event in asking(bench).run(run)]
 
 
 def titles(events: list[Event]) -> list[tuple[str, str]]:
@@ -66,9 +68,7 @@ async def test_a_question_in_any_language_is_put_into_the_books_by_a_model(tmp_p
             text = "".join(event.text for event in events if isinstance(event, Text))
             assert "A candle burns four hours" in text, question
             run = MemoryRun()
-            snapshot = await snapshots(bench).take(
-                replace(run.request, text=question), Own(bench.resources.library)
-            )
+            snapshot = await snapshots(bench).take(replace(run.request, text=question), Own())
             assert snapshot.language == language
             told = rag(snapshot, [], Pictures())
             assert "the language of the question" in told.system + told.messages[0].text

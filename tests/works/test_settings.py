@@ -16,9 +16,6 @@ from bot.config import load
 from bot.events import Attachment, Author, Event, Failed, Place, Request, Text
 from bot.platforms import Platform
 from bot.retrieval.intake import Item
-from bot.works.library.config import LibraryConfig
-from bot.works.rules.question_files import QuestionFiles, QuestionPictures
-from bot.works.rules.work import Asking
 from storage.db import new_id
 from tests.fakes import migrated
 from tests.fakes.chat_completions import ChatService, Reply
@@ -26,7 +23,7 @@ from tests.fakes.run import MemoryRun
 from tests.fakes.scripted_app import Recorder, asked
 from tests.storage.council_rows import council
 from tests.works.council.table import table
-from tests.works.test_asking import snapshots
+from tests.works.test_asking import asking
 
 HERE = Place("terminal", "local", "here", "t")
 ELSEWHERE = replace(HERE, channel="elsewhere")
@@ -323,26 +320,21 @@ async def test_a_place_answers_by_the_models_that_it_has_chosen(tmp_path: Path) 
         # A run that was cut off goes on with the models that it began with.
         run = MemoryRun()
         run.request = replace(run.request, place=HERE, text="How long does a candle burn while walking?")
-        files = QuestionFiles(
-            resources.incoming, resources.intake, resources.library, LibraryConfig().max_bytes
-        )
 
         class Bench:
-            """As much of it as `snapshots` takes."""
+            """As much of it as `asking` takes."""
 
             def __init__(self) -> None:
                 self.resources = resources
 
-        pictures = QuestionPictures(resources.incoming)
-        taken = snapshots(Bench())  # type: ignore[arg-type]
-        asking = Asking(files, pictures, resources.models, resources.conversations, taken)
-        assert [event async for event in asking.run(run)]
+        question = asking(Bench())  # type: ignore[arg-type]
+        assert [event async for event in question.run(run)]
         assert service.requests[-1]["model"] == "two"
         await ask("reset", "model.answerer", to="channel", author=BIA)
         del run.kept["answer"]
         again = run.replay()
         again.request = run.request
-        assert [event async for event in asking.run(again)]
+        assert [event async for event in question.run(again)]
         assert service.requests[-1]["model"] == "two"
         assert await asks(HERE) == {"three"}
 

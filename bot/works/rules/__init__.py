@@ -56,7 +56,7 @@ VERBS: tuple[Verb, ...] = (
 
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.library.config import LibraryConfig
-    from bot.works.rules.question_files import QuestionFiles, QuestionPictures
+    from bot.works.rules.question_files import QuestionFiles
     from bot.works.rules.snapshot import Snapshots
     from bot.works.rules.work import Asking, Rules
 
@@ -67,12 +67,10 @@ def make(resources: Resources, runs: Runs) -> Work:
         resources.conversations,
         resources.config.retrieval,
         resources.settings.roles,
-        longest=QUESTION_CHARS,
     )
     max_bytes = resources.config.section(LibraryConfig).max_bytes
-    files = QuestionFiles(resources.incoming, resources.intake, resources.library, max_bytes)
-    pictures = QuestionPictures(resources.incoming)
-    asking = Asking(files, pictures, resources.models, resources.conversations, snapshots)
+    files = QuestionFiles(resources.incoming, resources.intake, max_bytes)
+    asking = Asking(files, resources.library, resources.models, resources.conversations, snapshots)
     return Rules(asking, resources.library, resources.records.sessions)
 
 

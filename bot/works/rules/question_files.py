@@ -47,23 +47,25 @@ _MEDIA: Final[dict[PictureKind, MediaType]] = {
 class Own:
     """The readable files attached to a question, and the notices about the others."""
 
-    library: Library
     attached: Attached | None = None
     names: tuple[str, ...] = ()
     left_out: tuple[Refused, ...] = ()
 
-    def searched(self, *, shelf: bool, whole: bool) -> Library | Search:
-        """What the question is put to. `shelf`: one was named; `whole`: a model reads it, which needs no choice."""
-        pinned = self.library.pinned()
-        if self.attached is None:
-            return pinned
-        return Search(
-            self.library.within(self.attached), self.attached, pinned if shelf else None, whole=whole
-        )
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """What a model may look at, by name, and why it may not look at the others."""
+
+    images: tuple[Image, ...] = ()
+    names: tuple[str, ...] = ()
+    left_out: tuple[UserError, ...] = ()
 
 
 class Search:
-    """A strategies.searching.Searchable over a question's files."""
+    """A strategies.searching.Searchable over a question's files, and over a shelf beside them if one was named.
+
+    `whole`: a model reads what was found, which needs no choice among the passages of a short text.
+    """
 
     def __init__(self, within: Library, attached: Attached, shelf: Library | None, *, whole: bool) -> None:
         self._within = within
@@ -96,20 +98,21 @@ class Search:
 
 
 class QuestionFiles:
-    def __init__(self, incoming: Incoming, intake: Intake, library: Library, max_bytes: int) -> None:
+    """Fetches what a question brings, a step for each file."""
+
+    def __init__(self, incoming: Incoming, intake: Intake, max_bytes: int) -> None:
         self._incoming = incoming
         self._max_bytes = max_bytes
         self._intake = intake
-        self._library = library
 
-    async def of(self, run: Run) -> Own:
-        """Fetch what the request brings, a step for each file. Raises UserError if nothing is left to answer from.
+    async def texts(self, run: Run) -> Own:
+        """Raises UserError if nothing is left to answer from.
 
         Beside a question a file of no use is only said to be left out: the question goes to the shelf, as without it.
         """
         files = list(filterfalse(is_picture, brought_by(run.request)))
         if not files:
-            return Own(self._library)
+            return Own()
         brought, refused = await self._incoming.bring(
             run, (*SUFFIXES, *PICTURES), self._max_bytes, files=files, copied=True
         )
@@ -117,27 +120,12 @@ class QuestionFiles:
         if not brought and (refused_others or run.request.options.get("file")):
             raise UserError((refused_others or refused)[0].key, **(refused_others or refused)[0].values)
         if not brought:
-            return Own(self._library, left_out=tuple(refused))
+            return Own(left_out=tuple(refused))
         items = [Item(file.name, file.path, max_bytes=self._max_bytes) for file in brought]
         attached = Attached(self._intake, items)
-        return Own(self._library, attached, tuple(file.name for file in brought), tuple(refused))
+        return Own(attached, tuple(file.name for file in brought), tuple(refused))
 
-
-@dataclass(frozen=True, slots=True)
-class Pictures:
-    """What a model may look at, by name, and why it may not look at the others."""
-
-    images: tuple[Image, ...] = ()
-    names: tuple[str, ...] = ()
-    left_out: tuple[UserError, ...] = ()
-
-
-class QuestionPictures:
-    def __init__(self, incoming: Incoming) -> None:
-        self._incoming = incoming
-
-    async def of(self, run: Run) -> Pictures:
-        """Fetch what the request brings, a step for each picture."""
+    async def pictures(self, run: Run) -> Pictures:
         files = list(filter(is_picture, brought_by(run.request)))
         if not files:
             return Pictures()

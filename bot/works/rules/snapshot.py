@@ -13,6 +13,7 @@ from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
 from bot.strategies import SINGLE, strategy
 from bot.strategies.base import ROLE, Inquiry
+from bot.works.rules import QUESTION_CHARS
 from bot.works.rules.question_files import picture_names
 
 if TYPE_CHECKING:
@@ -93,17 +94,14 @@ class Snapshots:
         conversations: Conversations,
         settings: RetrievalConfig,
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
-        *,
-        longest: int,
     ) -> None:
-        """`roles`: whose models a place has chosen itself. `longest`: characters of a question."""
+        """`roles`: whose models a place has chosen itself."""
         self._library = library
         self._models = models
         self._prompts = prompts
         self._conversations = conversations
         self._settings = settings
         self._roles = roles
-        self._longest = longest
 
     async def take(self, request: Request, own: Own) -> Snapshot:
         """Raises UserError where there is nothing to ask, or nothing to ask it of."""
@@ -112,11 +110,12 @@ class Snapshots:
             raise UserError("rules.picture_words", files=", ".join(pictures), n=len(pictures))
         if not question:
             raise UserError("rules.no_question")
-        if len(question) > self._longest:
-            raise UserError("rules.long_question", length=len(question), limit=self._longest)
+        if len(question) > QUESTION_CHARS:
+            raise UserError("rules.long_question", length=len(question), limit=QUESTION_CHARS)
         space = request.place.space
-        named = _option(request, "shelf")
-        shelf = "" if own.attached and not named else await self._library.shelf_for(space, named, "rules")
+        shelf = str(request.options.get("shelf") or "")
+        if shelf or not own.attached:
+            shelf = await self._library.shelf_for(space, shelf or None, "rules")
         follows = bool(request.options.get(FOLLOW_UP))
         conversation = await self._conversations.of(request, question, HISTORY, follows=follows)
         languages_read = set(await self._library.languages(space, shelf)) if shelf else set()
@@ -124,7 +123,7 @@ class Snapshots:
             languages_read.update(await self._library.within(own.attached).languages(space, ""))
         languages = sorted(languages_read)
         language = await asyncio.to_thread(detect_question, question, languages)
-        strategy_wanted = _option(request, "strategy") or self._settings.strategy
+        strategy_wanted = str(request.options.get("strategy") or self._settings.strategy)
         roles = await self._roles(request)
         models = self._models.with_roles(roles)
         helper = models.capabilities(ROLE)
@@ -153,8 +152,3 @@ class Snapshots:
             earlier=conversation.earlier,
             roles=roles,
         )
-
-
-def _option(request: Request, name: str) -> str | None:
-    value = request.options.get(name)
-    return str(value) if value else None

@@ -6,7 +6,7 @@ Knows no platform and no database: strategies find, `answer` answers, `Sessions`
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from functools import partial
 from operator import attrgetter
@@ -14,19 +14,20 @@ from typing import TYPE_CHECKING
 
 from bot import tracing
 from bot.citing.quoting import flowing
-from bot.events import Citation, Event, Notice, Run, Stage, Status, Text, UserError
+from bot.events import Citation, Event, Notice, Request, Run, Stage, Status, Text, UserError
 from bot.retrieval.library import Library
 from bot.retrieval.results import Book, SearchResult, SectionText
 from bot.strategies import strategy
+from bot.strategies.base import Searchable
 from bot.words import Words, words
 from bot.works.rules.answer import Answer, look_ups, unseen
-from bot.works.rules.question_files import Pictures, picture_names
+from bot.works.rules.question_files import Pictures, Search, picture_names
 from bot.works.rules.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from bot.conversation import Conversations
     from bot.llm.registry import Models
-    from bot.works.rules.question_files import QuestionFiles, QuestionPictures
+    from bot.works.rules.question_files import Own, QuestionFiles
     from bot.works.rules.snapshot import Snapshots
     from storage.sessions import Sessions
 
@@ -181,20 +182,20 @@ class Asking:
     def __init__(
         self,
         files: QuestionFiles,
-        pictures: QuestionPictures,
+        library: Library,
         models: Models,
         conversations: Conversations,
         snapshots: Snapshots,
     ) -> None:
         self._files = files
-        self._pictures = pictures
+        self._library = library
         self._models = models
         self._conversations = conversations
         self._snapshots = snapshots
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request = run.request
-        own = await self._files.of(run)
+        own = await self._files.texts(run)
         snapshot = await run.step("snapshot", partial(self._snapshots.take, request, own), Snapshot)
         tracing.note("strategy", snapshot.strategy)
         say = words(snapshot.language if snapshot.language in ("en", "pt") else request.locale)
@@ -207,7 +208,11 @@ class Asking:
             yield Notice(say("strategies.needs_model", strategy=snapshot.wanted))
         result, notices = None, set[Notice]()
         # Searches that follow one another read the same editions, whatever is replaced meanwhile.
-        searched = own.searched(shelf=bool(snapshot.shelf), whole=snapshot.reads)
+        pinned = self._library.pinned()
+        searched: Searchable = pinned
+        if own.attached is not None:
+            within, shelf = self._library.within(own.attached), pinned if snapshot.shelf else None
+            searched = Search(within, own.attached, shelf, whole=snapshot.reads)
         models = self._models.with_roles(snapshot.roles)
         chosen = strategy(snapshot.strategy, searched, models)
         async with aclosing(chosen.search(run, snapshot.inquiry(request, say.locale))) as found_events:
@@ -225,22 +230,15 @@ class Asking:
         for key in result.notices:
             yield Notice(say(key))
         if not result.confident:
-            yield Text(
-                say("rules.nothing_in_file", files=where) if own.attached else say("rules.nothing_found")
-            )
-            if picture_files := picture_names(request):
-                yield Notice(
-                    say("rules.picture_search", files=", ".join(picture_files), n=len(picture_files))
-                )
-            if result.nearest:
-                yield look_ups(say("rules.nearest"), result.nearest)
+            for nothing in _nothing_found(request, own, where, result, say):
+                yield nothing
             return
         headings = list(dict.fromkeys(map(attrgetter("section_title"), result.passages)))
         yield Text(", ".join(headings[:4]) + ("…" if len(headings) > 4 else ""))
         yield Stage("answer", say("rules.answer"))
         pictures = Pictures()
         if snapshot.reads and snapshot.sees:
-            pictures = await self._pictures.of(run)
+            pictures = await self._files.pictures(run)
         elif picture_files := picture_names(request):
             yield unseen(say, snapshot.answerer if snapshot.reads else None, picture_files)
         for error in pictures.left_out:
@@ -251,13 +249,22 @@ class Asking:
                 async for event in events:
                     yield event
         finally:
-            # Also when stopped: what was shown is kept, and a follow-up can build on it.
-            await self._remember(run, snapshot, answer, result)
+            # Also when stopped: what was shown is kept, and a follow-up can build on it. `rules see n` opens the chunk.
+            passages, text = result.passages, "".join(answer.shown)
+            sources = [
+                {"n": citation.n, "chunk": passages[citation.n - 1].chunk} for citation in answer.cited
+            ]
+            await self._conversations.keep(
+                run, snapshot.session, snapshot.question, text, json.dumps(sources)
+            )
 
-    async def _remember(self, run: Run, snapshot: Snapshot, answer: Answer, result: SearchResult) -> None:
-        # The chunk is what `rules see n` opens.
-        sources = [
-            {"n": citation.n, "chunk": result.passages[citation.n - 1].chunk} for citation in answer.cited
-        ]
-        text = "".join(answer.shown)
-        await self._conversations.keep(run, snapshot.session, snapshot.question, text, json.dumps(sources))
+
+def _nothing_found(
+    request: Request, own: Own, where: str, result: SearchResult, say: Words
+) -> Iterator[Event]:
+    """What a question is told for which nothing was found, and the headings that come near it."""
+    yield Text(say("rules.nothing_in_file", files=where) if own.attached else say("rules.nothing_found"))
+    if picture_files := picture_names(request):
+        yield Notice(say("rules.picture_search", files=", ".join(picture_files), n=len(picture_files)))
+    if result.nearest:
+        yield look_ups(say("rules.nearest"), result.nearest)
