@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.adapters.slack.installed.clients import Client
+from bot.adapters.slack.installed.limits import PER_MINUTE, Limits
 from bot.adapters.slack.installed.workspaces import Me, Workspace, Workspaces
 from bot.adapters.slack.placing import AnswerPlace, Location, Origin, home, origin_of, place
 from bot.adapters.slack.shown.home import SlackHome, slack_view
@@ -34,12 +35,13 @@ class Known(Workspaces):
 
     def __init__(self, fake: FakeSlack) -> None:
         self._fake = fake
+        self._limits = Limits(dict.fromkeys(PER_MINUTE, 1e6))
         self._nameless: dict[str, float] = {}
         self.session = aiohttp.ClientSession()
 
-    async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
-        token = self._fake.world.teams[team].bot_token
-        return AsyncWebClient(token, base_url=self._fake.api, session=self.session, retry_handlers=[])
+    async def client(self, team: str, enterprise: str = "") -> Client:
+        arguments = {"token": self._fake.world.teams[team].bot_token, "base_url": self._fake.api}
+        return Client(self._limits, team, session=self.session, retry_handlers=[], **arguments)
 
     async def me(self, team: str, enterprise: str = "") -> Me:
         there = self._fake.world.teams[team]

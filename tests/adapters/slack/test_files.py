@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.adapters.slack.installed.clients import Client
+from bot.adapters.slack.installed.limits import Limits
 from bot.adapters.slack.installed.workspaces import Workspaces
 from bot.adapters.slack.placing import Origin
 from bot.adapters.slack.received.fetched import Files
@@ -28,10 +29,10 @@ class Tokens(Workspaces):
     def __init__(self) -> None:
         pass
 
-    async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
+    async def client(self, team: str, enterprise: str = "") -> Client:
         if team not in TOKENS:
             raise PlaceClosed("not_installed")
-        return AsyncWebClient(TOKENS[team])
+        return Client(Limits(), team, token=TOKENS[team])
 
 
 def asked(team: str = "T1") -> Request:
@@ -182,8 +183,8 @@ async def test_a_file_that_was_shared_with_the_bot_arrives_and_one_without_the_s
         file = File(given["name"], "", given["size"], given["url_private"])
 
         class Here(Tokens):
-            async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
-                return AsyncWebClient(slack.bot_token)
+            async def client(self, team: str, enterprise: str = "") -> Client:
+                return Client(Limits(), team, token=slack.bot_token)
 
         files = Files(Here(), SlackConfig(api_base=slack.api))
         await files.fetch(asked(), file, tmp_path / "in", 100)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.adapters.slack.installed.clients import Client
+from bot.adapters.slack.installed.limits import Limits
 from bot.adapters.slack.installed.workspaces import Workspaces
 from bot.adapters.slack.placing import Location
 from bot.adapters.slack.received import people
@@ -29,8 +30,8 @@ class Town(Workspaces):
     team: Team
     now: float = 0.0
 
-    async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
-        return AsyncWebClient(self.team.bot_token, base_url=self.slack.api)
+    async def client(self, team: str, enterprise: str = "") -> Client:
+        return Client(Limits(), team, token=self.team.bot_token, base_url=self.slack.api)
 
     def people(self, *admins: str) -> People:
         return People(self, admins, clock=lambda: self.now)
@@ -111,7 +112,7 @@ class Away(Workspaces):
     def __init__(self, fault: Exception) -> None:
         self._fault = fault
 
-    async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
+    async def client(self, team: str, enterprise: str = "") -> Client:
         raise self._fault
 
 

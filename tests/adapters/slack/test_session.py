@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.adapters.slack.installed.clients import Client
 from bot.adapters.slack.text.page import Page
 from bot.adapters.surface import MessageRef, MessageStyle
 from bot.adapters.writer import Rank, urgency
@@ -54,7 +54,7 @@ async def test_that_it_is_over_is_said_however_full_the_workspace_is(bench: Desk
     passing: list[int] = []
 
     class Hearing(Known):
-        async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
+        async def client(self, team: str, enterprise: str = "") -> Client:
             there = await super().client(team, enterprise)
 
             async def status(**told: Any) -> None:

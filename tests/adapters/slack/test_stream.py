@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters import message
-from bot.adapters.slack.installed.clients import Clients
+from bot.adapters.slack.installed.clients import Client, Clients
 from bot.adapters.slack.installed.limits import Limits
 from bot.adapters.slack.installed.workspaces import Workspace
 from bot.adapters.slack.shown.stream import LONGEST_S, Streams
@@ -325,7 +324,7 @@ async def test_the_budget_of_the_workspace_decides_whether_it_is_a_stream(bench:
     bench.fake.limits.per_minute["chat.startStream"] = 1
 
     class Limited(Known):
-        async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
+        async def client(self, team: str, enterprise: str = "") -> Client:
             return clients.of(team, bench.team.bot_token)
 
     limited = Limited(bench.fake)
@@ -364,7 +363,7 @@ async def test_where_edits_have_no_room_a_message_waits_for_its_first_words(benc
     clients = Clients(SlackConfig(api_base=bench.fake.api), Limits({"chat.update": 2}))
 
     class Limited(Known):
-        async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
+        async def client(self, team: str, enterprise: str = "") -> Client:
             return clients.of(team, bench.team.bot_token)
 
     limited = Limited(bench.fake)

@@ -10,9 +10,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.slack.installed.clients import Clients
+from bot.adapters.slack.installed.clients import Client, Clients
 from bot.adapters.slack.installed.limits import PACE
 from bot.adapters.slack.placing import origin_of
 from bot.adapters.slack.shown.home import slack_view
@@ -179,7 +178,7 @@ async def test_where_there_are_no_agents_an_answer_asks_for_them_once(bench: Des
     clients = Clients(SlackConfig(api_base=bench.fake.api))
 
     class Limited(Known):
-        async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
+        async def client(self, team: str, enterprise: str = "") -> Client:
             return clients.of(team, bench.team.bot_token)
 
     usual, bench.workspaces = bench.workspaces, Limited(bench.fake)

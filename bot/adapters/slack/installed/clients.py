@@ -21,7 +21,7 @@ from slack_sdk.http_retry.state import RetryState
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.adapters.slack.installed.faults import code_of, fault_of, final
+from bot.adapters.slack.installed.faults import CALL_FAULTS, code_of, fault_of, final, surface_fault
 from bot.adapters.slack.installed.limits import Limits
 from bot.adapters.surface import NotSent, PlaceClosed, Refused
 from bot.adapters.writer import Rank, urgency
@@ -153,13 +153,13 @@ class Client(AsyncWebClient):
         self.limits = limits
         self.space = space
         self.refused: dict[str, float] = {}
-        """Methods that the workspace does not offer, and when it refused them."""
+        """Methods that the workspace does not offer, and until when they are not tried, by the loop's time."""
 
     async def api_call(self, api_method: str, **more: Any) -> AsyncSlackResponse:
-        """As slack_sdk's. Raises NotSent for a passing state without room soon, and Refused without a call for a method
-        that the workspace does not offer.
+        """As slack_sdk's, but raises a surface's faults: NotSent for a passing state without room soon, and Refused
+        without a call for a method that the workspace does not offer.
         """
-        if self.lacks(api_method):
+        if asyncio.get_running_loop().time() < self.refused.get(api_method, 0.0):
             raise Refused("not offered here")
         bucket = self.limits.at(self.space, api_method)
         if urgency.get() < Rank.PASSING:
@@ -172,32 +172,27 @@ class Client(AsyncWebClient):
                 raise NotSent("no room in the workspace") from None
         try:
             return await super().api_call(api_method, **more)
-        except SlackApiError as fault:
+        except CALL_FAULTS as fault:
             if api_method in OPTIONAL and _of_the_workspace(fault):
-                self.refused[api_method] = asyncio.get_running_loop().time()
-            raise
+                self.refused[api_method] = asyncio.get_running_loop().time() + REFUSED_S
+            raise surface_fault(fault) from None
 
-    def lacks(self, method: str) -> bool:
-        since = self.refused.get(method)
-        return since is not None and asyncio.get_running_loop().time() - since < REFUSED_S
+    def room(self, method: str) -> bool:
+        """Whether the workspace offers the method and its budget has room for one more call at once.
+
+        If so, the room is kept for the next call made.
+        """
+        offered = asyncio.get_running_loop().time() >= self.refused.get(method, 0.0)
+        return offered and self.limits.at(self.space, method).try_take()
 
 
-def _of_the_workspace(fault: SlackApiError) -> bool:
+def _of_the_workspace(fault: Exception) -> bool:
     """Whether the method will be refused in the whole workspace, with any arguments."""
-    code = code_of(fault)
-    if not code or _OF_THE_CALL.fullmatch(code) or (final(fault) and code != "missing_scope"):
+    if not isinstance(fault, SlackApiError) or not (code := code_of(fault)):
+        return False
+    if _OF_THE_CALL.fullmatch(code) or (final(fault) and code != "missing_scope"):
         return False
     return isinstance(fault_of(200, code), Refused | PlaceClosed)
-
-
-def room(client: AsyncWebClient, method: str) -> bool:
-    """Whether the workspace offers the method and its budget has room for one more call at once.
-
-    If so, the room is kept for the next call made.
-    """
-    if not isinstance(client, Client):
-        return True
-    return not client.lacks(method) and client.limits.at(client.space, method).try_take()
 
 
 class Clients:

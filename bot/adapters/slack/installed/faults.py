@@ -5,14 +5,14 @@ Slack's error codes are on each method's page of its documentation. Knows no run
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 
-from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, Unavailable
+from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, SurfaceFault, Unavailable
 from bot.events import UserError
 
 if TYPE_CHECKING:
@@ -75,6 +75,9 @@ _LATER = frozenset({"message_limit_exceeded", "rate_limited", "ratelimited", "te
 _PERHAPS_DONE = frozenset({"fatal_error", "internal_error", "request_timeout", "service_unavailable"})
 """Slack: "It's possible some aspect of the operation succeeded before the error was raised"."""
 
+CALL_FAULTS = (SlackClientError, aiohttp.ClientError, OSError, TimeoutError)
+"""The faults of slack_sdk and the network in a call."""
+
 
 class Unsure(Unavailable):
     """Whether the call has succeeded is unknown."""
@@ -112,29 +115,25 @@ def as_sorry(settings: SlackConfig, variable: str = "") -> Generator[None]:
             needed=fault.response.get("needed", "") if code == "missing_scope" else "",
             url=settings.api_base,
         ) from fault
-    except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as fault:
+    except CALL_FAULTS as fault:
         raise UserError("slack_run.unreachable", url=settings.api_base) from fault
 
 
-@contextmanager
-def as_surface_faults() -> Iterator[None]:
-    """Turn faults of slack_sdk and the network into a surface's faults.
+def surface_fault(fault: Exception) -> SurfaceFault:
+    """The surface's fault for one of CALL_FAULTS.
 
-    Without the cause: it may contain an address, and a response_url is a secret.
+    It is raised without its cause, which may contain an address, and such an address may be a secret.
     """
-    try:
-        yield
-    except SlackApiError as fault:
-        raise fault_of(getattr(fault.response, "status_code", 0) or 0, code_of(fault)) from None
-    except SlackClientError as fault:
-        raise Refused(type(fault).__name__) from None
-    except aiohttp.ClientConnectorError as fault:  # nothing was sent
-        raise Unavailable(type(fault).__name__) from None
-    except (aiohttp.ClientError, OSError, TimeoutError) as fault:
-        raise Unsure(type(fault).__name__) from None
+    if isinstance(fault, SlackApiError):
+        return fault_of(getattr(fault.response, "status_code", 0) or 0, code_of(fault))
+    if isinstance(fault, SlackClientError):
+        return Refused(type(fault).__name__)
+    if isinstance(fault, aiohttp.ClientConnectorError):  # nothing was sent
+        return Unavailable(type(fault).__name__)
+    return Unsure(type(fault).__name__)
 
 
-def fault_of(status: int, error: str) -> Exception:
+def fault_of(status: int, error: str) -> SurfaceFault:
     """The surface's fault for a response; `error` is Slack's code, "" where it gave none."""
     if error in _LATER or status == 429:
         return Unavailable(error or f"HTTP {status}")

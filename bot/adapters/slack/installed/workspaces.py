@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -22,14 +22,14 @@ from slack_bolt.authorization.async_authorize import AsyncAuthorize
 from slack_sdk.oauth.installation_store.sqlalchemy import AsyncSQLAlchemyInstallationStore
 from slack_sdk.oauth.state_store.sqlalchemy import AsyncSQLAlchemyOAuthStateStore
 
-from bot.adapters.slack.installed.faults import as_sorry, as_surface_faults
+from bot.adapters.slack.installed.faults import as_sorry
 from bot.adapters.surface import PlaceClosed, SurfaceFault
 from bot.events import UserError
 
 if TYPE_CHECKING:
     from slack_sdk.web.async_client import AsyncWebClient
 
-    from bot.adapters.slack.installed.clients import Clients
+    from bot.adapters.slack.installed.clients import Client, Clients
     from storage.db import Database
 
 CACHED_S: Final = 60.0
@@ -124,19 +124,12 @@ class Workspaces:
         )
         return self._own
 
-    async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
+    async def client(self, team: str, enterprise: str = "") -> Client:
         """The client of this workspace, within its limits. Raises PlaceClosed where the app is not installed."""
         installation = await self.installed(team, enterprise)
         if installation is None:
             raise PlaceClosed("not_installed")
         return self._clients.of(team or enterprise, installation.token, team if installation.org else "")
-
-    @asynccontextmanager
-    async def calling(self, team: str, enterprise: str = "") -> AsyncIterator[AsyncWebClient]:
-        """The workspace's client. Faults inside are raised as those of a surface."""
-        client = await self.client(team, enterprise)
-        with as_surface_faults():
-            yield client
 
     async def me(self, team: str, enterprise: str = "") -> Me:
         """The bot's identity there. Raises PlaceClosed where the app is not installed."""
@@ -207,9 +200,9 @@ class Workspace:
     def space(self) -> str:
         return self.team or self.enterprise
 
-    def calling(self) -> AbstractAsyncContextManager[AsyncWebClient]:
-        """See `Workspaces.calling`."""
-        return self.workspaces.calling(self.team, self.enterprise)
+    async def client(self) -> Client:
+        """See `Workspaces.client`."""
+        return await self.workspaces.client(self.team, self.enterprise)
 
     async def me(self) -> Me:
         return await self.workspaces.me(self.team, self.enterprise)
@@ -217,8 +210,8 @@ class Workspace:
     async def permalink(self, channel: str, ts: str) -> str:
         """A message's address; "" if there is none, as for a deleted message."""
         try:
-            async with self.calling() as client:
-                answer = await client.chat_getPermalink(channel=channel, message_ts=ts)
+            client = await self.client()
+            answer = await client.chat_getPermalink(channel=channel, message_ts=ts)
         except SurfaceFault as fault:
             _log.info("a link was left out: %s", fault)
             return ""

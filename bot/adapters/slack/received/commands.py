@@ -15,9 +15,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-import aiohttp
-from slack_sdk.errors import SlackApiError, SlackClientError
-
 from bot import commands
 from bot.adapters.invocation import Invocation, PendingForm, quotation
 from bot.adapters.slack.installed.manifest import ASK, ASK_ABOUT, COMMANDS, MENU
@@ -34,7 +31,7 @@ from bot.adapters.slack.received import setup, windows
 from bot.adapters.slack.received.intake import Ack
 from bot.adapters.slack.received.line import text_without_mention
 from bot.adapters.slack.text.help import COMMAND, SETUP
-from bot.adapters.surface import OWN, PlaceClosed
+from bot.adapters.surface import OWN, SurfaceFault, Unavailable
 from bot.command_line import Parsed, parse
 from bot.commands import DEFAULT_WORK, TABLE
 from bot.events import OptionValue, UserError
@@ -43,7 +40,6 @@ from bot.words import Words
 
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltContext
-    from slack_sdk.web.async_client import AsyncWebClient
 
     from bot.adapters.slack.received.intake import Intake
     from bot.adapters.slack.text.page import Block
@@ -266,35 +262,30 @@ class Shortcuts:
         if key in self._known:
             self._known.move_to_end(key)
             return self._known[key]
-        answer = await self._ask(location, "conversations.open", {"users": location.user})
-        if channel := str((answer.get("channel") or {}).get("id") or ""):
-            self._known[key] = channel
-            if len(self._known) > MOST:
-                self._known.popitem(last=False)
+        try:
+            async with asyncio.timeout(WAIT_S):
+                client = await self._intake.workspaces.client(location.team, location.enterprise)
+                opened = await client.conversations_open(users=location.user)
+        except (SurfaceFault, TimeoutError) as fault:
+            _log.info("a direct conversation could not be opened: %s", type(fault).__name__)
+            return ""
+        channel = self._known[key] = str(opened["channel"]["id"])
+        if len(self._known) > MOST:
+            self._known.popitem(last=False)
         return channel
 
     async def _within(self, location: Location) -> bool:
         """Whether the bot is in the channel that `location` is in; also if Slack does not say in time."""
-        answer = await self._ask(location, "conversations.info", {"channel": location.channel})
-        if not answer:
-            return True
-        channel = answer.get("channel") or {}
-        return bool(answer.get("ok")) and bool(channel.get("is_member") or channel.get("is_im"))
-
-    async def _ask(self, location: Location, method: str, args: dict[str, Any]) -> dict[str, Any]:
-        """Slack's response, also a refusal; {} if there is none."""
         try:
             async with asyncio.timeout(WAIT_S):
-                client: AsyncWebClient = await self._intake.workspaces.client(
-                    location.team, location.enterprise
-                )
-                answer: Any = await client.api_call(method, json=args)
-        except SlackApiError as fault:
-            answer = fault.response
-        except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError, PlaceClosed) as fault:
-            _log.info("%s: %s", method, type(fault).__name__)
-            return {}
-        return dict(answer.data) if isinstance(answer.data, dict) else {}
+                client = await self._intake.workspaces.client(location.team, location.enterprise)
+                answer: Any = await client.conversations_info(channel=location.channel)
+        except (Unavailable, TimeoutError) as fault:
+            _log.info("a channel could not be looked up: %s", type(fault).__name__)
+            return True
+        except SurfaceFault:
+            return False
+        return bool(answer["channel"].get("is_member") or answer["channel"].get("is_im"))
 
 
 async def open_ask(intake: Intake, location: Location, trigger: str) -> None:

@@ -75,8 +75,8 @@ class Files:
         """What Slack has heard in a clip of this id; None while it listens, or where Slack does not answer."""
         origin = origin_of(request.origin)
         try:
-            async with self._workspaces.calling(origin.team, origin.enterprise) as client:
-                answer: Any = await client.files_info(file=id)
+            client = await self._workspaces.client(origin.team, origin.enterprise)
+            answer: Any = await client.files_info(file=id)
         except SurfaceFault as fault:
             _log.warning("run %s: what Slack has heard was not read: %s", request.id, fault)
             return None
@@ -159,14 +159,14 @@ class ThreadReader:
 
     async def _messages_before(self, location: Location, origin: Origin) -> list[Mapping[str, Any]]:
         """The thread's messages before the question itself."""
-        async with self._workspaces.calling(location.team, location.enterprise) as client:
-            answer: Any = await client.conversations_replies(
-                channel=location.channel,
-                ts=location.thread,
-                latest=origin.message,
-                inclusive=False,
-                limit=READ,
-            )
+        client = await self._workspaces.client(location.team, location.enterprise)
+        answer: Any = await client.conversations_replies(
+            channel=location.channel,
+            ts=location.thread,
+            latest=origin.message,
+            inclusive=False,
+            limit=READ,
+        )
         messages = [
             message
             for message in answer.get("messages") or ()
@@ -226,10 +226,10 @@ class ThreadReader:
         cursor = ""
         while True:
             try:
-                async with self._workspaces.calling(location.team, location.enterprise) as client:
-                    answer: Any = await client.conversations_replies(
-                        channel=location.channel, ts=location.thread, limit=PAGE, cursor=cursor or None
-                    )
+                client = await self._workspaces.client(location.team, location.enterprise)
+                answer: Any = await client.conversations_replies(
+                    channel=location.channel, ts=location.thread, limit=PAGE, cursor=cursor or None
+                )
             except SurfaceFault as fault:
                 raise UserError("slack_files.thread_closed") from fault
             page = answer.get("messages") or ()

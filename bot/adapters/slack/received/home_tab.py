@@ -70,8 +70,8 @@ class HomeTab:
         usage = await _usage(app, location, say, admin=admin)
         settings = [line async for line in _settings(app, location.space, say, admin=admin)]
         tab = view(me.name, conversations, len(rows[SHOWN:]), usage, settings, say)
-        async with intake.workspaces.calling(location.team, location.enterprise) as client:
-            await client.views_publish(user_id=location.user, view=tab)
+        client = await intake.workspaces.client(location.team, location.enterprise)
+        await client.views_publish(user_id=location.user, view=tab)
 
     async def _link(self, location: Location, row: SessionRow) -> str:
         """The link to its thread, "" if there is none.
@@ -107,10 +107,10 @@ class HomeTab:
             for kind in commands.KINDS.values()
             for key in kind.suggests
         ]
-        async with self._intake.workspaces.calling(location.team, location.enterprise) as client:
-            await client.assistant_threads_setSuggestedPrompts(
-                channel_id=location.channel, title=say("slack_home.prompts_title"), prompts=prompts
-            )
+        client = await self._intake.workspaces.client(location.team, location.enterprise)
+        await client.assistant_threads_setSuggestedPrompts(
+            channel_id=location.channel, title=say("slack_home.prompts_title"), prompts=prompts
+        )
         self._suggested[key] = None
         if len(self._suggested) > MOST:
             self._suggested.popitem(last=False)

@@ -137,8 +137,8 @@ class People:
 
     async def _ask(self, location: Location) -> Person | None:
         try:
-            async with self._workspaces.calling(location.team, location.enterprise) as client:
-                answer: Any = await client.users_info(user=location.user, include_locale=True)
+            client = await self._workspaces.client(location.team, location.enterprise)
+            answer: Any = await client.users_info(user=location.user, include_locale=True)
         except (SurfaceFault, StorageFault) as fault:  # a name is no reason to fail
             _log.info("who a person is could not be asked: %s", fault)
             return None

@@ -141,10 +141,10 @@ class Press:
         if not alone(self.body):
             text = (await self.intake.words(location))("buttons.stopped", who=literal(name))
             try:
-                async with self.intake.workspaces.calling(location.team, location.enterprise) as client:
-                    await client.chat_postMessage(
-                        channel=location.channel, thread_ts=location.thread or None, text=text
-                    )
+                client = await self.intake.workspaces.client(location.team, location.enterprise)
+                await client.chat_postMessage(
+                    channel=location.channel, thread_ts=location.thread or None, text=text
+                )
             except SurfaceFault:
                 pass
             else:
@@ -162,21 +162,21 @@ class Press:
         location, ts = self.location, message_of(self.body)
         if alone(self.body) or not ts:  # Slack does not give us messages to one person alone
             return
-        async with self.intake.workspaces.calling(location.team, location.enterprise) as client:
-            answer: Any = await client.conversations_replies(
-                channel=location.channel,
-                ts=location.thread or ts,
-                oldest=ts,
-                latest=ts,
-                inclusive=True,
-                include_all_metadata=True,
-            )
-            now: Any = next((message for message in answer["messages"] if message["ts"] == ts), {})
-            before = now.get("blocks") or []
-            blocks = change(before)
-            if blocks and blocks != before:
-                same = {"text": now.get("text") or "…", "metadata": now.get("metadata")}
-                await client.chat_update(channel=location.channel, ts=ts, blocks=blocks, **same)
+        client = await self.intake.workspaces.client(location.team, location.enterprise)
+        answer: Any = await client.conversations_replies(
+            channel=location.channel,
+            ts=location.thread or ts,
+            oldest=ts,
+            latest=ts,
+            inclusive=True,
+            include_all_metadata=True,
+        )
+        now: Any = next((message for message in answer["messages"] if message["ts"] == ts), {})
+        before = now.get("blocks") or []
+        blocks = change(before)
+        if blocks and blocks != before:
+            same = {"text": now.get("text") or "…", "metadata": now.get("metadata")}
+            await client.chat_update(channel=location.channel, ts=ts, blocks=blocks, **same)
 
 
 async def retry(press: Press, run: str) -> None:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from bot.adapters import checklist
-from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.installed.manifest import BOT_SCOPES, PUBLIC
 from bot.adapters.slack.placing import PLATFORM, Location, location_of_event, origin_of, text_of
 from bot.adapters.slack.received.intake import unattended
@@ -44,13 +43,13 @@ async def join(intake: Intake, location: Location, inviter: str) -> None:
     if not (await outbox.claim(location.space, WELCOME, location.channel)).fresh:
         return
     say = await intake.words(replace(location, user=inviter)) if inviter else words("en")
-    async with intake.workspaces.calling(location.team, location.enterprise) as client:
-        posted = await client.chat_postMessage(
-            channel=location.channel,
-            unfurl_links=False,
-            unfurl_media=False,
-            **greeting("channel", me.name, say),
-        )
+    client = await intake.workspaces.client(location.team, location.enterprise)
+    posted = await client.chat_postMessage(
+        channel=location.channel,
+        unfurl_links=False,
+        unfurl_media=False,
+        **greeting("channel", me.name, say),
+    )
     await outbox.sent(location.space, WELCOME, location.channel, str(posted["ts"]))
 
 
@@ -60,11 +59,10 @@ async def install(client: AsyncWebClient, user: str) -> None:
 
 
 async def _greet(client: AsyncWebClient, user: str) -> None:
-    with as_surface_faults():
-        person: Any = await client.users_info(user=user, include_locale=True)
-        me: Any = await client.auth_test()
-        say = words(str(person["user"].get("locale") or ""))
-        await client.chat_postMessage(channel=user, **greeting("installer", str(me.get("user") or ""), say))
+    person: Any = await client.users_info(user=user, include_locale=True)
+    me: Any = await client.auth_test()
+    say = words(str(person["user"].get("locale") or ""))
+    await client.chat_postMessage(channel=user, **greeting("installer", str(me.get("user") or ""), say))
 
 
 def greeting(whom: str, bot: str, say: Words) -> dict[str, Any]:
@@ -113,8 +111,7 @@ async def _checks(
 async def _scopes(client: AsyncWebClient) -> frozenset[str] | None:
     """The granted scopes; None if Slack does not tell."""
     try:
-        with as_surface_faults():
-            answer: Any = await client.auth_test()
+        answer: Any = await client.auth_test()
     except (NotEditable, Gone, Unavailable, Refused, PlaceClosed):
         return None
     names = {name.lower(): value for name, value in answer.headers.items()}
@@ -138,9 +135,8 @@ async def _channel(
     client: AsyncWebClient, location: Location, bot: str, scopes: frozenset[str] | None, say: Words
 ) -> Check:
     try:
-        with as_surface_faults():
-            answer: Any = await client.conversations_info(channel=location.channel)
-            inside = bool(answer["channel"].get("is_member"))
+        answer: Any = await client.conversations_info(channel=location.channel)
+        inside = bool(answer["channel"].get("is_member"))
     except (NotEditable, Gone, Unavailable, Refused, PlaceClosed):
         inside = False
     if inside:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from bot.adapters import buttons_row
 from bot.adapters.intake import KeyedLocks
-from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.placing import Body, Location, message_of, origin_of
 from bot.adapters.slack.shown.ephemeral import EPHEMERAL
 from bot.adapters.slack.text.mrkdwn import literal, mrkdwn
@@ -137,10 +136,9 @@ async def _before(
     window: dict[str, Any] = {"oldest": posted[0], "latest": str(pressed.get("ts")), "inclusive": True}
     by_ts: dict[str, Mapping[str, Any]] = {}
     while not set(posted) <= by_ts.keys():
-        with as_surface_faults():
-            page: Any = await client.conversations_replies(
-                channel=location.channel, ts=location.thread, limit=200, **window
-            )
+        page: Any = await client.conversations_replies(
+            channel=location.channel, ts=location.thread, limit=200, **window
+        )
         by_ts |= {str(message.get("ts")): message for message in page["messages"]}
         window["cursor"] = (page.get("response_metadata") or {}).get("next_cursor") or ""
         if not window["cursor"]:
@@ -195,8 +193,7 @@ async def _member(client: AsyncWebClient, channel: str, user: str) -> bool:
     """Whether the person is a member of the channel; the bot must not post there for others."""
     cursor = ""
     for _ in range(PAGES):
-        with as_surface_faults():
-            answer: Any = await client.conversations_members(channel=channel, limit=PAGE, cursor=cursor)
+        answer: Any = await client.conversations_members(channel=channel, limit=PAGE, cursor=cursor)
         if user in answer["members"]:
             return True
         cursor = (answer.get("response_metadata") or {}).get("next_cursor") or ""
@@ -217,13 +214,11 @@ async def _post(client: AsyncWebClient, to: tuple[str, str], credit: str, part: 
     }
     blocks = [*([small(credit)] if credit else []), *part.blocks][:BLOCKS]
     try:
-        with as_surface_faults():
-            return str((await client.chat_postMessage(**arguments, blocks=blocks))["ts"])
+        return str((await client.chat_postMessage(**arguments, blocks=blocks))["ts"])
     except Refused:
         if not part.text:
             raise
-    with as_surface_faults():
-        return str((await client.chat_postMessage(**arguments))["ts"])
+    return str((await client.chat_postMessage(**arguments))["ts"])
 
 
 async def _posted_ts(client: AsyncWebClient, to: tuple[str, str], row: OutboxRow) -> str:
@@ -231,11 +226,10 @@ async def _posted_ts(client: AsyncWebClient, to: tuple[str, str], row: OutboxRow
     # Slack's clock and ours may differ a little.
     oldest = f"{row.created_at.timestamp() - 60:.6f}"
     window: dict[str, Any] = {"channel": to[0], "oldest": oldest, "limit": 200}
-    with as_surface_faults():
-        if to[1]:
-            answer: Any = await client.conversations_replies(ts=to[1], include_all_metadata=True, **window)
-        else:
-            answer = await client.conversations_history(include_all_metadata=True, **window)
+    if to[1]:
+        answer: Any = await client.conversations_replies(ts=to[1], include_all_metadata=True, **window)
+    else:
+        answer = await client.conversations_history(include_all_metadata=True, **window)
     mine = _metadata(row)
     return next((str(message["ts"]) for message in answer["messages"] if message.get("metadata") == mine), "")
 

@@ -17,7 +17,6 @@ from bot.adapters import buttons_row
 from bot.adapters.buttons_row import custom_id
 from bot.adapters.buttons_row import label as cut
 from bot.adapters.invocation import FIELD, Field, Invocation, PendingForm
-from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.placing import PLATFORM, Body, Location, event_of, location_of_interaction
 from bot.adapters.slack.text.page import Block
 from bot.adapters.surface import SurfaceFault
@@ -110,8 +109,7 @@ async def opened(intake: Intake, location: Location, trigger: str, view: Block) 
     """Open a view; its id. Raises UserError where the trigger is too old, or Slack cannot be reached."""
     client = await intake.workspaces.client(location.team, location.enterprise)
     try:
-        with as_surface_faults():
-            answer = await client.views_open(trigger_id=trigger, view=view)
+        answer = await client.views_open(trigger_id=trigger, view=view)
     except SurfaceFault as fault:
         _log.info("a window could not be opened: %s", fault)
         raise UserError("slack_window.late") from None

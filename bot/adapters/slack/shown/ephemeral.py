@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 import aiohttp
 
 from bot.adapters.markdown import clean
-from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.shown.thread import sent_as
 from bot.adapters.slack.text.mrkdwn import mrkdwn
 from bot.adapters.slack.text.page import TEXT, Page
@@ -99,13 +98,13 @@ class EphemeralReply:
         payload = {**ALONE, **content, **({"thread_ts": origin.thread} if inside else {})}
         if usable(origin, self.now) and await answer_action(origin.response_url, payload):
             return ANSWERED
-        async with self.workspace.calling() as client:
-            answer = await client.chat_postEphemeral(
-                channel=origin.channel,
-                user=origin.user,
-                thread_ts=origin.thread if inside else None,
-                **content,
-            )
+        client = await self.workspace.client()
+        answer = await client.chat_postEphemeral(
+            channel=origin.channel,
+            user=origin.user,
+            thread_ts=origin.thread if inside else None,
+            **content,
+        )
         return str(answer["message_ts"])
 
     async def _keep(self, run: str, content: Mapping[str, Any]) -> None:
@@ -192,8 +191,7 @@ async def show(workspaces: Workspaces, location: Location, page: Page, response_
     for post, where in _ways(client, location):
         for content in contents:
             try:
-                with as_surface_faults():
-                    await post(**content, **where)
+                await post(**content, **where)
             except SurfaceFault as fault:  # the bot may not be in the channel; the person may have left
                 _log.info("a person could not be told something there: %s", fault)
             else:

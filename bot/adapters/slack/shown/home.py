@@ -183,8 +183,8 @@ class SlackHome:
         return dm, await root_message.post(Thread(self._workspace, dm))
 
     async def _dm(self) -> str:
-        async with self._workspace.calling() as client:
-            opened = await client.conversations_open(users=self._origin.user)
+        client = await self._workspace.client()
+        opened = await client.conversations_open(users=self._origin.user)
         return str(opened["channel"]["id"])
 
     def _thread(self, channel: str, thread: str) -> Thread:

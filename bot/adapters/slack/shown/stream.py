@@ -16,7 +16,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from bot.adapters.markdown import clean
-from bot.adapters.slack.installed.clients import room
 from bot.adapters.slack.installed.faults import NO_SCOPE, Unsure
 from bot.adapters.slack.text.mrkdwn import plain
 from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, SurfaceFault, Unavailable
@@ -78,17 +77,17 @@ class Streams:
         team, user = self.recipient
         began = self.clock.time()
         try:
-            async with self.workspace.calling() as client:
-                if not room(client, "chat.startStream"):
-                    return None
-                started = await client.chat_startStream(
-                    channel=self.channel,
-                    thread_ts=self.thread,
-                    recipient_team_id=team,
-                    recipient_user_id=user,
-                    **_begun(page),
-                    **speaker,
-                )
+            client = await self.workspace.client()
+            if not client.room("chat.startStream"):
+                return None
+            started = await client.chat_startStream(
+                channel=self.channel,
+                thread_ts=self.thread,
+                recipient_team_id=team,
+                recipient_user_id=user,
+                **_begun(page),
+                **speaker,
+            )
         except Unsure:
             raise
         except Unavailable:
@@ -144,8 +143,8 @@ class Streams:
     async def _append(self, message: str, stream: _Stream, page: Page) -> None:
         new = page.body[len(stream.shown) :]
         if new:
-            async with self.workspace.calling() as client:
-                await client.chat_appendStream(channel=self.channel, ts=message, markdown_text=new)
+            client = await self.workspace.client()
+            await client.chat_appendStream(channel=self.channel, ts=message, markdown_text=new)
             stream.shown = page.body
         await self._passing(stream, page.passing)
 
@@ -162,10 +161,10 @@ class Streams:
 
     async def _stop(self, message: str, **arguments: Any) -> None:
         # Without this status Slack would end the whole session.
-        async with self.workspace.calling() as client:
-            await client.chat_stopStream(
-                channel=self.channel, ts=message, session_status=self.session, **arguments
-            )
+        client = await self.workspace.client()
+        await client.chat_stopStream(
+            channel=self.channel, ts=message, session_status=self.session, **arguments
+        )
 
     async def _passing(self, stream: _Stream, status: str) -> None:
         """Show the page's status in the thread's status line, because a stream has none."""
@@ -174,12 +173,12 @@ class Streams:
             return
         stream.status = status
         try:
-            async with self.workspace.calling() as client:
-                await client.assistant_threads_setStatus(
-                    channel_id=self.channel,
-                    thread_ts=self.thread,
-                    status=plain(_MARKS.sub("", status), STATUS),  # marks could hide a mention
-                )
+            client = await self.workspace.client()
+            await client.assistant_threads_setStatus(
+                channel_id=self.channel,
+                thread_ts=self.thread,
+                status=plain(_MARKS.sub("", status), STATUS),  # marks could hide a mention
+            )
         except SurfaceFault as fault:
             _log.debug("a status line was left out: %s", type(fault).__name__)
 
@@ -221,24 +220,24 @@ class Session:
                     raise
 
     async def _set(self, channel: str, thread: str) -> None:
-        async with self._workspace.calling() as client:
-            # The last status must not be left out: the stop button would stay.
-            urgency.set(Rank.FIRST if self._wanted == WAITS else Rank.PASSING)
-            self._status_sent = status = self._wanted
-            await client.agents_sessions_setStatus(
-                channel_id=channel, thread_ts=thread, status=status, **self._about
-            )
+        client = await self._workspace.client()
+        # The last status must not be left out: the stop button would stay.
+        urgency.set(Rank.FIRST if self._wanted == WAITS else Rank.PASSING)
+        self._status_sent = status = self._wanted
+        await client.agents_sessions_setStatus(
+            channel_id=channel, thread_ts=thread, status=status, **self._about
+        )
 
     async def say(self, channel: str, thread: str, status: str) -> None:
         """Show this status line until the run's first message."""
-        async with self._workspace.calling() as client:
-            await client.assistant_threads_setStatus(channel_id=channel, thread_ts=thread, status=status)
+        client = await self._workspace.client()
+        await client.assistant_threads_setStatus(channel_id=channel, thread_ts=thread, status=status)
 
     async def rename(self, channel: str, thread: str, title: str) -> None:
         """Rename another conversation's thread."""
         if name := plain(clean(title), TITLE):
-            async with self._workspace.calling() as client:
-                await client.agents_sessions_rename(channel_id=channel, thread_ts=thread, title=name)
+            client = await self._workspace.client()
+            await client.agents_sessions_rename(channel_id=channel, thread_ts=thread, title=name)
 
     async def suggest(self, channel: str, prompts: Sequence[tuple[str, str]]) -> None:
         """Suggest these (titles, messages), below the newest message.
@@ -247,5 +246,5 @@ class Session:
         "assistant.threads.setSuggestedPrompts").
         """
         offered = [{"title": title, "message": message} for title, message in prompts]
-        async with self._workspace.calling() as client:
-            await client.assistant_threads_setSuggestedPrompts(channel_id=channel, prompts=offered)
+        client = await self._workspace.client()
+        await client.assistant_threads_setSuggestedPrompts(channel_id=channel, prompts=offered)

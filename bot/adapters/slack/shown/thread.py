@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 
 from bot.adapters.buttons_row import custom_id
-from bot.adapters.slack.installed.clients import room
-from bot.adapters.slack.installed.faults import NO_SCOPE, Conflict, Unsure
+from bot.adapters.slack.installed.faults import CALL_FAULTS, NO_SCOPE, Conflict, Unsure, surface_fault
 from bot.adapters.slack.shown.stream import Streams
 from bot.adapters.slack.text.mrkdwn import plain
 from bot.adapters.slack.text.page import BLOCKS, SMALL, TEXT, Page, section, small, without_button
@@ -147,18 +146,18 @@ class Thread:
             begun = await self._streams.begin(page, own)
             if begun is not None:
                 return begun
-        async with self._workspace.calling() as client:
-            if page.growing and page.wordless and not room(client, "chat.update"):
-                raise NotSent("the first words would wait longer than the message")
-            posted = await client.chat_postMessage(
-                channel=self.channel,
-                thread_ts=self.thread or None,
-                metadata=metadata(ref),
-                unfurl_links=False,
-                unfurl_media=False,
-                **sent_as(page, style),
-                **own,
-            )
+        client = await self._workspace.client()
+        if page.growing and page.wordless and not client.room("chat.update"):
+            raise NotSent("the first words would wait longer than the message")
+        posted = await client.chat_postMessage(
+            channel=self.channel,
+            thread_ts=self.thread or None,
+            metadata=metadata(ref),
+            unfurl_links=False,
+            unfurl_media=False,
+            **sent_as(page, style),
+            **own,
+        )
         # A file needs the id of the direct conversation, while a post also takes the person's id.
         self.channel = self._uploads.channel = str(posted["channel"])
         return str(posted["ts"])
@@ -187,8 +186,8 @@ class Thread:
         content = sent_as(page, style)
         if len(content["text"]) > EDITED:
             raise NotEditable
-        async with self._workspace.calling() as client:
-            await client.chat_update(channel=self.channel, ts=message, **content, metadata=metadata(ref))
+        client = await self._workspace.client()
+        await client.chat_update(channel=self.channel, ts=message, **content, metadata=metadata(ref))
 
     def session_over(self) -> None:
         """From now on the end of a stream also ends the session's work."""
@@ -209,8 +208,8 @@ class Thread:
         for posted in await self._read(message, message):
             if posted.get("ts") == message:
                 ending = _ending_edit(posted, run, note)
-                async with self._workspace.calling() as client:
-                    await client.chat_update(channel=self.channel, ts=message, **ending)
+                client = await self._workspace.client()
+                await client.chat_update(channel=self.channel, ts=message, **ending)
 
     async def find(self, ref: MessageRef, since: datetime, known_ids: Collection[str]) -> str | None:
         """Find it by its metadata. A stream gets these only at its end, so a message of the bot's without any may be
@@ -256,13 +255,11 @@ class Thread:
             window |= {"latest": latest, "inclusive": True}
         messages: list[Mapping[str, Any]] = []
         for _ in range(PAGES):
-            async with self._workspace.calling() as client:
-                if self.thread:
-                    page: Any = await client.conversations_replies(
-                        channel=self.channel, ts=self.thread, **window
-                    )
-                else:
-                    page = await client.conversations_history(channel=self.channel, **window)
+            client = await self._workspace.client()
+            if self.thread:
+                page: Any = await client.conversations_replies(channel=self.channel, ts=self.thread, **window)
+            else:
+                page = await client.conversations_history(channel=self.channel, **window)
             messages += page["messages"]
             cursor = (page.get("response_metadata") or {}).get("next_cursor")
             if not cursor:
@@ -278,8 +275,8 @@ class Thread:
             message = bare(message)
             if self._streams is not None and self._streams.live(message):
                 await self._streams.end(message)
-            async with self._workspace.calling() as client:
-                await client.chat_delete(channel=self.channel, ts=message)
+            client = await self._workspace.client()
+            await client.chat_delete(channel=self.channel, ts=message)
         except NotEditable:
             raise Refused("it can't be deleted") from None
 
@@ -333,20 +330,20 @@ class Uploads:
             raise Refused("an empty file")
         comment = page.plain if page.body.strip() else None
         try:
-            async with self.workspace.calling() as client:
-                ticket = await client.files_getUploadURLExternal(
-                    filename=name, length=len(data), alt_txt=comment[:ALT] if comment else None
-                )
-                await _send(str(ticket["upload_url"]), data)
+            client = await self.workspace.client()
+            ticket = await client.files_getUploadURLExternal(
+                filename=name, length=len(data), alt_txt=comment[:ALT] if comment else None
+            )
+            await _send(str(ticket["upload_url"]), data)
         except Unsure as fault:  # nothing is visible yet
             raise Unavailable(str(fault)) from None
-        async with self.workspace.calling() as client:
-            await client.files_completeUploadExternal(
-                files=[{"id": str(ticket["file_id"]), "title": name}],
-                channel_id=self.channel,
-                thread_ts=self.thread or None,
-                initial_comment=comment,
-            )
+        client = await self.workspace.client()
+        await client.files_completeUploadExternal(
+            files=[{"id": str(ticket["file_id"]), "title": name}],
+            channel_id=self.channel,
+            thread_ts=self.thread or None,
+            initial_comment=comment,
+        )
         return FILE + str(ticket["file_id"])
 
     async def same(self, message: str, page: Page) -> None:
@@ -354,23 +351,27 @@ class Uploads:
         if page.file is None:
             raise NotEditable
         try:
-            async with self.workspace.calling() as client:
-                stored: Any = (await client.files_info(file=message.removeprefix(FILE)))["file"]
+            client = await self.workspace.client()
+            stored: Any = (await client.files_info(file=message.removeprefix(FILE)))["file"]
         except Refused:  # deleted, or files may not be read: leave it
             return
         if (stored.get("name"), stored.get("size")) != (page.file[0], len(page.file[1])):
             raise NotEditable
 
     async def delete(self, message: str) -> None:
-        async with self.workspace.calling() as client:
-            await client.files_delete(file=message.removeprefix(FILE))
+        client = await self.workspace.client()
+        await client.files_delete(file=message.removeprefix(FILE))
 
 
 async def _send(url: str, data: bytes) -> None:
     """Upload the bytes. The address is a secret, and is in no fault's text."""
     timeout = aiohttp.ClientTimeout(total=UPLOAD_S)
-    async with aiohttp.ClientSession(timeout=timeout) as session, session.post(url, data=data) as answer:
-        if answer.status >= 500 or answer.status == 429:
-            raise Unavailable(f"HTTP {answer.status}")
-        if answer.status != 200:
-            raise Refused(f"HTTP {answer.status}")
+    try:
+        async with aiohttp.ClientSession(timeout=timeout) as session, session.post(url, data=data) as answer:
+            status = answer.status
+    except CALL_FAULTS as fault:
+        raise surface_fault(fault) from None
+    if status >= 500 or status == 429:
+        raise Unavailable(f"HTTP {status}")
+    if status != 200:
+        raise Refused(f"HTTP {status}")
