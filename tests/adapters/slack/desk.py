@@ -13,7 +13,7 @@ import aiohttp
 
 from bot.adapters.slack.installed.clients import Client
 from bot.adapters.slack.installed.limits import PER_MINUTE, Limits
-from bot.adapters.slack.installed.workspaces import Me, Workspace, Workspaces
+from bot.adapters.slack.installed.workspaces import Installed, Workspace, Workspaces
 from bot.adapters.slack.placing import AnswerPlace, Location, Origin, home, origin_of, place
 from bot.adapters.slack.shown.home import SlackHome, slack_view
 from bot.adapters.writer import Pace, Writers
@@ -43,9 +43,9 @@ class Known(Workspaces):
         arguments = {"token": self._fake.world.teams[team].bot_token, "base_url": self._fake.api}
         return Client(self._limits, team, session=self.session, retry_handlers=[], **arguments)
 
-    async def me(self, team: str, enterprise: str = "") -> Me:
+    async def installed(self, team: str, enterprise: str = "") -> Installed:
         there = self._fake.world.teams[team]
-        return Me(there.bot.id, there.bot_id, team, there.bot.name)
+        return Installed(there.bot_token, there.bot.id, there.bot_id, team, name=there.bot.name)
 
 
 class Desk:

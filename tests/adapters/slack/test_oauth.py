@@ -83,7 +83,6 @@ async def test_an_organisation_installs_it_for_all_its_workspaces(slack: FakeSla
         await installed(slack, bot, ana, org=True)
         assert "Well met" in await said(slack, bia, channel)
         own = await bot.service.workspaces.installed(team.id, grid.id)
-        assert own is not None
         assert (own.org, own.team, own.enterprise) == (True, "", grid.id)
 
 

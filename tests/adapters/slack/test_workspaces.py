@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bot.adapters.slack.installed.clients import Clients
-from bot.adapters.slack.installed.workspaces import Installed, Me, Workspaces
+from bot.adapters.slack.installed.workspaces import Installed, Workspaces
 from bot.adapters.surface import PlaceClosed
 from bot.config import SlackConfig
 from bot.events import UserError
@@ -23,9 +23,10 @@ class Book:
 
     async def find(self, team: str, enterprise: str) -> Installed | None:
         self.looked += 1
-        return next(
-            (installation for installation in self.installed if installation.covers(team, enterprise)), None
-        )
+        for installation in self.installed:
+            if enterprise == installation.enterprise if installation.org else team == installation.team:
+                return installation
+        return None
 
 
 def granted(team: Team) -> Installed:
@@ -54,7 +55,8 @@ async def test_the_configured_token_is_good_in_its_workspace_alone(
         await workspaces.client(team.id)
     await workspaces.learn()
     assert (await workspaces.client(team.id)).token == slack.bot_token
-    assert await workspaces.me(team.id) == Me(team.bot.id, team.bot_id, team.id, "sutradhar")
+    own = await workspaces.installed(team.id)
+    assert (own.user, own.bot, own.team, own.name) == (team.bot.id, team.bot_id, team.id, "sutradhar")
     for ids in ((other.id, ""), ("", ""), ("", "E1")):
         with pytest.raises(PlaceClosed) as shut:
             await workspaces.client(*ids)
@@ -69,7 +71,7 @@ async def test_installed_workspaces_have_their_own_tokens(slack: FakeSlack, clie
     assert (await workspaces.client(team.id)).token == team.bot_token
     assert book.looked == 0, "the configured workspace needs no look"
     assert (await workspaces.client(other.id)).token == other.bot_token
-    assert (await workspaces.me(other.id)).user == other.bot.id
+    assert (await workspaces.installed(other.id)).user == other.bot.id
     assert book.looked == 1
 
 
@@ -165,16 +167,16 @@ async def test_an_event_says_as_whom_an_organisations_bot_hears_of_it(clients: C
     book = Book(Installed("xoxb-org", "U1", "B1", "", "E1", org=True), Installed("xoxb-2", "U2", "B2", "T2"))
     workspaces = Workspaces(clients, "", book)
     workspaces.note("T1", "E1", "U-here")
-    assert (await workspaces.me("T1", "E1")).user == "U-here"
-    assert (await workspaces.me("T3", "E1")).user == "U1"
+    assert (await workspaces.installed("T1", "E1")).user == "U-here"
+    assert (await workspaces.installed("T3", "E1")).user == "U1"
     workspaces.note("T2", "", "U-forged")
-    assert (await workspaces.me("T2")).user == "U2", "a workspace's own installation knows better"
+    assert (await workspaces.installed("T2")).user == "U2", "a workspace's own installation knows better"
     workspaces.forget("T1", "E1")
-    assert (await workspaces.me("T1", "E1")).user == "U1"
+    assert (await workspaces.installed("T1", "E1")).user == "U1"
 
 
 async def test_tokens_stand_in_no_text(slack: FakeSlack, clients: Clients) -> None:
     workspaces = Workspaces(clients, slack.bot_token)
     team = slack.workspace("Table")
     found = await workspaces.learn()
-    assert slack.bot_token not in repr(found) + repr(await workspaces.me(team.id)) + repr(workspaces)
+    assert slack.bot_token not in repr(found) + repr(await workspaces.installed(team.id)) + repr(workspaces)

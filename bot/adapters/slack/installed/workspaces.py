@@ -11,14 +11,13 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
-from slack_bolt.authorization.async_authorize import AsyncAuthorize
 from slack_sdk.oauth.installation_store.sqlalchemy import AsyncSQLAlchemyInstallationStore
 from slack_sdk.oauth.state_store.sqlalchemy import AsyncSQLAlchemyOAuthStateStore
 
@@ -50,18 +49,11 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Me:
-    """The bot in one workspace: its user id, its bot id, the workspace's id ("" for an organisation), and its name."""
-
-    user: str
-    bot: str
-    team: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
 class Installed:
-    """An installation of the app. `org`: in every workspace of the enterprise. `place` is the workspace's name."""
+    """An installation of the app, with the bot's user id, bot id and name. `org`: in every workspace of the enterprise.
+
+    `place` is the workspace's name.
+    """
 
     token: str
     user: str
@@ -71,12 +63,6 @@ class Installed:
     org: bool = False
     name: str = NAME
     place: str = ""
-
-    def covers(self, team: str, enterprise: str) -> bool:
-        """Whether the token is valid there."""
-        if self.org:
-            return bool(enterprise) and enterprise == self.enterprise
-        return bool(team) and team == self.team
 
     def __repr__(self) -> str:
         return f"Installed(team={self.team!r}, enterprise={self.enterprise!r}, org={self.org})"
@@ -94,16 +80,12 @@ class Workspaces:
     def __init__(self, clients: Clients, token: str = "", installations: Installations | None = None) -> None:
         self._clients = clients
         self._token = token
-        self._own: Installed | None = None
+        self.own: Installed | None = None
+        """The installation of the configured token, once `learn` has asked for it."""
         self._installations = installations
         self._cached: dict[tuple[str, str], tuple[float, Installed]] = {}
         self._users: dict[tuple[str, str], str] = {}
         self._nameless: dict[str, float] = {}
-
-    @property
-    def own(self) -> Installed | None:
-        """The installation of the configured token, once `learn` has asked for it."""
-        return self._own
 
     async def learn(self) -> Installed:
         """Ask Slack for the installation of the configured token. Raises UserError ("slack_run.…") if it is invalid."""
@@ -112,7 +94,7 @@ class Workspaces:
         if not answer.get("bot_id"):
             raise UserError("slack_run.no_bot", variable=self._clients.settings.bot_token_env)
         org = bool(answer.get("is_enterprise_install"))
-        self._own = Installed(
+        self.own = Installed(
             self._token,
             user=answer["user_id"],
             bot=answer["bot_id"],
@@ -122,24 +104,12 @@ class Workspaces:
             name=answer.get("user") or NAME,
             place=answer.get("team") or "",
         )
-        return self._own
+        return self.own
 
     async def client(self, team: str, enterprise: str = "") -> Client:
         """The client of this workspace, within its limits. Raises PlaceClosed where the app is not installed."""
         installation = await self.installed(team, enterprise)
-        if installation is None:
-            raise PlaceClosed("not_installed")
         return self._clients.of(team or enterprise, installation.token, team if installation.org else "")
-
-    async def me(self, team: str, enterprise: str = "") -> Me:
-        """The bot's identity there. Raises PlaceClosed where the app is not installed."""
-        installation = await self.installed(team, enterprise)
-        if installation is None:
-            raise PlaceClosed("not_installed")
-        user = (
-            self._users.get((team, enterprise), installation.user) if installation.org else installation.user
-        )
-        return Me(user, installation.bot, team, installation.name)
 
     def names(self, space: str) -> bool:
         """Whether messages may be posted there under speakers' names, as far as is known."""
@@ -158,23 +128,25 @@ class Workspaces:
         if len(self._users) > MOST:
             del self._users[next(iter(self._users))]
 
-    async def installed(self, team: str, enterprise: str = "") -> Installed | None:
-        """The installation for a workspace, None if there is none. Raises StorageFault."""
-        if self._own is not None and self._own.covers(team, enterprise):
-            return self._own
-        if self._installations is None:
-            return None
-        key, now = (team, enterprise), time.monotonic()
-        cached = self._cached.get(key)
-        if cached is not None and now - cached[0] < CACHED_S:
-            return cached[1]
-        installation = await self._installations.find(team, enterprise)
-        self._cached.pop(key, None)
-        if installation is not None:
-            self._cached[key] = now, installation
-            if len(self._cached) > MOST:
-                del self._cached[next(iter(self._cached))]
-        return installation
+    async def installed(self, team: str, enterprise: str = "") -> Installed:
+        """The installation for a workspace, with the bot's user id there. Raises PlaceClosed where the app is not
+        installed, and StorageFault.
+        """
+        key, now, own = (team, enterprise), time.monotonic(), self.own
+        since, installation = self._cached.get(key, (-CACHED_S, None))
+        if own is not None and (enterprise == own.enterprise != "" if own.org else team == own.team != ""):
+            installation = own
+        elif self._installations is not None and now - since >= CACHED_S:
+            installation = await self._installations.find(team, enterprise)
+            self._cached.pop(key, None)
+            if installation is not None:
+                self._cached[key] = now, installation
+                if len(self._cached) > MOST:
+                    del self._cached[next(iter(self._cached))]
+        if installation is None:
+            raise PlaceClosed("not_installed")
+        user = self._users.get(key) if installation.org else None
+        return replace(installation, user=user) if user else installation
 
     def forget(self, team: str, enterprise: str = "") -> None:
         """Drop the cache of a workspace after a removal or a new installation; without team that of the enterprise."""
@@ -204,8 +176,9 @@ class Workspace:
         """See `Workspaces.client`."""
         return await self.workspaces.client(self.team, self.enterprise)
 
-    async def me(self) -> Me:
-        return await self.workspaces.me(self.team, self.enterprise)
+    async def installed(self) -> Installed:
+        """See `Workspaces.installed`."""
+        return await self.workspaces.installed(self.team, self.enterprise)
 
     async def permalink(self, channel: str, ts: str) -> str:
         """A message's address; "" if there is none, as for a deleted message."""
@@ -291,13 +264,30 @@ def bolt_app(
                 workspaces.note(str(team or ""), str(enterprise or ""), user)
         await next()
 
+    async def authorize(
+        enterprise_id: str | None, team_id: str | None, user_id: str | None
+    ) -> AuthorizeResult | None:
+        """Authorize events of workspaces with an installation; makes no call, because each event waits for this."""
+        try:
+            installation = await workspaces.installed(team_id or "", enterprise_id or "")
+        except PlaceClosed:
+            return None
+        return AuthorizeResult(
+            enterprise_id=enterprise_id,
+            team_id=team_id,
+            bot_user_id=installation.user,
+            bot_id=installation.bot,
+            bot_token=installation.token,
+            user_id=user_id,
+        )
+
     with _unread(PREFIX):
         return AsyncApp(
             name="sutradhar",
             logger=logger,
             client=client,
             before_authorize=note,
-            authorize=cast(Any, _Installed(workspaces)),
+            authorize=cast(Any, authorize),  # its type does not say that None is allowed
             signing_secret=signing_secret,
             # The acknowledgement comes after the listener, that is once the request is stored.
             process_before_response=True,
@@ -306,35 +296,6 @@ def bolt_app(
             user_facing_authorize_error_message=uninstalled or None,
             attaching_function_token_enabled=False,
             attaching_conversation_kwargs_enabled=False,
-        )
-
-
-class _Installed(AsyncAuthorize):
-    """Authorizes events of workspaces with an installation; makes no call, because each event waits for this."""
-
-    def __init__(self, workspaces: Workspaces) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self._workspaces = workspaces
-
-    async def __call__(
-        self,
-        *,
-        enterprise_id: str | None,
-        team_id: str | None,
-        user_id: str | None,
-        **_: object,
-    ) -> AuthorizeResult | None:
-        team, enterprise = team_id or "", enterprise_id or ""
-        installation = await self._workspaces.installed(team, enterprise)
-        if installation is None:
-            return None
-        return AuthorizeResult(
-            enterprise_id=enterprise_id,
-            team_id=team_id,
-            bot_user_id=(await self._workspaces.me(team, enterprise)).user,
-            bot_id=installation.bot,
-            bot_token=installation.token,
-            user_id=user_id,
         )
 
 

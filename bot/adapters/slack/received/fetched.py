@@ -28,7 +28,7 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
-    from bot.adapters.slack.installed.workspaces import Me, Workspaces
+    from bot.adapters.slack.installed.workspaces import Installed, Workspaces
     from bot.adapters.slack.received.people import People
     from bot.config import SlackConfig
 
@@ -199,7 +199,7 @@ class ThreadReader:
             origin.user, origin.team, origin.channel, origin.enterprise, origin.thread, origin.message
         )
         me, name = (
-            await self._workspaces.me(location.team, location.enterprise),
+            await self._workspaces.installed(location.team, location.enterprise),
             self._limited_names(location),
         )
         pages = self._pages(location)
@@ -239,7 +239,7 @@ class ThreadReader:
                 return
 
 
-def _is_ours(message: Mapping[str, Any], me: Me) -> bool:
+def _is_ours(message: Mapping[str, Any], me: Installed) -> bool:
     return text_of(message, "user") == me.user or text_of(message, "bot_id") == me.bot != ""
 
 

@@ -62,7 +62,7 @@ class HomeTab:
         """Publish the present Home tab of `location.user`."""
         intake, say = self._intake, await self._intake.words(location)
         person = await intake.people.of(location)
-        me = await intake.workspaces.me(location.team, location.enterprise)
+        me = await intake.workspaces.installed(location.team, location.enterprise)
         app, admin = intake.app, person.admin
         mine = await app.records.owned.all(location.space, location.user)
         rows = [row for row in mine if row.platform == PLATFORM]

@@ -270,7 +270,7 @@ class Intake(intake.Intake):
 
     async def _help(self, location: Location, topic: str, response_url: str) -> None:
         async with self.reporting_faults(location, response_url=response_url):
-            me = await self.workspaces.me(location.team, location.enterprise)
+            me = await self.workspaces.installed(location.team, location.enterprise)
             page = help_page(await self.words(location), topic, me.name)
             await show(self.workspaces, location, page, response_url)
 

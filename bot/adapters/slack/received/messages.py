@@ -35,7 +35,7 @@ from bot.runs.requests import event_id
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltContext
 
-    from bot.adapters.slack.installed.workspaces import Me
+    from bot.adapters.slack.installed.workspaces import Installed
     from bot.adapters.slack.received.intake import Intake
 
 ASIDE: Final = ("//", "((")
@@ -82,7 +82,7 @@ class Listener:
             or event.get("hidden")
         ):
             return
-        me = await self._intake.workspaces.me(location.team, location.enterprise)
+        me = await self._intake.workspaces.installed(location.team, location.enterprise)
         if location.user in (me.user, "USLACKBOT"):
             return
         text = text_of(event, "text")
@@ -106,13 +106,15 @@ class Listener:
             thread_row = await self._intake.thread_row(location)
         await self._intake.app.stop(place(location, event="", goes="here", thread_row=thread_row))
 
-    async def _meant(self, location: Location, text: str, me: Me) -> bool:
+    async def _meant(self, location: Location, text: str, me: Installed) -> bool:
         """Whether the message is for the bot: in a DM, with a mention, or in a thread of the bot's."""
         if location.direct or mentions(text, me.user):
             return True
         return await self._intake.holds(location)
 
-    async def _answer(self, location: Location, event: Mapping[str, Any], me: Me, ack: AsyncAck) -> None:
+    async def _answer(
+        self, location: Location, event: Mapping[str, Any], me: Installed, ack: AsyncAck
+    ) -> None:
         intake, id = self._intake, event_of("message", location.channel, location.message)
         raw, files = text_of(event, "text"), files_of(event)
         text = await text_without_mention(raw, me.user, partial(self._intake.people.name, location))
@@ -156,14 +158,14 @@ def files_of(event: Body) -> tuple[File, ...]:
     )
 
 
-def _perhaps_meant(location: Location, text: str, me: Me) -> bool:
+def _perhaps_meant(location: Location, text: str, me: Installed) -> bool:
     """Whether the message may be for the bot, without asking Slack or the storage: most messages are not."""
     if location.direct or mentions(text, me.user):
         return True
     return location.thread != "" and not calls_others(text, me.user) and not text.lstrip().startswith(ASIDE)
 
 
-async def _lacks_files(event: Body, me: Me) -> bool:
+async def _lacks_files(event: Body, me: Installed) -> bool:
     """Whether it is a mention with a command for files, but without files (yet)."""
     if event.get("type") != "app_mention" or files_of(event):
         return False
@@ -210,7 +212,7 @@ class Deletions:
             past = await app.request_of(location.space, run)
             if past is None or not past.origin:  # withdrawn: its words stay erased
                 return
-            me = await self._intake.workspaces.me(location.team, location.enterprise)
+            me = await self._intake.workspaces.installed(location.team, location.enterprise)
             name = partial(self._intake.people.name, location)
             try:
                 text = parsed_of(await text_without_mention(text_of(message, "text"), me.user, name)).text

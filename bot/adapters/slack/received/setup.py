@@ -36,7 +36,10 @@ _log = logging.getLogger(__name__)
 
 async def join(intake: Intake, location: Location, inviter: str) -> None:
     """Greet the channel once, if the bot itself has just joined it, in the language of the person who invited it."""
-    me, outbox = await intake.workspaces.me(location.team, location.enterprise), intake.app.records.outbox
+    me, outbox = (
+        await intake.workspaces.installed(location.team, location.enterprise),
+        intake.app.records.outbox,
+    )
     if location.user != me.user:  # another person has joined
         return
     # Claimed, and not posted again after a crash: no welcome is better than two.
@@ -77,7 +80,7 @@ async def show_checklist(intake: Intake, location: Location, response_url: str =
         raise UserError("slack_welcome.check_admins")
     say = await intake.words(location)
     client = await intake.workspaces.client(location.team, location.enterprise)
-    me = await intake.workspaces.me(location.team, location.enterprise)
+    me = await intake.workspaces.installed(location.team, location.enterprise)
     checks = [check async for check in _checks(intake, client, location, me.name, say)]
     text = checklist.listed(checks, say, well="slack_welcome.check_well", broken="slack_welcome.check_broken")
     await intake.tell(location, text, response_url)

@@ -217,7 +217,7 @@ class Thread:
         """
         oldest = (since - CLOCKS_APART).timestamp()
         try:
-            me = await self._workspace.me()
+            me = await self._workspace.installed()
             messages = await self._read(f"{oldest:.6f}")
         except (PlaceClosed, Gone, Refused, NotEditable):  # then it is posted, perhaps a second time
             return None
