@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 import aiohttp
 from slack_sdk.errors import SlackApiError
 from slack_sdk.http_retry.async_handler import AsyncRetryHandler
-from slack_sdk.http_retry.builtin_async_handlers import AsyncRateLimitErrorRetryHandler
 from slack_sdk.http_retry.request import HttpRequest
 from slack_sdk.http_retry.response import HttpResponse
 from slack_sdk.http_retry.state import RetryState
@@ -90,8 +89,10 @@ _OF_THE_CALL: Final = re.compile(
 """Refusals because of the arguments or the place: the workspace may still offer the method."""
 
 
-class Unhurried(AsyncRateLimitErrorRetryHandler):
-    """Waits as long as Slack says after a 429, and delays other calls of the method until then."""
+class Retries(AsyncRetryHandler):
+    """Tries again after a 429, when Slack says so, and delays other calls of the method until then. Once also after a
+    broken connection or a fault of Slack, if the method is idempotent or nothing was sent.
+    """
 
     def __init__(self, limits: Limits | None = None, space: str = "") -> None:
         super().__init__(max_retry_count=3)
@@ -106,13 +107,20 @@ class Unhurried(AsyncRateLimitErrorRetryHandler):
         response: HttpResponse | None = None,
         error: Exception | None = None,
     ) -> bool:
-        if response is None or response.status_code != 429:
+        method = request.url.partition("?")[0].rpartition("/")[2]
+        if response is not None and response.status_code == 429:
+            seconds = _retry_after(response)
+            if self._limits is not None and method not in BY_CHANNEL:
+                self._limits.at(self._space, method).pause(min(seconds, LONGEST_S))
+            at_once = method in AT_ONCE or (method == "chat.update" and urgency.get() >= Rank.PASSING)
+            return not at_once and seconds <= LONGEST_S
+        if state.current_attempt > 0:
             return False
-        method, seconds = _method(request), _retry_after(response)
-        if self._limits is not None and method not in BY_CHANNEL:
-            self._limits.at(self._space, method).pause(min(seconds, LONGEST_S))
-        at_once = method in AT_ONCE or (method == "chat.update" and urgency.get() >= Rank.PASSING)
-        return not at_once and seconds <= LONGEST_S
+        if isinstance(error, aiohttp.ClientConnectorError):
+            return True  # nothing was sent
+        broken = isinstance(error, (aiohttp.ServerConnectionError, aiohttp.ClientOSError))
+        failing = response is not None and response.status_code in (500, 502, 503)
+        return (broken or failing) and method in REPEATABLE
 
     async def prepare_for_next_attempt_async(
         self,
@@ -122,27 +130,14 @@ class Unhurried(AsyncRateLimitErrorRetryHandler):
         response: HttpResponse | None = None,
         error: Exception | None = None,
     ) -> None:
+        if response is None or response.status_code != 429:
+            await super().prepare_for_next_attempt_async(
+                state=state, request=request, response=response, error=error
+            )
+            return
         state.next_attempt_requested = True
         state.increment_current_attempt()
-        await asyncio.sleep(_retry_after(response) + random.random() if response is not None else 1.0)
-
-
-class Again(AsyncRetryHandler):
-    """Tries again after a broken connection or a fault of Slack, if the method is idempotent or nothing was sent."""
-
-    async def _can_retry_async(
-        self,
-        *,
-        state: RetryState,
-        request: HttpRequest,
-        response: HttpResponse | None = None,
-        error: Exception | None = None,
-    ) -> bool:
-        if isinstance(error, aiohttp.ClientConnectorError):
-            return True  # nothing was sent
-        broken = isinstance(error, (aiohttp.ServerConnectionError, aiohttp.ClientOSError))
-        failing = response is not None and response.status_code in (500, 502, 503)
-        return (broken or failing) and _method(request) in REPEATABLE
+        await asyncio.sleep(_retry_after(response) + random.random())
 
 
 class Client(AsyncWebClient):
@@ -214,14 +209,14 @@ class Clients:
 
     def bare(self, token: str | None = None) -> AsyncWebClient:
         """A client without limits, for calls that concern no workspace's conversations."""
-        return AsyncWebClient(token=token, retry_handlers=[Unhurried(), Again()], **self._common)
+        return AsyncWebClient(token=token, retry_handlers=[Retries()], **self._common)
 
     def of(self, space: str, token: str, team: str = "") -> Client:
         """The client of a workspace. `team` names the workspace for a token that is valid in several."""
         client = self._cached.get((space, token))
         if client is None:
-            handlers = [Unhurried(self.limits, space), Again()]
-            arguments = {"token": token, "team_id": team or None, "retry_handlers": handlers}
+            retries = [Retries(self.limits, space)]
+            arguments = {"token": token, "team_id": team or None, "retry_handlers": retries}
             client = Client(self.limits, space, **arguments, **self._common)
             self._cached[space, token] = client
             if len(self._cached) > MOST_CACHED:
@@ -235,10 +230,6 @@ class Clients:
 
     async def close(self) -> None:
         await self.session.close()
-
-
-def _method(request: HttpRequest) -> str:
-    return request.url.partition("?")[0].rpartition("/")[2]
 
 
 def _retry_after(response: HttpResponse) -> float:

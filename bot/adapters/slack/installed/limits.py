@@ -38,14 +38,16 @@ MOST: Final = 5_000
 
 
 class Bucket:
-    """The bucket of one method in one workspace. It holds the calls of half a minute, and refills evenly."""
+    """The bucket of one method in one workspace. It holds the calls of half a minute, and refills evenly.
+
+    All that is kept of its level is when it will be full: a call puts that off until its own room is back.
+    """
 
     def __init__(self, per_minute: float) -> None:
-        self._a_second = per_minute / 60
+        self._a_call_s = 60 / per_minute
         self._holds = max(1.0, per_minute / 2)
-        self._level = self._holds
         self._now = asyncio.get_running_loop().time
-        self._at = self._now()
+        self._full_at = self._now()
         self._promised = 0
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._count = 0
@@ -54,13 +56,13 @@ class Bucket:
     @property
     def idle(self) -> bool:
         """Whether nothing waits and it is full, like a new one."""
-        return not self._waiting and not self._promised and self._filled() >= self._holds
+        return not self._waiting and not self._promised and self._full_at <= self._now()
 
     def try_take(self) -> bool:
         """Reserve room for the next call, if there is any at once."""
         if self._waiting or self._free_in(Rank.FINAL) > 0:
             return False
-        self._level -= 1
+        self._full_at += self._a_call_s
         self._promised += 1
         return True
 
@@ -71,7 +73,7 @@ class Bucket:
             return
         mine = urgency.get()
         if not self._waiting and self._free_in(mine) <= 0:
-            self._level -= 1
+            self._full_at += self._a_call_s
             return
         waiter = asyncio.get_running_loop().create_future()
         self._count += 1
@@ -81,27 +83,21 @@ class Bucket:
             await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled():
-                self._level += 1  # its turn had come, and is not used
+                self._full_at -= self._a_call_s  # its turn had come, and is not used
             raise
 
     def pause(self, seconds: float) -> None:
         """After a 429: no calls for so long."""
-        self._level, self._at = 0.0, max(self._at, self._now() + seconds)
+        self._full_at = max(self._full_at, self._now() + seconds + self._holds * self._a_call_s)
         self._set_alarm()
-
-    def _filled(self) -> float:
-        now = self._now()
-        if now > self._at:
-            self._level = min(self._holds, self._level + (now - self._at) * self._a_second)
-            self._at = now
-        return self._level
 
     def _free_in(self, urgent: int) -> float:
         """Seconds until a call of this urgency may be made."""
+        now = self._now()
+        self._full_at = max(self._full_at, now)
         needed = 1.0 + (self._holds * KEPT_BACK if urgent >= Rank.PASSING and self._holds > 2 else 0.0)
-        lacking = needed - self._filled()
-        ahead = max(0.0, self._at - self._now())
-        return ahead + lacking / self._a_second if lacking > 1e-9 else ahead
+        seconds = self._full_at - now - (self._holds - needed) * self._a_call_s
+        return seconds if seconds > 1e-9 else 0.0  # the rest is rounding
 
     def _set_alarm(self) -> None:
         if self._alarm is not None:
@@ -116,7 +112,7 @@ class Bucket:
         while self._waiting and (self._waiting[0][2].done() or self._free_in(self._waiting[0][0]) <= 0):
             *_, waiter = heappop(self._waiting)
             if not waiter.done():
-                self._level -= 1
+                self._full_at += self._a_call_s
                 waiter.set_result(None)
         self._set_alarm()
 
