@@ -12,9 +12,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters.slack.installed.clients import Clients
+from bot.adapters.slack.installed.clients import PACE, Clients
 from bot.adapters.slack.installed.http import Flow, Http
-from bot.adapters.slack.installed.limits import PACE
 from bot.adapters.slack.installed.sockets import Sockets
 from bot.adapters.slack.installed.workspaces import Store, Workspaces, bolt_app
 from bot.adapters.slack.placing import PLATFORM, new_thread, origin_at

@@ -11,8 +11,7 @@ from typing import Any
 
 import aiohttp
 
-from bot.adapters.slack.installed.clients import Client
-from bot.adapters.slack.installed.limits import PER_MINUTE, Limits
+from bot.adapters.slack.installed.clients import PER_MINUTE, Client, Limits
 from bot.adapters.slack.installed.workspaces import Installed, Workspace, Workspaces
 from bot.adapters.slack.placing import AnswerPlace, Location, Origin, home, origin_of, place
 from bot.adapters.slack.shown.home import SlackHome, slack_view

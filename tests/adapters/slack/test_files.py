@@ -12,8 +12,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bot.adapters.slack.installed.clients import Client
-from bot.adapters.slack.installed.limits import Limits
+from bot.adapters.slack.installed.clients import Client, Limits
 from bot.adapters.slack.installed.workspaces import Workspaces
 from bot.adapters.slack.placing import Origin
 from bot.adapters.slack.received.fetched import Files

@@ -10,9 +10,16 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.slack.installed.clients import REFUSED_S, REPEATABLE, Client, Clients
+from bot.adapters.slack.installed.clients import (
+    PER_MINUTE,
+    REFUSED_S,
+    REPEATABLE,
+    Bucket,
+    Client,
+    Clients,
+    Limits,
+)
 from bot.adapters.slack.installed.faults import Unsure
-from bot.adapters.slack.installed.limits import PER_MINUTE, Bucket, Limits
 from bot.adapters.surface import NotSent, PlaceClosed, Refused, SurfaceFault, Unavailable
 from bot.adapters.writer import Rank, urgency
 from bot.config import SlackConfig

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from bot.adapters.slack.installed.clients import Client
-from bot.adapters.slack.installed.limits import Limits
+from bot.adapters.slack.installed.clients import Client, Limits
 from bot.adapters.slack.installed.workspaces import Workspaces
 from bot.adapters.slack.placing import Location
 from bot.adapters.slack.received import people

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from bot.adapters import message
-from bot.adapters.slack.installed.clients import Client, Clients
-from bot.adapters.slack.installed.limits import Limits
+from bot.adapters.slack.installed.clients import Client, Clients, Limits
 from bot.adapters.slack.installed.workspaces import Workspace
 from bot.adapters.slack.shown.stream import LONGEST_S, Streams
 from bot.adapters.slack.shown.thread import EVENT, Thread

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.slack.installed.clients import Client, Clients
-from bot.adapters.slack.installed.limits import PACE
+from bot.adapters.slack.installed.clients import PACE, Client, Clients
 from bot.adapters.slack.placing import origin_of
 from bot.adapters.slack.shown.home import slack_view
 from bot.adapters.slack.text.page import Page
