@@ -5,6 +5,7 @@ Knows none of the rows (`bot.commands`) and no platform.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -106,6 +107,10 @@ class Verb:
     def lacks(self, text: str) -> bool:
         """Whether its form has to be filled in first, because its text is required and missing."""
         return self.form != () and self.argument is not None and self.argument.required and not text.strip()
+
+    def for_admins(self, text: str, options: Mapping[str, object]) -> bool:
+        """Whether only admins may do it with this text and these options."""
+        return self.admin or (self.sets and text.strip() != "" and options.get(FOR.name) != ME)
 
     def option(self, name: str) -> Option | None:
         return next((option for option in self.options if option.name == name), None)

@@ -20,9 +20,10 @@ from weakref import WeakValueDictionary
 from bot import commands
 from bot.adapters.home import leave_place
 from bot.adapters.invocation import Invocation, PendingForm, pending_form
+from bot.adapters.markdown import title
 from bot.command_line import Parsed
-from bot.commands import ON_MESSAGE
-from bot.events import File, Place, Request, UserError
+from bot.commands import FOLLOW_UP, ON_MESSAGE
+from bot.events import Author, File, Place, Request, UserError
 from bot.faults import in_words
 from bot.prompts import as_yaml
 from bot.runs.requests import event_id
@@ -52,6 +53,14 @@ PEOPLE = 4_096
 
 
 _log = logging.getLogger(__name__)
+
+
+class Origin(Protocol):
+    """Where a request came from, and where its answer goes."""
+
+    def to_json(self, *, title: str, asked: str) -> str:
+        """The form that is stored with the request; `title` is that of a conversation which begins with it."""
+        ...
 
 
 class Location(Protocol):
@@ -242,6 +251,27 @@ class Intake:
         stored = await self.app.records.offers.get(location.space, window, WINDOW, 0)
         asked = pending_form(stored) if stored is not None else None
         return asked if asked is not None and asked.author == str(location.user) else None
+
+
+def request_of(
+    invocation: Invocation, run: str, place: Place, author: Author, locale: str, origin: Origin
+) -> Request:
+    """What an invocation asks of App; `run` is the id of the run that it begins."""
+    row, text = invocation.row, invocation.text
+    shown = text if row.plain else f"/{row.path} {text}".strip()
+    return Request(
+        run,
+        place,
+        author,
+        row.work,
+        row.name,
+        dict(invocation.options) | ({FOLLOW_UP: True} if invocation.plain else {}),
+        text,
+        () if row.bare else invocation.files,
+        locale,
+        origin.to_json(title=title(text) or row.path, asked=shown),
+        answers=invocation.answers,
+    )
 
 
 @asynccontextmanager

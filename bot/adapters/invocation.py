@@ -6,14 +6,14 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from bot import commands
-from bot.adapters.markdown import clean, title
+from bot.adapters.markdown import clean
 from bot.command_line import Parsed, lacking_text, parse, value_of
-from bot.commands import FOLLOW_UP, HEAR, NAME_FILES
-from bot.events import Author, File, OptionValue, Place, Request, UserError
-from bot.verb import FOR, ME, SHARE, Verb
+from bot.commands import HEAR, NAME_FILES
+from bot.events import File, OptionValue, Request, UserError
+from bot.verb import Verb
 from bot.words import Words, name_of
 
 if TYPE_CHECKING:
@@ -27,14 +27,6 @@ QUOTED_CHARS = 1_500
 _TAKES_FILES = "|".join(path.replace(" ", r"\s+") for path in sorted(NAME_FILES))
 _READS_FILES = re.compile(rf"/\s*(?:{_TAKES_FILES}|add|(?:rules\s+)?ask)\b", re.IGNORECASE)
 _UNSAFE = re.compile(r"[^\w.-]")
-
-
-class Origin(Protocol):
-    """Where a request came from, and where its answer goes."""
-
-    def to_json(self, *, title: str, asked: str) -> str:
-        """The form that is stored with the request; `title` is that of a conversation which begins with it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,41 +43,6 @@ class Invocation:
     plain: bool = False
     again: Request | None = None
     answers: str = ""
-
-    @property
-    def lacks(self) -> bool:
-        """Whether it is only answered by the button that opens its form."""
-        return self.row.lacks(self.text)
-
-    @property
-    def admin(self) -> bool:
-        """Whether it is for admins alone: an admin verb, or a `sets` verb with a text, unless it is for oneself."""
-        mine = self.options.get(FOR.name) == ME
-        return self.row.admin or (self.row.sets and self.text.strip() != "" and not mine)
-
-    @property
-    def personal(self) -> bool:
-        """Whether only the person who asks may see the answer, because it is about them."""
-        return self.row.personal and not self.options.get(SHARE.name)
-
-    def request(self, run: str, place: Place, author: Author, locale: str, origin: Origin) -> Request:
-        row, options = self.row, dict(self.options) | ({FOLLOW_UP: True} if self.plain else {})
-        shown = self.text if row.plain else f"/{row.path} {self.text}".strip()
-        stored_origin = origin.to_json(title=title(self.text) or row.path, asked=shown)
-        files = () if row.bare else self.files
-        return Request(
-            run,
-            place,
-            author,
-            row.work,
-            row.name,
-            options,
-            self.text,
-            files,
-            locale,
-            stored_origin,
-            answers=self.answers,
-        )
 
 
 @dataclass(frozen=True, slots=True)

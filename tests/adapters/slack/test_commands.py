@@ -11,7 +11,6 @@ import pytest
 from slack_bolt.async_app import AsyncBoltContext
 
 from bot.adapters.intake import QUICK_REQUESTS
-from bot.adapters.invocation import Invocation
 from bot.adapters.slack.installed.manifest import COMMANDS
 from bot.adapters.slack.received.commands import Invoked, line_of
 from bot.command_line import parse
@@ -213,7 +212,7 @@ async def test_a_window_that_is_for_admins_opens_for_who_has_just_become_one(at:
 
 async def test_what_is_for_others_is_asked_as_an_admin() -> None:
     row = verb("settings", "set")
-    assert not Invocation(row, "language en", {"for": "me"}).admin
+    assert not row.for_admins("language en", {"for": "me"})
     for options in ({}, {"for": "channel"}, {"for": "everyone"}):
-        assert Invocation(row, "language en", options).admin
-    assert not Invocation(verb("settings", "show"), "language").admin
+        assert row.for_admins("language en", options)
+    assert not verb("settings", "show").for_admins("language", {})

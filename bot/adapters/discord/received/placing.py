@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Literal
 import discord
 from discord import ChannelType
 
+from bot.adapters import intake
 from bot.adapters.markdown import clean
 from bot.commands import OPENLY
 from bot.events import Author, File, Place, Request, UserError
 from bot.runs.requests import event_id
+from bot.verb import SHARE
 
 if TYPE_CHECKING:
     from bot.adapters.invocation import Invocation
@@ -272,16 +274,19 @@ def request_of(
     pressed = event if isinstance(event, discord.Interaction) else None
     ephemeral = pressed is not None and pressed.message is not None and pressed.message.flags.ephemeral
     # In a DM with the bot everything is private already.
-    private = (bool(options.get("private")) or ephemeral) and not location.direct and not invocation.personal
+    personal = row.personal and not options.get(SHARE.name)
+    private = (bool(options.get("private")) or ephemeral) and not location.direct and not personal
     # A private conversation is one of its own; a personal answer is only shown to one person.
-    alone = private or (invocation.personal and not location.direct)
+    alone = private or (personal and not location.direct)
     if pressed is None:
-        if alone and (invocation.plain or (invocation.personal and row.urgent)):
+        if alone and (invocation.plain or (personal and row.urgent)):
             options[OPENLY], alone = True, False
         elif alone:
             raise UserError("discord.only_slash", verb=row.path)
         options.pop("private", None)
-    goes = home(location, ordered=row.ordered and not invocation.lacks, private=alone, threads=threads)
+    goes = home(
+        location, ordered=row.ordered and not row.lacks(invocation.text), private=alone, threads=threads
+    )
     token = pressed.token if pressed is not None else ""
     if pressed is not None and pressed.type is discord.InteractionType.component and goes == "here":
         token = ""  # an answer in the bot's own messages needs no response to the button
@@ -298,7 +303,8 @@ def request_of(
         private=alone,
     )
     member = event.user if isinstance(event, discord.Interaction) else event.author
-    request = replace(invocation, options=options).request(
+    request = intake.request_of(
+        replace(invocation, options=options),
         event_id(PLATFORM, location.space, str(event.id)),
         place(location, event=event.id, goes=goes, thread_row=thread_row, private=private),
         Author(str(location.user), clean(member.display_name), admin=manages(event, location)),

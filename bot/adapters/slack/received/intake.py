@@ -29,6 +29,7 @@ from bot.adapters.slack.text.help import as_typed, help_page
 from bot.adapters.surface import SurfaceFault
 from bot.events import Author, File, Request
 from bot.runs.requests import event_id
+from bot.verb import SHARE
 from bot.words import Words, words
 from storage.faults import StorageFault
 
@@ -242,8 +243,9 @@ class Intake(intake.Intake):
             # Answered at once, to the person alone, without a run: nothing in it has to be stored.
             self.later(self._help(location, invocation.text, response_url))
             return
-        # For an admin's verb Slack is asked again whether the person is one.
-        person = await self.people.of(location, fresh=invocation.admin)
+        # For what only admins may do Slack is asked again whether the person is one.
+        fresh = row.for_admins(invocation.text, invocation.options)
+        person = await self.people.of(location, fresh=fresh)
         if not person.name:
             person = replace(person, name=words(person.locale)("slack.somebody"))
         thread_row, called_in = (
@@ -311,7 +313,8 @@ def request_of(
         called_in(invocation.again, location) if invocation.again is not None else "",
     )
     earlier = earlier or before != ""
-    private = bool(invocation.options.get("private")) or invocation.personal
+    personal = row.personal and not invocation.options.get(SHARE.name)
+    private = bool(invocation.options.get("private")) or personal
     goes = placing.home(location, ordered=row.ordered, private=private)
     place = placing.place(location, event=run, goes=goes, thread_row=thread_row)
     if row.stops and not location.thread:
@@ -330,9 +333,8 @@ def request_of(
         earlier=earlier,
     )
     author = Author(location.user, person.name, admin=person.admin)
-    return replace(invocation, plain=invocation.plain or earlier).request(
-        run, place, author, person.locale, origin
-    )
+    invocation = replace(invocation, plain=invocation.plain or earlier)
+    return intake.request_of(invocation, run, place, author, person.locale, origin)
 
 
 async def unattended(label: str, doing: Coroutine[Any, Any, None]) -> None:
