@@ -43,7 +43,10 @@ CLOCKS_APART = timedelta(minutes=1)
 LOOK_BACK = 300
 """The most messages of a history that are searched."""
 ORIGINAL = "@original"
-"""The response's name in place of a message's id (Discord's documentation, "Edit Original Interaction Response")."""
+"""The response's name in place of a message's id (Discord's documentation, "Edit Original Interaction Response").
+
+The library puts either into the address as it is.
+"""
 EARLY_S = 5.0
 """How much earlier a token counts as expired, because a request takes time."""
 
@@ -94,29 +97,28 @@ def _digest(ref: MessageRef) -> str:
     return sha256(f"{ref.run}:{ref.key}:{ref.turn}".encode()).hexdigest()
 
 
-def sent_as(page: Page, ref: MessageRef, style: MessageStyle) -> dict[str, Any]:
-    """The page's content and components, as arguments of discord.py's methods."""
+def sent_as(page: Page, ref: MessageRef, style: MessageStyle, *, files: bool = True) -> dict[str, Any]:
+    """The page as arguments of discord.py's methods, without its files where these have been sent before."""
     if style is MessageStyle.LAYOUT:
         layout = page.layout()
         layout.children[0].id = component(ref)
-        return {"view": layout}
-    buttons = page.plain_buttons()
-    return {"content": page.plain} | ({"view": buttons} if buttons is not None else {})
-
-
-def attached(page: Page, style: MessageStyle) -> list[discord.File]:
-    if style is MessageStyle.BARE:
-        return []
-    return [discord.File(io.BytesIO(data), filename=name) for name, data in page.files]
+        arguments: dict[str, Any] = {"view": layout}
+    else:
+        arguments = {"content": page.plain}
+        if (buttons := page.plain_buttons()) is not None:
+            arguments["view"] = buttons
+    if files and page.files and style is not MessageStyle.BARE:
+        arguments["files"] = [discord.File(io.BytesIO(data), filename=name) for name, data in page.files]
+    return arguments
 
 
 def changes(page: Page, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool) -> dict[str, Any]:
     """The arguments of an edit: only what may have changed."""
-    changed = sent_as(page, ref, style)
+    changed = sent_as(page, ref, style, files=files)
     if reset:
         changed = {"content": None, "view": None} | changed
     if files:
-        changed["attachments"] = attached(page, style)
+        changed["attachments"] = changed.pop("files", [])
     return changed
 
 
@@ -161,9 +163,7 @@ class Channel:
                 return await self._post(page, ref, style)
 
     async def _post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
-        arguments: dict[str, Any] = sent_as(page, ref, style)
-        if files := attached(page, style):
-            arguments["files"] = files
+        arguments = sent_as(page, ref, style)
         if self._reply_to is not None:
             arguments["reference"] = discord.MessageReference(
                 message_id=self._reply_to, channel_id=self.key, fail_if_not_exists=False
@@ -192,16 +192,14 @@ class Channel:
             return None
         if not name:
             return None
-        arguments: dict[str, Any] = sent_as(page, ref, style) | self._in_thread(webhook)
-        if files := attached(page, style):
-            arguments["files"] = files
+        arguments = sent_as(page, ref, style) | self._in_thread(webhook)
         if speaker.picture:
             arguments["avatar_url"] = speaker.picture
         none = discord.AllowedMentions.none()
         try:
             with as_surface_faults():
                 # The library would wait longer for a limit to end.
-                async with asyncio.timeout(UPLOAD_S if files else HANGS_S):
+                async with asyncio.timeout(UPLOAD_S if "files" in arguments else HANGS_S):
                     message = await webhook.send(**arguments, username=name, wait=True, allowed_mentions=none)
         except Refused:  # perhaps because of the name; else the bot's own message will be refused, too
             return None
@@ -416,7 +414,8 @@ class Response:
         return time.time() < self._until
 
     async def post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
-        self._must_live()
+        if not self.alive:
+            raise PlaceClosed(expired=True)
         with as_surface_faults():
             if not self.answered:
                 changed = changes(page, ref, style, files=bool(page.files), reset=False)
@@ -427,29 +426,32 @@ class Response:
 
     async def post_ephemeral(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
         """Post for the asker alone, also where the response is for everybody."""
-        self._must_live()
+        if not self.alive:
+            raise PlaceClosed(expired=True)
         with as_surface_faults():
             if self._private and not self.answered:
                 return await self.post(page, ref, style)
             if not self.answered:
                 # Else the first follow-up would take the response's place, and be as public.
                 with suppress(discord.NotFound):  # done before a crash
-                    await self._webhook.delete_message(_id(ORIGINAL))
+                    await self._webhook.delete_message(cast("int", ORIGINAL))
                 self.answered = True
             return await self._follow_up(page, ref, style, ephemeral=True)
 
     async def _follow_up(self, page: Page, ref: MessageRef, style: MessageStyle, *, ephemeral: bool) -> str:
-        files = attached(page, style)
-        arguments: dict[str, Any] = sent_as(page, ref, style) | ({"files": files} if files else {})
         message = await self._webhook.send(
-            **arguments, ephemeral=ephemeral, wait=True, allowed_mentions=discord.AllowedMentions.none()
+            **sent_as(page, ref, style),
+            ephemeral=ephemeral,
+            wait=True,
+            allowed_mentions=discord.AllowedMentions.none(),
         )
         return str(message.id)
 
     async def edit(
         self, message: str, page: Page, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
     ) -> None:
-        self._must_live()
+        if not self.alive:
+            raise PlaceClosed(expired=True)
         changed = changes(page, ref, style, files=files, reset=reset)
         with as_surface_faults():
             await self._edit(message, changed)
@@ -459,7 +461,7 @@ class Response:
         uploads = bool(changed.get("attachments"))
         async with asyncio.timeout(max(self._hangs_s, UPLOAD_S) if uploads else self._hangs_s):
             edited = await self._webhook.edit_message(
-                _id(message), **changed, allowed_mentions=discord.AllowedMentions.none()
+                cast("int", message), **changed, allowed_mentions=discord.AllowedMentions.none()
             )
         return edited.id
 
@@ -472,15 +474,7 @@ class Response:
         return None
 
     async def delete(self, message: str) -> None:
-        self._must_live()
-        with as_surface_faults():
-            await self._webhook.delete_message(_id(message))
-
-    def _must_live(self) -> None:
         if not self.alive:
             raise PlaceClosed(expired=True)
-
-
-def _id(message: str) -> int:
-    """The id in the library's type; it puts the response's name into the address as well."""
-    return int(message) if message != ORIGINAL else cast("int", message)
+        with as_surface_faults():
+            await self._webhook.delete_message(cast("int", message))
