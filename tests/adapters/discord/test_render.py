@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bot.adapters.discord.received.placing import Origin
 from bot.adapters.discord.text import render
 from bot.adapters.discord.text.markdown import size
 from bot.adapters.discord.text.page import ANSWER, FAILED, STOPPED, WORKING, Page
@@ -351,16 +352,20 @@ def test_notes_alone_can_be_too_much_for_one_message(text: str) -> None:
     assert [f"Note {n}:" in "".join(page.plain for page in made) for n in range(6)] == [True] * 6
 
 
+def asked(words: str) -> Origin:
+    return Origin("thread", 2, 9, user=5, asked=words)
+
+
 def test_who_asked_is_named_and_what_they_asked_is_quoted_harmlessly() -> None:
-    page = render.root_page("Can it?\n# @everyone [x](https://a.example)", 5, 77, SAY)
+    page = render.root_page(asked("Can it?\n# @everyone [x](https://a.example)"), SAY, 77)
     assert page.plain.split("\n") == [
         "<@5> asked:",
         "> Can it?",
         "> \\# @\u200beveryone \\[x\\](<https://a.example>)",
         "-# It goes on in <#77>.",
     ]
-    assert render.root_page("", 5, None, words("pt-BR")).text == "<@5> perguntou:"
-    assert size(render.root_page("a_b " * 2_000, 5, 77, SAY).plain) < 2_000
+    assert render.root_page(asked(""), words("pt-BR")).text == "<@5> perguntou:"
+    assert size(render.root_page(asked("a_b " * 2_000), SAY, 77).plain) < 2_000
 
 
 def test_letters_of_three_bytes_stay_below_what_discord_takes_in_bytes() -> None:

@@ -27,9 +27,7 @@ from bot.events import Author, Ended, Place, Request, Shown
 from bot.runs.requests import event_id
 from bot.speech.engines.base import Engine
 from storage.db import Database
-from storage.offers import Offers
-from storage.outbox import Outbox
-from storage.threads import Threads
+from storage.records import Records
 from tests.fakes import migrated
 from tests.fakes.discord import Asked, Channel, FakeDiscord, User
 from tests.fakes.scripted_app import Recorder, Script, open_scripted
@@ -87,7 +85,12 @@ class Bench:
 
     def __init__(self, fake: FakeDiscord, database: Database) -> None:
         self.fake, self.database = fake, database
-        self.outbox, self.offers, self.threads = Outbox(database), Offers(database), Threads(database)
+        self.records = Records.of(database)
+        self.outbox, self.offers, self.threads = (
+            self.records.outbox,
+            self.records.offers,
+            self.records.threads,
+        )
         self.writers = Writers(PACE)
         self.client = discord.Client(
             intents=intents_of(False), max_messages=None, guild_ready_timeout=READY_S
@@ -138,9 +141,7 @@ class Bench:
         async def free(place: Place) -> bool:
             return free_chat
 
-        home = DiscordHome(
-            self.client, request, origin, self.outbox, self.threads, free, webhooks=self.webhooks
-        )
+        home = DiscordHome(self.client, request, origin, self.records, self.webhooks, free)
         spoken = dialect(origin, request.locale)
         return Composer(request, self.outbox, self.offers, home, self.writers, spoken)
 

@@ -10,7 +10,6 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 import discord
@@ -43,13 +42,9 @@ if TYPE_CHECKING:
     from bot.adapters.discord.received.placing import Origin
     from bot.adapters.discord.shown.webhooks import Webhooks
     from bot.adapters.discord.text.page import Page
-    from bot.adapters.home import Amend
-    from bot.adapters.stage_content import PageContext, StageContent
     from bot.events import Elsewhere, Link, Place, Request
-    from storage.inbox import Inbox
     from storage.outbox import Outbox
-    from storage.schedules import Schedules
-    from storage.threads import Threads
+    from storage.records import Records
 
 _log = logging.getLogger(__name__)
 
@@ -76,27 +71,20 @@ class DiscordHome:
         client: discord.Client,
         request: Request,
         origin: Origin,
-        outbox: Outbox,
-        threads: Threads,
+        records: Records,
+        webhooks: Webhooks,
         free_chat: Callable[[Place], Awaitable[bool]],
-        inbox: Inbox | None = None,
-        webhooks: Webhooks | None = None,
-        schedules: Schedules | None = None,
     ) -> None:
-        """`free_chat`: whether plain text is for the bot in a thread without a setting of its own.
-
-        `inbox` is where the runs of links are looked up. `webhooks` post under speakers' own names. `schedules` lose
-        those of a place that was deleted while the bot was off.
+        """`webhooks` post under speakers' own names. `free_chat`: whether plain text is for the bot in a thread without
+        a setting of its own.
         """
-        self._schedules = schedules
-        self._inbox = inbox
+        self._records = records
+        self._outbox = records.outbox
         self._webhooks = webhooks if origin.member else None
         self._client = client
         self._run = request.id
         self._place = request.place
         self._origin = origin
-        self._outbox = outbox
-        self._threads = threads
         self._free_chat = free_chat
         self._say = words(request.locale)
         self._side_tasks = SideTasks(request.id)
@@ -105,8 +93,8 @@ class DiscordHome:
         self._asking: asyncio.Task[None] | None = None
         self._moving = asyncio.Lock()
         self.response = Response(client, origin, request.id) if origin.token else None
-        self._opening = Opening(client, request, origin, outbox, self.response, self._say)
-        self._overflow = Overflow(client, request, origin, outbox, self.response)
+        self._opening = Opening(client, request, origin, records.outbox, self.response, self._say)
+        self.overflow = Overflow(client, request, origin, records.outbox, self.response).show
         self._archive: list[tuple[int, str]] = []
         self.private = origin.private
         channel_surface = self._at(origin.channel, reply_to=origin.message)
@@ -171,9 +159,9 @@ class DiscordHome:
         if row.message_id is not None:  # opened, or refused, before a crash
             place_id, why = int(row.message_id), row.shown or ""
         else:
-            tries = chain([None if row.fresh else row.created_at], repeat(row.created_at))
+            opening.unsure = not row.fresh
             try:
-                place_id = await with_retries(lambda: opening.thread(next(tries)))
+                place_id = await with_retries(partial(opening.thread, row.created_at))
             except Refusal as refusal:
                 why = refusal.key
             except SurfaceFault as fault:
@@ -181,7 +169,7 @@ class DiscordHome:
                 why = "thread.not_here"
             else:
                 place = self._place
-                await self._threads.bind(place.space, place.channel, place.thread, str(place_id))
+                await self._records.threads.bind(place.space, place.channel, place.thread, str(place_id))
             await self._outbox.sent(space, run, THREAD, str(place_id), why)
         self.surface = self._at(place_id)
         if not why:
@@ -213,8 +201,8 @@ class DiscordHome:
             if surface is self.response:
                 return await self._move_from_response(closed)
             if closed.code == UNKNOWN_CHANNEL:  # deleted by a user: do not repost
-                if self._schedules is not None and self._origin.home == "there":
-                    self._side_tasks.do(leave_place(self._schedules, self._place))
+                if self._origin.home == "there":  # it may have been deleted while the bot was off
+                    self._side_tasks.do(leave_place(self._records.schedules, self._place))
                 raise Gone
             if self._origin.home == "response" or self.response is None or not self.response.alive:
                 return False
@@ -275,7 +263,7 @@ class DiscordHome:
         """The thread, or else the channel, of a conversation of the same space."""
         if (place.platform, place.space) != (self._place.platform, self._place.space):
             return None
-        real = await self._threads.real(place.space, place.channel, place.thread)
+        real = await self._records.threads.real(place.space, place.channel, place.thread)
         real = real or place.thread or place.channel
         return int(real) if real.isdecimal() else None
 
@@ -288,10 +276,8 @@ class DiscordHome:
 
     async def _first_message_link(self, run: str) -> str:
         """The address of a run's first message; "" if there is none that everybody can see."""
-        if self._inbox is None:
-            return ""
         try:
-            first = await first_message(self._inbox, self._outbox, self._place, run, OWN_KEYS)
+            first = await first_message(self._records.inbox, self._outbox, self._place, run, OWN_KEYS)
             thread = await self._outbox.get(self._place.space, run, THREAD)
         except StorageFault as fault:
             _log.info("run %s: a link was left out: %s", self._run, fault)
@@ -304,11 +290,6 @@ class DiscordHome:
             return ""
         channel = thread.message_id if thread is not None and thread.message_id else origin.channel
         return f"https://discord.com/channels/{origin.guild or '@me'}/{channel}/{message}"
-
-    async def overflow(
-        self, stages: Sequence[StageContent], context: PageContext, amend: Amend[Page]
-    ) -> None:
-        await self._overflow.show(stages, context, amend)
 
     def ended(self) -> None:
         for thread, title in self._archive:
@@ -323,18 +304,7 @@ def dialect(origin: Origin, locale: str) -> Dialect[Page]:
 
 def view_of(client: Client, _run: str, request: Request, outbox: Outbox) -> Composer[Page]:
     """The view of a run; made again from the stored request after a crash."""
-    records, origin = client.app.records, origin_of(request.origin)
-    free_chat = client.app.settings.free_chat
-    home = DiscordHome(
-        client,
-        request,
-        origin,
-        outbox,
-        records.threads,
-        free_chat,
-        records.inbox,
-        client.webhooks,
-        records.schedules,
-    )
-    run_dialect = dialect(origin, request.locale)
+    app, origin = client.app, origin_of(request.origin)
+    records, run_dialect = app.records, dialect(origin, request.locale)
+    home = DiscordHome(client, request, origin, records, client.webhooks, app.settings.free_chat)
     return Composer(request, outbox, records.offers, home, client.writers, run_dialect, records.votes)

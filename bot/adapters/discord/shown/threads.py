@@ -30,7 +30,6 @@ from bot.adapters.surface import Gone, MessageRef, MessageStyle, PlaceClosed, Re
 if TYPE_CHECKING:
     from bot.adapters.discord.received.placing import Origin
     from bot.adapters.discord.shown.surface import Response
-    from bot.adapters.discord.text.page import Page
     from bot.events import Request
     from bot.words import Words
     from storage.outbox import Outbox
@@ -52,9 +51,12 @@ class Refusal(Exception):
         self.key = key
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Opening:
-    """Opens one run's thread. Every step can be repeated after a crash."""
+    """Opens one run's thread. Every step can be repeated after a crash.
+
+    `unsure`: an earlier try may have made the thread.
+    """
 
     client: discord.Client
     request: Request
@@ -62,9 +64,10 @@ class Opening:
     outbox: Outbox
     response: Response | None
     say: Words
+    unsure: bool = False
 
-    async def thread(self, since: datetime | None) -> int:
-        """Open the thread; its id. `since`: an earlier try may have made one since then.
+    async def thread(self, since: datetime) -> int:
+        """Open the thread, or find the one that was made since then; its id.
 
         Raises Refusal where there can be none, and the faults of a surface.
         """
@@ -89,21 +92,24 @@ class Opening:
                 raise _refusal(fault) from None
         return thread.id
 
-    async def _post(self, forum: discord.ForumChannel, name: str, since: datetime | None) -> int:
+    async def _post(self, forum: discord.ForumChannel, name: str, since: datetime) -> int:
+        unsure, self.unsure = self.unsure, True
         with as_surface_faults():
             me = self.client.user.id if self.client.user else None
             ref = MessageRef(self.request.id, THREAD)
-            for thread in await forum.guild.active_threads() if since is not None else ():
+            for thread in await forum.guild.active_threads() if unsure else ():
                 ours = thread.parent_id == forum.id and thread.owner_id == me
                 created = thread.created_at
-                if ours and thread.name == name and created and since and created > since - CLOCKS_APART:
+                if ours and thread.name == name and created and created > since - CLOCKS_APART:
                     with suppress(discord.NotFound):  # another person may have asked the same just now
                         if (
                             component(ref)
                             in component_ids((await thread.fetch_message(thread.id)).components)[0]
                         ):
                             return thread.id
-            arguments: dict[str, Any] = sent_as(self._page(None), ref, MessageStyle.LAYOUT)
+            arguments: dict[str, Any] = sent_as(
+                render.root_page(self.origin, self.say), ref, MessageStyle.LAYOUT
+            )
             try:
                 post = await forum.create_thread(
                     name=name,
@@ -122,7 +128,7 @@ class Opening:
             if self.response is not None:
                 self.response.answered = True
             return int(row.message_id)
-        ref, page = MessageRef(self.request.id, ASKED), self._page(None)
+        ref, page = MessageRef(self.request.id, ASKED), render.root_page(self.origin, self.say)
         message = None
         if self.response is not None:
             with suppress(PlaceClosed, Refused, Gone):
@@ -143,7 +149,7 @@ class Opening:
             row = await self.outbox.get(self.request.place.space, self.request.id, ASKED)
             # A forum has no root message.
             message = (row.message_id if row is not None else None) or ORIGINAL
-            ref, page = MessageRef(self.request.id, ASKED), self._page(thread)
+            ref, page = MessageRef(self.request.id, ASKED), render.root_page(self.origin, self.say, thread)
             await self.response.edit(message, page, ref, MessageStyle.LAYOUT, files=False, reset=False)
 
     async def invite(self, thread: int) -> None:
@@ -152,9 +158,6 @@ class Opening:
             channel = self.client.get_channel(thread) or await self.client.fetch_channel(thread)
             if isinstance(channel, discord.Thread) and not channel.archived:  # a user may have archived it
                 await channel.add_user(discord.Object(self.origin.user))
-
-    def _page(self, link: int | None) -> Page:
-        return render.root_page(self.origin.asked, self.origin.user, link, self.say)
 
 
 async def name_and_archive(client: discord.Client, thread_id: int, title: str, archived: bool) -> None:

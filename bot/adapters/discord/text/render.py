@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from bot.adapters.buttons_row import Offer, controls, offers
 from bot.adapters.discord.text.markdown import divided, inline, literal, pieces, size
@@ -35,6 +36,9 @@ from bot.adapters.markdown import Piece, clean, file_name, pack, shortened, spli
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.events import Attachment, Citation, Picture
 from bot.words import Words
+
+if TYPE_CHECKING:
+    from bot.adapters.discord.received.placing import Origin
 
 BODY = 1_850
 """Units of a message's text: it fits a plain message together with the cursor."""
@@ -126,10 +130,10 @@ def _spoken(stage_pages: list[Page], stage: StageContent) -> list[Page]:
     ]
 
 
-def root_page(origin_asked: str, author_id: int, link: int | None, say: Words) -> Page:
+def root_page(origin: Origin, say: Words, link: int | None = None) -> Page:
     """The root message: who asked what, and a link to the thread or channel of the answer."""
-    lines = [say("page.asked", who=f"<@{author_id}>")]
-    words = clean(origin_asked).strip()
+    lines = [say("page.asked", who=f"<@{origin.user}>")]
+    words = clean(origin.asked).strip()
     if words:
         shown = [literal(line) for line in words.split("\n") if line.strip()]
         lines.append("> " + shortened("\n".join(shown), BODY, size).replace("\n", "\n> "))
