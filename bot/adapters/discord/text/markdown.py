@@ -33,6 +33,9 @@ _ITEM = re.compile(r"^(\s*)(?:[+](?=\s)|(\d{1,9})\)(?=\s))")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,20}", re.ASCII)
 _OPENING = re.compile(r"^(?=#{1,3} |-# |>|[-*] |\d{1,9}\. )")
 _RULED = "─" * 24
+_FENCES = re.compile("`(?=``)")
+"""A backtick before two more: Discord takes three in a row for a fence anywhere."""
+_BROKEN = "`\u200b"
 _KEPT = 8_000
 ADDED = len("> ")
 """The longest prefix that a piece may get."""
@@ -90,7 +93,7 @@ def _fenced(source: str) -> tuple[str, str]:
         lines = [line[indent:] if not line[:indent].strip() else line for line in lines]
     language = _LANGUAGE.match(opened.info)
     info = f"{opened.info}\n" if opened.info and not (language and language[0] == opened.info) else ""
-    code = neutralise(unfenced(info + "\n".join(lines)))
+    code = neutralise(_FENCES.sub(_BROKEN, info + "\n".join(lines)))
     marker = opened.before.replace(">", " ").strip()
     return marker, f"```{language[0] if language and not info else ''}\n{code or ' '}\n```"
 
@@ -157,12 +160,7 @@ def inline(text: str) -> str:
     """The inline markup of a line in Discord's format; headings, quotes and lists are the caller's."""
     if not _SPECIAL.search(text):
         return text
-    return neutralise(unfenced(_INLINE.sub(_shown, text)))
-
-
-def unfenced(text: str) -> str:
-    """The text without three backticks in a row, which Discord takes for a fence anywhere."""
-    return re.sub("`(?=``)", "`\u200b", text) if _RUN in text else text
+    return neutralise(_FENCES.sub(_BROKEN, _INLINE.sub(_shown, text)))
 
 
 def literal(text: str, most: int = 0) -> str:

@@ -88,46 +88,52 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
     end, moves to the next page with its heading.
     """
     growing = stage.growing and not context.ended
-    body = _body(stage, growing)
+    name = _name(stage)
+    body = _body(stage, name, growing)
     called = tuple(int(id) for id in stage.calls if id.isdecimal())[:CALLS]
     mentions = [" ".join(f"<@{id}>" for id in called)] if called else []
     links = [*mentions, *(shortened(link, NOTE, size) for link in stage.links)]
-    notes = FOOTER.notes(stage, context, links, _too_large(stage, context.say))
+    batches, unsendable = uploads(stage)
+    left_out = [
+        context.say(
+            "page.too_large", name=literal(clean(file.name), 100), size=f"{len(file.data) / 2**20:.0f}"
+        )
+        for file in unsendable
+    ]
+    notes = FOOTER.notes(stage, context, links, left_out)
     failed = FOOTER.failed(stage, context)
     offered = [
         replace(offer, prompt=offer.prompt and f"-# {literal(offer.prompt, 120)}")
         for offer in (() if growing else offers(stage, context.run, LABEL, size))
     ]
     fixed = [*failed, *(offer.prompt for offer in offered)]
-    room = CONTENT - SPARE - sum(size(line_fixed) + 1 for line_fixed in fixed if line_fixed)
+    room = CONTENT - SPARE - sum(size(part) + 1 for part in fixed if part)
     lasting = "\n".join(notes)
     if size(body[-1]) + size(lasting) + 1 > room:
         body = [part for part in body if part] + pack([Piece(part, "\n") for part in notes], BODY, size)
         lasting = ""
     if size(body[-1]) > room:
         body.append("")
-    batches = [] if growing or context.no_files else uploads(stage)
+    room -= sum(size(part) + 1 for part in (body[-1], lasting) if part)
+    if growing or context.no_files:
+        batches = []
     full_pages = [Page((Card((part,), ANSWER),), part) for part in body[:-1]]
-    last = _last(stage, context, body[-1], lasting, failed, offered, batches[-1] if batches else [])
+    last = _last(stage, context, body[-1], lasting, failed, offered, batches[-1] if batches else [], room)
     for files in batches[:-1]:
         alts = FOOTER.as_fit([f"-# {literal(file.alt, ALT)}" for file in files if file.alt], BODY)
         full_pages.append(Page((Card(tuple(files), ANSWER),), "\n".join(alts)))
-    return _spoken([*full_pages, replace(last, calls=called)], stage)
+    stage_pages = [*full_pages, replace(last, calls=called)]
+    if not name:
+        return stage_pages
+    return [
+        replace(page, speaker=stage.speaker, name="" if n else name) for n, page in enumerate(stage_pages)
+    ]
 
 
 def _name(stage: StageContent) -> str:
     """The line with the speaker's name, "" for the bot."""
     named = literal(clean(stage.speaker.name), NAME) if stage.speaker is not None else ""
     return f"**{named}**" if named else ""
-
-
-def _spoken(stage_pages: list[Page], stage: StageContent) -> list[Page]:
-    """The pages with the stage's speaker."""
-    if not (name := _name(stage)):
-        return stage_pages
-    return [
-        replace(page, speaker=stage.speaker, name="" if n else name) for n, page in enumerate(stage_pages)
-    ]
 
 
 def root_page(origin: Origin, say: Words, link: int | None = None) -> Page:
@@ -143,10 +149,10 @@ def root_page(origin: Origin, say: Words, link: int | None = None) -> Page:
     return Page((Card((text,)),), text)
 
 
-def _body(stage: StageContent, growing: bool) -> list[str]:
-    """The title and the text, one string per message."""
+def _body(stage: StageContent, name: str, growing: bool) -> list[str]:
+    """The title, the speaker's name and the text, one string per message."""
     body_pieces = pieces(stage.text, BODY)
-    if name := _name(stage):
+    if name:
         body_pieces.insert(0, Piece(name, "\n", leads=True))
     title = literal(clean(stage.title), 200)
     if title:
@@ -157,16 +163,6 @@ def _body(stage: StageContent, growing: bool) -> list[str]:
     return body
 
 
-def _too_large(stage: StageContent, say: Words) -> list[str]:
-    """Sentences about files that are too large for Discord."""
-    sentences = []
-    for file in stage.files:
-        if len(file.data) > FILE_BYTES:
-            megabytes = f"{len(file.data) / 1024 / 1024:.0f}"
-            sentences.append(say("page.too_large", name=literal(clean(file.name), 100), size=megabytes))
-    return sentences
-
-
 def _last(
     stage: StageContent,
     context: PageContext,
@@ -175,16 +171,16 @@ def _last(
     failed: list[str],
     offered: list[Offer],
     files: list[Shown],
+    room: int,
 ) -> Page:
+    """The last page; `room` are the units that all these leave free in its form without layout."""
     passing = FOOTER.passing(stage, context, wordless=not stage.text.strip())
-    under = _joined([notes, passing])
-    prompts = [offer.prompt for offer in offered]
-    used = sum(size(part) + 1 for part in (text, notes, *failed, *prompts) if part) + SPARE
+    under = "\n".join(filter(None, [notes, passing]))
     sources = FOOTER.sources(stage.citations, stage.text, context.say)
-    listed, hidden = FOOTER.fitting(sources, min(SOURCES, TEXT - PASSING - used), context.say, quotes=True)
-    plain_passing = passing if size(passing) < CONTENT - used else ""
-    room = CONTENT - used - size(plain_passing)
-    plainly, left_out = FOOTER.fitting(sources, room, context.say, quotes=False)
+    most = min(SOURCES, TEXT - PASSING - (CONTENT - room))
+    listed, hidden = FOOTER.fitting(sources, most, context.say, quotes=True)
+    plain_passing = passing if size(passing) < room else ""
+    plainly, left_out = FOOTER.fitting(sources, room - size(plain_passing), context.say, quotes=False)
 
     parts: list[Part] = [text] if text else []
     parts += files
@@ -211,17 +207,24 @@ def _last(
         cards.append(Card((row,)))
     alts = [f"-# {literal(file.alt, ALT)}" for file in files if file.picture and file.alt]
     words = [part for part in parts if isinstance(part, str) and part not in (listed, under)]
-    says = [*words, plainly, notes, plain_passing, *failed, *prompts]
-    return Page(tuple(cards), _joined([*says, *FOOTER.as_fit(alts, CONTENT - size(_joined(says)) - SPARE)]))
+    prompts = [offer.prompt for offer in offered]
+    plain = "\n".join(filter(None, [*words, plainly, notes, plain_passing, *failed, *prompts]))
+    described = FOOTER.as_fit(alts, CONTENT - size(plain) - SPARE)
+    return Page(tuple(cards), "\n".join(filter(None, [plain, *described])))
 
 
-def uploads(stage: StageContent) -> list[list[Shown]]:
-    """The files that can be sent, by message. They are sent once the stage is finished, so none is uploaded twice."""
+def uploads(stage: StageContent) -> tuple[list[list[Shown]], list[Picture | Attachment]]:
+    """The files that can be sent, by message, and those that are too large for Discord.
+
+    They are sent once the stage is finished, so none is uploaded twice.
+    """
     batches: list[list[Shown]] = []
+    unsendable: list[Picture | Attachment] = []
     taken: set[str] = set()
     weight = 0
     for file in stage.files:
         if len(file.data) > FILE_BYTES:
+            unsendable.append(file)
             continue
         name, picture = file_name(file.name, taken, _UNSAFE), isinstance(file, Picture)
         alt = shortened(" ".join(clean(file.alt).split()), ALT, size) if isinstance(file, Picture) else ""
@@ -230,11 +233,7 @@ def uploads(stage: StageContent) -> list[list[Shown]]:
             batches.append([])
             weight = len(file.data)
         batches[-1].append(Shown(name, file.data, picture, alt))
-    return batches
-
-
-def _joined(texts: list[str]) -> str:
-    return "\n".join(filter(None, texts))
+    return batches, unsendable
 
 
 def folded(stages: Sequence[StageContent], context: PageContext) -> Page:
@@ -297,9 +296,9 @@ def beside(
     note_line = f"-# ⓘ {note}"
     others = [other for stage in stages for other in stage.files]
     attachments = _for_one_message([whole_file(stages, context), *others]) if file else []
-    attached = uploads(replace(stages[-1], files=attachments))[:1]
+    batches, _ = uploads(replace(stages[-1], files=attachments))
     rows = pages(stages[-1], replace(context, no_files=""))[-1].rows
-    parts: list[Part] = [body, *(upload for batch in attached for upload in batch), Rule(), note_line]
+    parts: list[Part] = [body, *(upload for batch in batches[:1] for upload in batch), Rule(), note_line]
     plain = shortened(body, CONTENT - SPARE - size(note_line), size)
     cards = [Card(tuple(part for part in parts if part), ANSWER), *(Card((row,)) for row in rows)]
     return Page(tuple(cards), f"{plain}\n{note_line}")
