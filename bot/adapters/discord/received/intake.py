@@ -238,7 +238,7 @@ class Intake(intake.Intake):
                 asked = spoken(files[0])
             else:
                 parsed = parsed_of(as_in_table(text.strip()) or "/help", files)
-                place = placing.place(location, event=message.id, goes="here", thread_row=held)
+                place = placing.place(location, thread_row=held)
                 asked = await self.interpreted(parsed, files, place, str(location.user))
             self.count(location, asked.row)
             request, _ = self._request_of(message, location, asked, held, say.locale)
@@ -253,18 +253,16 @@ class Intake(intake.Intake):
         if len(self._locales) > PEOPLE:
             self._locales.popitem(last=False)
         with suppress(UserError):  # it names no location
-            locale = self._known_locale(placing.location_of(interaction), locale)
+            location = placing.location_of(interaction)
+            locale = self.app.settings.known_locale(placing.place(location), str(location.user), locale)
         return words(locale)
 
     def words_of(self, message: discord.Message) -> Words:
         """In the language that is set here, else that of the author's last command, else in the guild's."""
         guild = locale_of(str(message.guild.preferred_locale)) if message.guild else "en"
         locale = self._locales.get(message.author.id, guild)
-        return words(self._known_locale(placing.location_of_message(message), locale))
-
-    def _known_locale(self, location: placing.Location, otherwise: str) -> str:
-        place = placing.place(location, event=0, goes="here")
-        return self.app.settings.known_locale(place, str(location.user), otherwise)
+        place = placing.place(placing.location_of_message(message))
+        return words(self.app.settings.known_locale(place, str(message.author.id), locale))
 
     async def failed(self, interaction: discord.Interaction, error: Exception) -> None:
         """Tell the person about a fault in one sentence; an unforeseen one also goes to the log."""

@@ -240,12 +240,12 @@ def home(location: Location, *, ordered: bool, private: bool = False, threads: b
 def place(
     location: Location,
     *,
-    event: int,
-    goes: AnswerPlace,
+    event: int = 0,
+    goes: AnswerPlace = "here",
     thread_row: ThreadRow | None = None,
     private: bool = False,
 ) -> Place:
-    """The conversation. `thread_row` is the row of a thread that the bot has opened; `event` names a new one."""
+    """The conversation. `thread_row` is the row of a thread that the bot has opened; `event` that of a new one."""
     if private:
         thread = f"{_PRIVATE}{location.user}"
     elif location.thread:
