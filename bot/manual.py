@@ -1,6 +1,6 @@
 """The table of verbs in words: /help, and docs/commands.md (`python -m bot.manual > docs/commands.md`).
 
-Knows no platform; Discord, where commands are forms, words its own (`bot.adapters.discord.text.command_names`).
+Knows no platform; Discord, where commands are forms, words its own (`bot.adapters.discord.shown.replies`).
 """
 
 from __future__ import annotations

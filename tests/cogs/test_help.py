@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.discord.received.commands import path_of
-from bot.adapters.discord.text.command_names import help_text
+from bot.adapters.discord.shown.replies import help_text
 from bot.commands import TABLE
 from bot.words import LOCALES, words
 from tests.cogs.table import Table

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from bot.adapters.discord.received.commands import slots
-from bot.adapters.discord.text.command_names import as_in_table, localized
+from bot.adapters.discord.received.commands import as_in_table, localized, slots
 from bot.command_line import parse
 from bot.commands import TABLE
 from bot.words import Words, name_of, words

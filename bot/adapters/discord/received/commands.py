@@ -3,6 +3,9 @@ their values.
 
 Names, descriptions, kinds, choices and completions are the row's. Each string of the tree carries its key in
 `bot/words`; Discord shows English where a language has none.
+
+In a sentence of the catalogue a command is marked as code, `/library add`, and so is an option: the option `replace`.
+Other words are not changed, so the text of a book or a model may be passed, too.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import inspect
 import keyword
 import logging
+import re
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -23,10 +27,10 @@ from discord.app_commands import Choice, TranslationContextTypes, locale_str
 from bot.adapters.discord.received.placing import file_of, location_of
 from bot.adapters.markdown import clean
 from bot.command_line import value_of
-from bot.commands import KINDS, TABLE
+from bot.commands import HELP, KINDS, TABLE
 from bot.events import File, OptionValue, UserError
 from bot.verb import Option, Verb
-from bot.words import Words, name_of, words
+from bot.words import LOCALES, Words, name_of, words
 from storage.faults import StorageFault
 
 FILES = ("file", "file2", "file3", "file4", "file5")
@@ -47,9 +51,16 @@ _TYPES: dict[str, type[Any]] = {
     "file": discord.Attachment,
 }
 
+ONLY_HERE = ("setup", "free_chat")
+"""Commands of Discord alone, in no row of the table."""
+_COMMAND = re.compile(r"`/([^`\n]+)`")
+_OPTION = re.compile(r"\b(option|opção) `(\w+)`")
+_DASHES = re.compile("^[—–]")
+
 _TRANSLATED = {discord.Locale.brazil_portuguese: "pt-BR"}
 _log = logging.getLogger(__name__)
 
+Kind = Literal["text", "link", "number", "flag", "file"]
 Perform = Callable[[discord.Interaction, Verb, Mapping[str, Any]], Coroutine[Any, Any, None]]
 """Intake.slash."""
 OnMessage = Callable[[discord.Interaction, Verb, discord.Message], Coroutine[Any, Any, None]]
@@ -71,7 +82,7 @@ class Slot:
 
     name: str
     summary: str
-    kind: Literal["text", "link", "number", "flag", "file"] = "text"
+    kind: Kind = "text"
     required: bool = False
     choices: tuple[str, ...] = ()
     completes: str = ""
@@ -117,33 +128,18 @@ def slots(row: Verb) -> tuple[Slot, ...]:
         before = ""
         for name in texts(row):
             summary = argument.summary if name == argument.name else f"discord.option_{name}"
-            result.append(
-                Slot(
-                    name,
-                    summary,
-                    required=required,
-                    completes=argument.completes,
-                    most=argument.most,
-                    after=before,
-                )
-            )
+            completes, most = argument.completes, argument.most
+            slot = Slot(name, summary, required=required, completes=completes, most=most, after=before)
+            result.append(slot)
             before = name
     for option in row.options:
-        if option.completes == "path":
-            result.append(Slot(option.name, option.summary, "file", option=option))
-        else:
-            result.append(
-                Slot(
-                    option.name,
-                    option.summary,
-                    option.kind,
-                    option.required,
-                    option.choices,
-                    option.completes,
-                    option.most if option.kind == "number" else None,
-                    option=option,
-                )
-            )
+        kind: Kind = "file" if option.completes == "path" else option.kind
+        slot = Slot(option.name, option.summary, kind, option.required, option.choices, option=option)
+        if kind == "number":
+            slot.most = option.most
+        if kind != "file":
+            slot.completes = option.completes
+        result.append(slot)
     return tuple(result)
 
 
@@ -247,6 +243,52 @@ def path_of(say: Words, row: Verb) -> str:
     if row.bare:
         return say(f"names.{row.name}")
     return f"{say(f'names.group_{row.group or row.work}')} {say(f'names.{row.work}_{row.name}')}"
+
+
+def localized(say: Words, sentence: str) -> str:
+    """The sentence with every command and option by its name in the person's language."""
+    paths, options = _names(say.locale)
+
+    def command(code: re.Match[str]) -> str:
+        topic = code[1].removeprefix(f"{HELP.path} ")
+        helps = f"{paths[HELP.path]} " if topic != code[1] else ""
+        return f"`/{helps}{_renamed(topic, paths)}`"
+
+    def option(code: re.Match[str]) -> str:
+        return f"{code[1]} `{options.get(code[2], code[2])}`"
+
+    return _OPTION.sub(option, _COMMAND.sub(command, sentence))
+
+
+def as_in_table(line: str) -> str:
+    """A typed line with the table's names of command and options, from any language."""
+    if not line.lstrip().startswith("/"):
+        return line
+    inside = line.lstrip().removeprefix("/")
+    for locale in LOCALES:
+        paths, options = _names(locale)
+        renamed = _renamed(inside, {shown: path for path, shown in paths.items()})
+        if renamed != inside:
+            back = {f"--{shown}": f"--{name}" for name, shown in options.items()}
+            return "/" + " ".join(back.get(_DASHES.sub("--", word), word) for word in renamed.split(" "))
+    return line
+
+
+def _renamed(inside: str, names: dict[str, str]) -> str:
+    """The text behind a slash, with the command at its beginning replaced by its other name."""
+    for path in sorted(names, key=len, reverse=True):
+        if re.match(rf"{re.escape(path)}(?![\w-])", inside, re.IGNORECASE):
+            return names[path] + inside[len(path) :]
+    return inside
+
+
+@cache
+def _names(locale: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The names of the table's commands and options in a language."""
+    say = words(locale)
+    paths = {row.path: path_of(say, row) for row in TABLE}
+    paths |= {name.replace("_", "-"): say(f"names.{name}") for name in ONLY_HERE}
+    return paths, {slot.name: say(name_of(slot.name, "option")) for row in TABLE for slot in slots(row)}
 
 
 def localized_name(name: str, kind: str) -> locale_str:

@@ -25,10 +25,9 @@ from bot.adapters import buttons_row, intake
 from bot.adapters.buttons_row import custom_id
 from bot.adapters.buttons_row import label as label_of
 from bot.adapters.discord.received import placing
-from bot.adapters.discord.received.commands import Autocomplete, path_of, read
+from bot.adapters.discord.received.commands import Autocomplete, as_in_table, path_of, read
 from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, file_of, request_of, text_of
 from bot.adapters.discord.shown import replies
-from bot.adapters.discord.text.command_names import as_in_table, help_text
 from bot.adapters.intake import PEOPLE
 from bot.adapters.invocation import (
     FIELD,
@@ -81,7 +80,7 @@ class Intake(intake.Intake):
             text, options, files = read(row, values)
             if row.at_once:
                 # Answered at once, to the person alone, without a run: nothing in it has to be stored.
-                await replies.at_length(interaction, help_text(self.words(interaction), text or ""))
+                await replies.at_length(interaction, replies.help_text(self.words(interaction), text or ""))
             elif row.rewords and not files:
                 await self._reword(interaction, row, text or "")
             elif text is None and row.argument is not None:

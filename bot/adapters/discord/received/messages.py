@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import discord
 
 from bot.adapters.discord.installed.setup import welcome
+from bot.adapters.discord.received.commands import as_in_table
 from bot.adapters.discord.received.placing import PLATFORM, location_of_message, text_without_mention
 from bot.adapters.discord.shown import replies
-from bot.adapters.discord.text.command_names import as_in_table
 from bot.adapters.intake import KeyedLocks
 from bot.adapters.invocation import reads_files
 from bot.command_line import parse

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import discord
 
 from bot.adapters.composer import Composer
+from bot.adapters.discord.received.commands import localized
 from bot.adapters.discord.received.placing import missing, origin_of
 from bot.adapters.discord.shown.overflow import WHOLE, Overflow
 from bot.adapters.discord.shown.surface import (
@@ -26,7 +27,6 @@ from bot.adapters.discord.shown.surface import (
     direct,
 )
 from bot.adapters.discord.shown.threads import ASKED, THREAD, Opening, Refusal, name_and_archive
-from bot.adapters.discord.text.command_names import localized
 from bot.adapters.discord.text.markdown import literal
 from bot.adapters.discord.text.render import folded, pages
 from bot.adapters.home import first_message, leave_place

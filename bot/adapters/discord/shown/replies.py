@@ -1,4 +1,4 @@
-"""Sentences to one person without a run: a refusal, a fault, thanks; never a traceback.
+"""Sentences to one person without a run: a refusal, a fault, thanks, help; never a traceback.
 
 Knows no request; an unforeseen fault goes to the log with its run's digits.
 """
@@ -14,10 +14,22 @@ from discord import app_commands
 from discord.ui import LayoutView, TextDisplay
 
 from bot.adapters import intake
-from bot.adapters.discord.text.command_names import localized
+from bot.adapters.discord.received.commands import (
+    FILES,
+    ONLY_HERE,
+    Slot,
+    localized,
+    path_of,
+    slots,
+    texts,
+    wants_text,
+)
 from bot.adapters.markdown import clean, neutralise
+from bot.command_line import parse
+from bot.commands import TABLE
 from bot.events import UserError
-from bot.words import Words
+from bot.verb import Verb
+from bot.words import Words, name_of
 
 MESSAGE_CHARS = 2_000
 LAYOUT_CHARS = 4_000
@@ -81,3 +93,72 @@ async def reply(message: discord.Message, text: str, kind: str = "r") -> None:
             await send()
     except (discord.DiscordException, OSError) as fault:
         _log.warning("message %s could not be answered: %s", message.id, type(fault).__name__)
+
+
+def help_text(say: Words, topic: str = "") -> str:
+    """Markdown: all works, the commands of one group, or one command with its options and an example.
+
+    Under a work's own name its other groups have a line each: all of the story's commands are too long for a message.
+    """
+    path = " ".join(topic.strip().lstrip("/").lower().split())
+    groups = {row.group or row.work: row.work for row in TABLE if not row.bare}
+    named = [group for group in groups if path in (group, say(f"names.group_{group}"))]
+    exact = (
+        [row for row in TABLE if path in (row.path, row.name, path_of(say, row))]
+        if path and not named
+        else []
+    )
+    if exact:
+        return "\n\n".join(_one(say, row) for row in exact)
+    listed = named or list(groups)
+    rows = [
+        (path_of(say, row), row.summary)
+        for row in TABLE
+        if (row.bare if not named else not row.bare and (row.group or row.work) in named)
+    ]
+    if not named:
+        rows += [(say(f"names.{name}"), f"welcome.{name}") for name in ONLY_HERE]
+    commands = [f"- **/{path}**  {say(summary)}" for path, summary in rows]
+    others = [group for group, work in groups.items() if work in listed and (not named or group not in named)]
+    lines = [_group(say, group) for group in others]
+    lines = [*commands, *lines] if named else [*lines, *commands]
+    return "\n".join([*lines, "", say("discord.help_more"), say("discord.help_talk")])
+
+
+def _group(say: Words, group: str) -> str:
+    """A line for a command group, with the names of its verbs."""
+    names = [say(f"names.{row.work}_{row.name}") for row in TABLE if (row.group or row.work) == group]
+    return f"- **/{say(f'names.group_{group}')}**  {say(f'verbs.group_{group}')} {' · '.join(names)}"
+
+
+def _one(say: Words, row: Verb) -> str:
+    lines = [f"**/{path_of(say, row)}**", say(row.summary), ""]
+    lines += [_option(say, row, slot) for slot in slots(row) if slot.name not in FILES[1:]]
+    return "\n".join([*lines, "", f"{say('verbs.example')} `{_example(say, row)}`"])
+
+
+def _option(say: Words, row: Verb, slot: Slot) -> str:
+    line = f"- `{_name(say, slot.name)}`  {say(slot.summary)}"
+    if row.argument is not None and slot.name == row.argument.name and wants_text(row):
+        line += f" ({say('discord.help_window')})"
+    return line
+
+
+def _example(say: Words, row: Verb) -> str:
+    """The row's example in Discord's format."""
+    parsed = parse(row.example)
+    parts = [f"/{path_of(say, row)}"]
+    if row.argument is not None and row.argument.many:
+        parts.append(f"{_name(say, FILES[0])}:")
+    elif row.argument is not None and parsed.text:
+        names = texts(row)
+        values = parsed.text.split(None, len(names) - 1)
+        parts += [f"{_name(say, name)}:{value}" for name, value in zip(names, values, strict=False)]
+    for name, value in parsed.options.items():
+        if row.option(name) is not None:
+            parts.append(f"{_name(say, name)}:{value}")
+    return " ".join(parts)
+
+
+def _name(say: Words, option: str) -> str:
+    return say(name_of(option, "option"))
