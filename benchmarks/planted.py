@@ -13,8 +13,8 @@ from benchmarks.figures import Figure
 from benchmarks.memory import BARE, SPACE, STANDARD, alone, gain, model, variants
 from benchmarks.planted_story import NAMED, Planted, planted
 from benchmarks.scripted_extractor import parts
-from bot.works.story.memory.config import RecallConfig
-from bot.works.story.memory.evaluate import Scores
+from bot.works.story.command_line import Scores
+from bot.works.story.config import RecallConfig
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
 from storage.story_vectors import NodeVectors

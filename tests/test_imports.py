@@ -82,7 +82,7 @@ HOMES = {
     "matplotlib": (
         "bot.works.council.chart",
         "bot.works.story.tree",
-        "bot.works.story.exchange.epub",
+        "bot.works.story.exchange.book",
         "bot.works.script.picture",
     ),
     "onnxruntime": ("bot.retrieval",),
@@ -92,7 +92,7 @@ HOMES = {
     "soundfile": ("bot.speech",),
     "soxr": ("bot.speech",),
     "unicode_rbnf": ("bot.speech",),
-    "markdown_it": ("bot.markdown", "bot.speech", "bot.works.story.exchange.epub"),
+    "markdown_it": ("bot.markdown", "bot.speech", "bot.works.story.exchange.book"),
     "xllamacpp": ("bot.llm.demo_process",),
     "lxml": (
         "bot.readers.xml",

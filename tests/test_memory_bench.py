@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.memory_sets import portuguese, reworded_play
 from bot.retrieval.lexical import content_terms
-from bot.works.story.memory.evaluate import read_queries
+from bot.works.story.command_line import read_queries
 
 
 @pytest.mark.parametrize("name", ["Portuguese", "Portuguese reworded"])

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 from bot.kind import Kind, Runs, Setting, Typed
 from bot.settings import OFF, ON
 from bot.verb import PRIVATE, Argument, Option, Verb
-from bot.works.story.config import StoryConfig
-from bot.works.story.memory.config import RecallConfig
+from bot.works.story.config import RecallConfig, StoryConfig
 from bot.works.story.nodes import CHECKS, LENGTHS, MODES, RATINGS, VIEWS
 
 if TYPE_CHECKING:
@@ -390,7 +389,6 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.outlines import Outlines
     from bot.works.story.party import Party
     from bot.works.story.presets import Presets
-    from bot.works.story.prompt_files import PromptFiles
     from bot.works.story.questions import Questions
     from bot.works.story.recall import Recall
     from bot.works.story.safety import Safety
@@ -451,8 +449,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         memory,
         extraction,
         World(logs, own_names),
-        Questions(logs, scene_verbs),
-        PromptFiles(logs, scene_verbs, extraction),
+        Questions(logs, scene_verbs, extraction),
         Outlines(logs, scene_verbs),
         Imports(
             logs,

@@ -17,7 +17,7 @@ from bot.works.story.memory.ranking import Query
 from bot.works.story.turn import Excerpt
 
 if TYPE_CHECKING:
-    from bot.works.story.memory.config import RecallConfig
+    from bot.works.story.config import RecallConfig
     from bot.works.story.memory.memory import Memory, Recalled
     from bot.works.story.story import Story
     from bot.works.story.turn import Turn

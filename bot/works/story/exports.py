@@ -18,9 +18,8 @@ from bot.words import Words, words
 from bot.works.story import cast, state
 from bot.works.story.context import AGREED
 from bot.works.story.exchange import card
-from bot.works.story.exchange.book import book_of, markdown
+from bot.works.story.exchange.book import book_of, epub, markdown
 from bot.works.story.exchange.chat import sillytavern
-from bot.works.story.exchange.epub import epub
 from bot.works.story.exchange.lorebook import world_info
 from bot.works.story.json_export import exported
 from bot.works.story.logs import Logs, spot

@@ -26,14 +26,14 @@ from bot.works.story.memory.memory import Recalled
 from bot.works.story.memory.pieces import pieces_of
 from bot.works.story.memory.ranking import Query
 from bot.works.story.order import whose
-from bot.works.story.presence import known_as, unknown_to
+from bot.works.story.state import known_as, unknown_to
 from bot.works.story.turn_plan import TurnPlan
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from bot.works.story.config import RecallConfig
     from bot.works.story.logs import Logs
-    from bot.works.story.memory.config import RecallConfig
     from bot.works.story.memory.memory import Memory
     from bot.works.story.scene_verbs import SceneVerbs
     from bot.works.story.story import Story

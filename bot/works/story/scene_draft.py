@@ -11,8 +11,8 @@ from bot import untrusted
 from bot.events import Completion, Event, Run, Status, Text, UserError
 from bot.words import Words
 from bot.works.story import context
+from bot.works.story.attribution import Players, WatchedScene
 from bot.works.story.cast import Unnamed
-from bot.works.story.players import Players, WatchedScene
 
 if TYPE_CHECKING:
     from bot.llm.base import Prompt

@@ -45,9 +45,9 @@ from bot.works.story.excerpts import excerpts, query_of
 from bot.works.story.logs import Logs, PlayedElsewhere, PlayedStory, node, spot
 from bot.works.story.order import mode_of, passed, whose
 from bot.works.story.party import plays
-from bot.works.story.presence import unknown_to
 from bot.works.story.safety import agreement, check_rating
 from bot.works.story.scene_draft import SceneDraft
+from bot.works.story.state import unknown_to
 from bot.works.story.story import Story
 from bot.works.story.turn import SCENE, Excerpt, Mode
 from bot.works.story.turn_plan import TurnPlan, called_up, choices_task, players, prompt, searched
@@ -55,8 +55,7 @@ from bot.works.story.turn_plan import TurnPlan, called_up, choices_task, players
 if TYPE_CHECKING:
     from bot.llm.registry import Models
     from bot.prompts import Prompts
-    from bot.works.story.config import StoryConfig
-    from bot.works.story.memory.config import RecallConfig
+    from bot.works.story.config import RecallConfig, StoryConfig
     from bot.works.story.memory.memory import Memory
     from bot.works.story.safety import Adults
     from storage.records import Records

@@ -1,6 +1,9 @@
 """How a story's characters and chapters stand after the turns that count, out of what was extracted and corrected.
 
-Pure, and nothing is kept: undo, a flip or a branch changes the turns, and with them the state.
+Pure, and nothing is kept: undo, a flip or a branch changes the turns, and with them the state. Also who was present in
+which turn, and so what a character may know: whoever played or replied was there, and whom the extractor has seen in
+the scene. To be spoken of is not to be there: of a scene that nobody has looked into yet, as of a new version, the
+others know nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import Final
 
 from bot import untrusted
 from bot.budget import text_tokens
+from bot.works.story.cast import called
 from bot.works.story.story import Story
 from bot.works.story.turn import Chapter, CharacterMemory, Correction, Extracted, KeyEvent, Tick, Turn
 
@@ -269,3 +273,42 @@ def chapter_prompt(story: Story, turns: Sequence[Turn]) -> str:
     ]  # fmt: skip
     parts = ["<history>", *past, "</history>"] if past else []
     return "\n".join([*parts, "<chapter>", *about, "</chapter>"])
+
+
+def known_as(story: Story, name: str) -> str:
+    """The character's name as the cast has it, or the scenes, or the lines of a chat log; "" for nobody's."""
+    plain_name = " ".join(name.split())
+    if character := called(story, plain_name):
+        return character
+    key = plain_name.casefold()
+    if (seen := characters(story).get(key)) is not None:
+        return seen.name
+    return next((turn.act.name for turn in story.current_turns if _speaks(turn) == key), "")
+
+
+def unknown_to(story: Story, character: str) -> set[str]:
+    """The turns of which the character knows nothing: it was in none of their scenes."""
+    key = character.casefold()
+    # Of a chat log the lines of one group are a scene.
+    groups = {turn.act.group for turn in story.current_turns if turn.act.group and _was_there(turn, key)}
+    return {
+        turn.id for turn in story.current_turns if turn.act.group not in groups and not _was_there(turn, key)
+    }
+
+
+def _was_there(turn: Turn, key: str) -> bool:
+    if key in (turn.act.character.casefold(), turn.act.speaker.casefold(), _speaks(turn)):
+        return True
+    extracted = turn.extracted
+    if (
+        turn.scene is None and not turn.act.group
+    ):  # whoever was seen in some stretch of a log was not in all of it
+        return False
+    return extracted is not None and any(
+        character.present and character.name.casefold() == key for character in extracted.state
+    )
+
+
+def _speaks(turn: Turn) -> str:
+    """Who says the line, of a chat log's; a player's own name is nobody's in the story."""
+    return turn.act.name.casefold() if turn.act.label else ""

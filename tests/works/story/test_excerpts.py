@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.works.story.config import StoryConfig
-from bot.works.story.memory.config import RecallConfig
+from bot.works.story.config import RecallConfig, StoryConfig
 from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Talk, settings, talking

@@ -22,8 +22,8 @@ from bot.config.settings import EmbeddingConfig
 from bot.events import Place
 from bot.retrieval.embedding import Embedding
 from bot.works.story import context, state
+from bot.works.story.config import RecallConfig
 from bot.works.story.logs import PAST, Logs, PlayedStory, node, spot
-from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory, Recalled
 from bot.works.story.memory.ranking import Query
 from bot.works.story.state import chapters, titles

@@ -14,9 +14,8 @@ from bot.budget import text_tokens
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.retrieval.embedding import Embedding
-from bot.works.story.config import StoryConfig
+from bot.works.story.config import RecallConfig, StoryConfig
 from bot.works.story.lorebook import LoreEntry
-from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
 from bot.works.story.turn_plan import TurnPlan, called_up

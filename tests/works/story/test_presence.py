@@ -14,13 +14,13 @@ import pytest
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.retrieval.embedding import Embedding
+from bot.works.story.config import RecallConfig
 from bot.works.story.excerpts import as_prompt, excerpts
-from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
 from bot.works.story.nodes import Part
-from bot.works.story.presence import known_as, unknown_to
 from bot.works.story.recall import moments
+from bot.works.story.state import known_as, unknown_to
 from bot.works.story.story import Story, folded
 from storage.db import Database
 from storage.stories import Spot, Stories

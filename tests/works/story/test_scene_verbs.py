@@ -322,13 +322,13 @@ async def test_a_turn_that_a_crash_has_taken_again_is_taken_once(tmp_path: Path,
         place = Place("terminal", "local", "terminal", "t")
         work: Any = talk.app.works["story"]
         act = Request("twice", place, Author("a", "A"), "story", "act", text="I knock.")
-        first = await work._scene_verbs._act(act)
-        again = await work._scene_verbs._act(act)
+        first = await work.scene_verbs._act(act)
+        again = await work.scene_verbs._act(act)
         assert again == first
         assert first.n == 2
         undo = Request("back", place, Author("a", "A"), "story", "undo")
-        done = await work._table._undo(undo, words("en"))
-        assert await work._table._undo(undo, words("en")) == done
+        done = await work.table._undo(undo, words("en"))
+        assert await work.table._undo(undo, words("en")) == done
         assert "1 scenes" not in texts(await talk.say("/story show"))
         assert "1 scene on" in texts(await talk.say("/story show"))
 
@@ -502,7 +502,7 @@ async def test_two_hundred_turns_by_three_players_come_in_order_and_once(
         assert {await ticket.wait() for ticket in tickets} == {"done"}
         taken = [re.findall(r"This is turn (\d+)\.", last(asked))[-1] for asked in writer.scenes[1:]]
         assert taken == [str(n) for n in range(200)]
-        played = await talk.app.works["story"]._table._logs.here(Place("terminal", "local", "terminal", "t"))  # type: ignore[attr-defined]
+        played = await talk.app.works["story"].table._logs.here(Place("terminal", "local", "terminal", "t"))  # type: ignore[attr-defined]
         assert [turn.act.text for turn in played.story.current_turns[1:]] == [
             f"This is turn {n}." for n in range(200)
         ]
@@ -669,7 +669,7 @@ async def test_two_threads_that_play_one_branch_at_once_mix_no_turns(tmp_path: P
             for request in asked
             if request.verb == "act"
         }
-        played = await talk.app.works["story"]._table._logs.here(Place("terminal", "local", "terminal", "t"))  # type: ignore[attr-defined]
+        played = await talk.app.works["story"].table._logs.here(Place("terminal", "local", "terminal", "t"))  # type: ignore[attr-defined]
         told = [turn.act.text for turn in played.story.current_turns[2:]]
         assert sorted(told) == sorted(text for text, said in shown.items() if "number" in said)
         assert all("number" in said or "another thread" in said for said in shown.values())

@@ -13,7 +13,7 @@ from bot.works.story.chat_log import read_chat_log
 from bot.works.story.json_export import exported
 from bot.works.story.json_import import imported
 from bot.works.story.nodes import Part
-from bot.works.story.presence import unknown_to
+from bot.works.story.state import unknown_to
 from bot.works.story.story import Story, folded
 from bot.works.story.stretches import STRETCH_CHARS, lines_back, stretches
 from tests.fakes.reply import Reply

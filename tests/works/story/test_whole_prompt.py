@@ -16,9 +16,8 @@ from bot.llm.base import Prompt
 from bot.prompts import PromptFile
 from bot.retrieval.embedding import Embedding
 from bot.works.story import context
-from bot.works.story.config import StoryConfig
+from bot.works.story.config import RecallConfig, StoryConfig
 from bot.works.story.excerpts import excerpts, query_of
-from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory
 from bot.works.story.turn import Excerpt
 from bot.works.story.turn_plan import TurnPlan, called_up, choices_task, prompt, searched

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bot.works.story.memory.config import RecallConfig
+    from bot.works.story.config import RecallConfig
 
     Floats = NDArray[np.float32]
     Ints = NDArray[np.int32]

@@ -24,12 +24,17 @@ from bot.retrieval.language import detect, may_vote
 from bot.retrieval.lexical import content_terms, terms
 from bot.waiting import in_own_thread
 from bot.works.story import state
-from bot.works.story.memory.components import distinctive, too_old
 from bot.works.story.memory.index import BranchPieces, Pieces, Reason
-from bot.works.story.memory.lore import CONTENT_CHARS, LoreVectors, by_meaning, likeness
 from bot.works.story.memory.pieces import about, embedded, nodes_of, noted, noted_at, pieces_of
-from bot.works.story.memory.ranking import Query, add_extracted, scored
-from bot.works.story.memory.vectors import PieceVectors, packed
+from bot.works.story.memory.ranking import Query, add_extracted, distinctive, scored, too_old
+from bot.works.story.memory.vectors import (
+    CONTENT_CHARS,
+    LoreVectors,
+    PieceVectors,
+    by_meaning,
+    likeness,
+    packed,
+)
 from storage.faults import StorageFault
 from storage.story_vectors import NodeVectors
 
@@ -39,7 +44,7 @@ if TYPE_CHECKING:
 
     from bot.retrieval.embed import Embedder
     from bot.retrieval.embedding import Embedding
-    from bot.works.story.memory.config import RecallConfig
+    from bot.works.story.config import RecallConfig
     from bot.works.story.story import Story
     from bot.works.story.turn import Turn
     from storage.story_vectors import StoryVectors

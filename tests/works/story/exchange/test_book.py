@@ -18,8 +18,7 @@ from lxml import etree
 from bot.readers.pictures import picture_of
 from bot.readers.web import epub as reader
 from bot.words import words
-from bot.works.story.exchange.book import Book, book_of, markdown
-from bot.works.story.exchange.epub import cover, epub
+from bot.works.story.exchange.book import Book, book_of, cover, epub, markdown
 from storage.stories import StoryRow
 from tests.works.story.tale import Tale, prose
 

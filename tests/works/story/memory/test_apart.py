@@ -9,8 +9,8 @@ from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.events import Place
 from bot.retrieval.embedding import Embedding
+from bot.works.story.config import RecallConfig
 from bot.works.story.logs import Logs, PlayedStory, node, spot
-from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
 from bot.works.story.nodes import Kind

@@ -10,8 +10,8 @@ import pytest
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.retrieval.embedding import Embedding
+from bot.works.story.config import RecallConfig
 from bot.works.story.excerpts import as_prompt, excerpts
-from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
 from bot.works.story.story import Story

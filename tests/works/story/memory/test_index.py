@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.works.story.memory.config import RecallConfig
+from bot.works.story.config import RecallConfig
 from bot.works.story.memory.index import BranchPieces, Piece, Pieces
 
 TEXTS = st.lists(

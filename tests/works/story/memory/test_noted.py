@@ -10,7 +10,7 @@ import pytest
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
 from bot.retrieval.embedding import Embedding
-from bot.works.story.memory.config import RecallConfig
+from bot.works.story.config import RecallConfig
 from bot.works.story.memory.index import Piece
 from bot.works.story.memory.memory import Memory, Recalled
 from bot.works.story.memory.pieces import noted, pieces_of

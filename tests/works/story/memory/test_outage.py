@@ -13,7 +13,7 @@ from bot.config.settings import EmbeddingConfig
 from bot.events import UserError
 from bot.retrieval.embed_openai import OpenAIEmbedder
 from bot.retrieval.embedding import Embedding
-from bot.works.story.memory.config import RecallConfig
+from bot.works.story.config import RecallConfig
 from bot.works.story.memory.memory import Memory, Recalled
 from bot.works.story.memory.ranking import Query
 from bot.works.story.story import Story
