@@ -282,7 +282,7 @@ def _engine(url: str, busy_timeout_s: float, max_page_count: int | None) -> Asyn
         writing = connection.get_execution_options().get(_WRITING)
         if writing is not None:  # else it is one statement, which SQLite makes a transaction of
             driver: Any = connection.connection.driver_connection
-            driver.begin("BEGIN IMMEDIATE" if writing else "BEGIN")
+            driver.begins = "BEGIN IMMEDIATE" if writing else "BEGIN"
 
     def invalidated(connection: Any, _record: object, _error: object) -> None:
         # Of a call that was cancelled. Closed as it is, with a statement that nobody has read to its end, it

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import aiosqlite
@@ -25,7 +26,7 @@ class Connection(aiosqlite.Connection):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._thread.daemon = True  # SQLAlchemy does the same: a process that ends does not wait for it
-        self._begin = ""
+        self.begins = ""
         """The BEGIN that the next statement takes along."""
         self._open = False
         """Whether a transaction is open. True also where nobody knows: a call was cancelled, or has failed."""
@@ -33,16 +34,12 @@ class Connection(aiosqlite.Connection):
     def cursor(self) -> Cursor:  # type: ignore[override]
         return Cursor(self)
 
-    def begin(self, statement: str) -> None:
-        """Begin a transaction by this statement, together with the first one in it."""
-        self._begin = statement
-
     async def executed(
         self, statement: str, parameters: Any, *, many: bool
     ) -> tuple[sqlite3.Cursor, Sequence[Any]]:
         """The cursor of a statement, which has been read to its end, and the rows."""
-        connection, begin = self._conn, self._begin
-        self._begin, self._open = "", True
+        connection, begin = self._conn, self.begins
+        self.begins, self._open = "", True
 
         def trip() -> tuple[sqlite3.Cursor, Sequence[Any], bool]:
             cursor = connection.cursor()
@@ -55,36 +52,38 @@ class Connection(aiosqlite.Connection):
         return cursor, rows
 
     async def commit(self) -> None:
-        self._begin = ""
+        self.begins = ""
         if self._open:
             await super().commit()
             self._open = False
 
     async def rollback(self) -> None:
-        self._begin = ""
+        self.begins = ""
         if self._open:
             await super().rollback()
             self._open = False
 
 
+@dataclass(slots=True, eq=False)
 class Cursor:
     """As much of aiosqlite's as SQLAlchemy asks for: it reads all rows of a statement at once."""
 
-    arraysize = 1
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._cursor: sqlite3.Cursor | None = None
-        self._rows: Sequence[Any] = ()
+    connection: Connection
+    description: Any = None
+    rowcount: int = -1
+    lastrowid: int | None = None
+    arraysize: int = 1
+    _rows: Sequence[Any] = ()
 
     async def __aenter__(self) -> Cursor:
         return self
 
-    async def execute(self, statement: str, parameters: Any = ()) -> None:
-        self._cursor, self._rows = await self._connection.executed(statement, parameters, many=False)
+    async def execute(self, statement: str, parameters: Any = (), *, many: bool = False) -> None:
+        done, self._rows = await self.connection.executed(statement, parameters, many=many)
+        self.description, self.rowcount, self.lastrowid = done.description, done.rowcount, done.lastrowid
 
     async def executemany(self, statement: str, parameters: Any) -> None:
-        self._cursor, self._rows = await self._connection.executed(statement, parameters, many=True)
+        await self.execute(statement, parameters, many=True)
 
     async def fetchall(self) -> Sequence[Any]:
         rows, self._rows = self._rows, ()
@@ -92,15 +91,3 @@ class Cursor:
 
     async def close(self) -> None:
         """Nothing to do: the statement is over."""
-
-    @property
-    def description(self) -> Any:
-        return self._cursor.description if self._cursor is not None else None
-
-    @property
-    def rowcount(self) -> int:
-        return self._cursor.rowcount if self._cursor is not None else -1
-
-    @property
-    def lastrowid(self) -> int | None:
-        return self._cursor.lastrowid if self._cursor is not None else None
