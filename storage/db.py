@@ -47,6 +47,9 @@ class Database:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
         self._sqlite = engine.dialect.name == "sqlite"
+        reading = {} if self._sqlite else {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        self._reading = engine.execution_options(**{_WRITING: False}, **reading)
+        self._writing = engine.execution_options(**{_WRITING: True})
         # SQLite has one writer at a time. Waiting here is fair and wakes at once; its own busy
         # handler polls and may starve somebody. Postgres locks rows, so writers go side by side.
         self._turn: AbstractAsyncContextManager[Any] = asyncio.Lock() if self._sqlite else nullcontext()
@@ -87,33 +90,32 @@ class Database:
             raise
         return database
 
-    @asynccontextmanager
-    async def read(self) -> AsyncGenerator[AsyncConnection, None]:
+    def read(self) -> AbstractAsyncContextManager[AsyncConnection]:
         """A read-only transaction: everything in it sees the same moment."""
-        options: dict[str, Any] = {_WRITING: False}
-        if not self._sqlite:
-            options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        async with self._transaction(options) as connection:
-            yield connection
+        return self._connected(self._reading.begin())
 
     @asynccontextmanager
-    async def write(self) -> AsyncGenerator[AsyncConnection, None]:
+    async def write(self, alone: str = "") -> AsyncGenerator[AsyncConnection, None]:
         """A transaction that commits at the end, or leaves no trace if anything in it raises.
 
+        None that is `alone` by the same name goes on beside it, and what such a one has committed before is seen.
         Never open one inside another: on SQLite the inner one would wait for the outer.
         """
-        async with self._turn, self._transaction({_WRITING: True}) as connection:
+        async with self._turn, self._connected(self._writing.begin()) as connection:
+            if alone and not self._sqlite:  # SQLite's writers are alone anyway
+                from zlib import crc32
+
+                from sqlalchemy import text
+
+                # A lock of two numbers is never the migrations', which has one; names that share theirs only wait.
+                key = {"kind": _NAMED_LOCKS, "key": crc32(alone.encode()) - 2**31}
+                await connection.execute(text("SELECT pg_advisory_xact_lock(:kind, :key)"), key)
             yield connection
 
     @asynccontextmanager
-    async def _transaction(self, options: dict[str, Any]) -> AsyncGenerator[AsyncConnection, None]:
-        async with self._connected() as connection:
-            await connection.execution_options(**options)
-            async with connection.begin():
-                yield connection
-
-    @asynccontextmanager
-    async def _connected(self) -> AsyncGenerator[AsyncConnection, None]:
+    async def _connected(
+        self, connecting: AbstractAsyncContextManager[AsyncConnection]
+    ) -> AsyncGenerator[AsyncConnection, None]:
         import sqlite3
 
         from sqlalchemy.exc import DBAPIError
@@ -124,7 +126,7 @@ class Database:
         self._under_way += 1
         self._idle.clear()
         try:
-            async with self._engine.connect() as connection:
+            async with connecting as connection:
                 yield connection
         except PoolTimeout as error:
             raise StorageFault("locked", str(error)) from error
@@ -135,58 +137,37 @@ class Database:
             if not self._under_way:
                 self._idle.set()
 
-    async def _one(
-        self,
-        statement: Executable,
-        result: Callable[[CursorResult[Any]], T],
-        parameters: Mapping[str, Any] | None = None,
-    ) -> T:
-        """What `result` takes of one statement, which is a transaction by itself: cheaper than `read` and `write`."""
+    async def _one(self, statement: Executable, parameters: Mapping[str, Any]) -> CursorResult[Any]:
+        """The result of one statement, which is a transaction by itself: cheaper than `read` and `write`.
 
-        def executed(connection: Connection) -> T:
-            taken = result(connection.execute(statement, parameters))
+        Its rows are there: both drivers fetch them with the statement.
+        """
+
+        def executed(connection: Connection) -> CursorResult[Any]:
+            result = connection.execute(statement, parameters)
             connection.commit()
-            return taken
+            return result
 
-        async with self._connected() as connection:
+        turn = self._turn if statement.is_dml else nullcontext()
+        async with turn, self._connected(self._engine.connect()) as connection:
             return await connection.run_sync(executed)
 
     async def rows(self, query: Executable, of: Callable[..., T], /, **parameters: Any) -> list[T]:
-        """The rows of a query, each as an `of`, which has a field for each column."""
-        return await self._one(query, lambda rows: [of(**row._mapping) for row in rows], parameters)
+        """The rows of a statement, each as an `of`, which has a field for each column."""
+        return [of(**row._mapping) for row in await self._one(query, parameters)]
 
     async def row(self, query: Executable, of: Callable[..., T], /, **parameters: Any) -> T | None:
-        """The same for a query of one row at most."""
-        row = await self._one(query, lambda rows: rows.one_or_none(), parameters)
+        """The same for a statement of one row at most: an INSERT returns none where a conflict kept it out."""
+        row = (await self._one(query, parameters)).one_or_none()
         return of(**row._mapping) if row else None
 
     async def column(self, query: Executable, /, **parameters: Any) -> list[Any]:
         """The first column of a query's rows."""
-        return await self._one(query, lambda rows: list(rows.scalars()), parameters)
+        return list((await self._one(query, parameters)).scalars())
 
     async def run(self, statement: UpdateBase, /, **parameters: Any) -> int:
         """One statement as a transaction of its own: how many rows it has changed."""
-        async with self._turn:
-            return await self._one(statement, lambda changed: int(changed.rowcount), parameters)
-
-    async def inserted(self, insert: UpdateBase, of: Callable[..., T], /, **values: Any) -> T | None:
-        """The same for an INSERT that returns its row: None where a conflict kept it out."""
-        async with self._turn:
-            return await self.row(insert, of, **values)
-
-    async def alone(self, connection: AsyncConnection, name: str) -> None:
-        """Let no other `write` be past this point with the same name until this one has ended.
-
-        What was committed before is then seen, unless the transaction has read it already.
-        """
-        if not self._sqlite:  # SQLite's writers are alone anyway
-            from zlib import crc32
-
-            from sqlalchemy import text
-
-            # A lock of two numbers is never the migrations', which has one; names that share theirs only wait.
-            key = {"kind": _NAMED_LOCKS, "key": crc32(name.encode()) - 2**31}
-            await connection.execute(text("SELECT pg_advisory_xact_lock(:kind, :key)"), key)
+        return (await self._one(statement, parameters)).rowcount
 
     def insert(self, table: Table) -> SqliteInsert | PostgresInsert:
         """This database's INSERT with `on_conflict_do_nothing` and `on_conflict_do_update`.

@@ -104,8 +104,7 @@ class Documents:
         on_shelf = (d.space == space, d.shelf == shelf)
         staged = (*on_shelf, d.id.in_([new for new, _ in pairs]))
         on_it = case((d.chunk_count <= d.embedded, "ready"), else_="lexical")
-        async with self._db.write() as connection:
-            await self._db.alone(connection, f"shelf:{space}:{shelf}")
+        async with self._db.write(alone=f"shelf:{space}:{shelf}") as connection:
             built = select(d.id, d.source).where(*staged, d.state == "building")
             sources = {row.id: row.source for row in await connection.execute(built)}
             for new, old in pairs:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from storage.db import Database, new_id
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from sqlalchemy import ColumnElement, Select
 
 Settled = Literal["settled", "stopped", "failed"]
+Capped = Literal["run", "space"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +95,29 @@ class Conversation:
 class OverCap(Exception):
     """The call might cost more than the cap leaves; nothing was reserved. `spent` is without this call."""
 
-    def __init__(self, kind: Literal["run", "space"], spent: Decimal, cap: Decimal) -> None:
+    def __init__(self, kind: Capped, spent: Decimal, cap: Decimal) -> None:
         super().__init__(f"{spent} of the {kind}'s {cap} dollars are spent")
         self.kind, self.spent, self.cap = kind, spent, cap
 
 
 class Ledger:
     def __init__(self, db: Database) -> None:
+        from sqlalchemy import bindparam, case, func, select
+
+        from storage.tables import ledger as t
+
         self._db = db
+        # Every call of a model asks these: to build a statement costs more than to execute it.
+        self._reserve = t.insert()
+        reserved = (t.c.space == bindparam("of_space"), t.c.id == bindparam("entry"), t.c.state == "reserved")
+        self._settle = t.update().where(*reserved)
+        # What the calls have cost, or may still cost if they are not settled.
+        cost = func.sum(case((t.c.state == "reserved", t.c.estimate_usd), else_=t.c.cost_usd))
+        spent = select(func.coalesce(cost, 0, type_=t.c.cost_usd.type)).where(t.c.space == bindparam("space"))
+        self._spent: dict[Capped, Select[Any]] = {
+            "run": spent.where(t.c.run_id == bindparam("run")),
+            "space": spent.where(t.c.created_at >= bindparam("since")),
+        }
 
     async def reserve(
         self,
@@ -120,47 +135,36 @@ class Ledger:
         Raises OverCap, setting nothing aside, where what is settled and what still stands come to more than a
         cap with this call. Unknown dollars count as nothing; a call that is known to be free is not refused.
         """
-        from storage.tables import ledger
-
-        entry = new_id()
-        async with self._db.write() as connection:
-            if caps is not None and estimate_usd != 0:
-                await self._mind(connection, caps, space, run_id, estimate_usd or Decimal(0))
-            await connection.execute(
-                ledger.insert().values(
-                    id=entry,
-                    space=space,
-                    run_id=run_id,
-                    step=step,
-                    author_id=author_id,
-                    model=model,
-                    state="reserved",
-                    estimate_tokens=estimate_tokens,
-                    estimate_usd=estimate_usd,
-                    input_tokens=0,
-                    output_tokens=0,
-                    cache_read_tokens=0,
-                    cache_write_tokens=0,
-                    created_at=datetime.now(UTC),
-                )
-            )
-        return entry
-
-    async def _mind(
-        self, connection: AsyncConnection, caps: Caps, space: str, run_id: str, estimate: Decimal
-    ) -> None:
-        from storage.tables import ledger
-
+        row = {
+            "id": new_id(),
+            "space": space,
+            "run_id": run_id,
+            "step": step,
+            "author_id": author_id,
+            "model": model,
+            "state": "reserved",
+            "estimate_tokens": estimate_tokens,
+            "estimate_usd": estimate_usd,
+            "input_tokens": 0,
+            "output_tokens": 0,
+            "cache_read_tokens": 0,
+            "cache_write_tokens": 0,
+            "created_at": datetime.now(UTC),
+        }
+        capped = caps if estimate_usd != 0 else None
         # One after the other, or two calls at once would each find room for themselves alone.
-        await self._db.alone(connection, f"ledger {space}")
-        if caps.run_usd is not None:
-            spent = await _spent(connection, ledger.c.space == space, ledger.c.run_id == run_id)
-            if spent + estimate > caps.run_usd:
-                raise OverCap("run", spent, caps.run_usd)
-        if caps.space_usd is not None:
-            spent = await _spent(connection, ledger.c.space == space, ledger.c.created_at >= caps.since)
-            if spent + estimate > caps.space_usd:
-                raise OverCap("space", spent, caps.space_usd)
+        async with self._db.write(alone=f"ledger {space}" if capped else "") as connection:
+            if capped is not None:
+                which = {"space": space, "run": run_id, "since": capped.since}
+                limits: dict[Capped, Decimal | None] = {"run": capped.run_usd, "space": capped.space_usd}
+                for kind, cap in limits.items():
+                    if cap is None:
+                        continue
+                    spent = (await connection.execute(self._spent[kind], which)).scalar_one()
+                    if spent + (estimate_usd or 0) > cap:
+                        raise OverCap(kind, spent, cap)
+            await connection.execute(self._reserve, row)
+        return str(row["id"])
 
     async def settle(
         self,
@@ -175,20 +179,17 @@ class Ledger:
         state: Settled = "settled",
     ) -> None:
         """Replace the estimate by the real usage. An entry is settled once; later calls change nothing."""
-        from storage.tables import ledger
-
         await self._db.run(
-            ledger.update()
-            .where(ledger.c.space == space, ledger.c.id == entry, ledger.c.state == "reserved")
-            .values(
-                state=state,
-                input_tokens=input_tokens,
-                output_tokens=output_tokens,
-                cache_read_tokens=cache_read_tokens,
-                cache_write_tokens=cache_write_tokens,
-                cost_usd=cost_usd,
-                settled_at=datetime.now(UTC),
-            )
+            self._settle,
+            of_space=space,
+            entry=entry,
+            state=state,
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            cache_read_tokens=cache_read_tokens,
+            cache_write_tokens=cache_write_tokens,
+            cost_usd=cost_usd,
+            settled_at=datetime.now(UTC),
         )
 
     async def totals(self, space: str, since: datetime, *, author_id: str | None = None) -> Totals:
@@ -290,16 +291,3 @@ def _sums() -> list[ColumnElement[Any]]:
         func.coalesce(func.sum(case((reserved, c.estimate_usd))), 0, type_=c.cost_usd.type),
         func.coalesce(func.sum(case((unpriced, 1), else_=0)), 0),
     ]
-
-
-async def _spent(connection: AsyncConnection, *which: ColumnElement[bool]) -> Decimal:
-    """What the calls have cost, or may still cost if they are not settled."""
-    from sqlalchemy import case, func, select
-
-    from storage.tables import ledger
-
-    c = ledger.c
-    cost = func.sum(case((c.state == "reserved", c.estimate_usd), else_=c.cost_usd))
-    query = select(func.coalesce(cost, 0, type_=c.cost_usd.type)).where(*which)
-    spent: Decimal = (await connection.execute(query)).scalar_one()
-    return spent

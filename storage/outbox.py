@@ -47,7 +47,7 @@ class Outbox:
         Not fresh and still "sending": a send was begun and nobody knows whether it arrived.
         """
         new = {"space": space, "run_id": run, "stage": stage, "state": "sending"}
-        row = await self._db.inserted(self._claim, OutboxRow, **new, created_at=datetime.now(UTC))
+        row = await self._db.row(self._claim, OutboxRow, **new, created_at=datetime.now(UTC))
         if row is not None:
             return replace(row, fresh=True)
         return await self.get(space, run, stage) or await self.claim(space, run, stage)

@@ -156,8 +156,7 @@ class Quizzes:
         from storage.tables import quiz_questions as q
 
         by_author = (c.c.space == space, c.c.author_id == author)
-        async with self._db.write() as connection:
-            await self._db.alone(connection, f"quiz:{space}:{author}")
+        async with self._db.write(alone=f"quiz:{space}:{author}") as connection:
             earlier_run = select(c.c.run_id).where(*by_author, c.c.quiz == quiz, c.c.n == n)
             if (before := await connection.scalar(earlier_run)) == run:
                 return True
