@@ -144,6 +144,8 @@ class DocumentRow:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
+    """`id` is its document's id and its ordinal."""
+
     document_id: str
     ordinal: int
     section: int
@@ -151,10 +153,7 @@ class ChunkRow:
     end: int
     breadcrumb: str
     text: str
-
-    @property
-    def id(self) -> str:
-        return f"{self.document_id}:{self.ordinal}"
+    id: str
 
 
 @dataclass(frozen=True, slots=True)

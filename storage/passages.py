@@ -20,20 +20,28 @@ class Passages:
     """Of documents in any state: whoever holds a passage of one that was replaced reads on in it."""
 
     def __init__(self, db: Database) -> None:
+        from sqlalchemy import String, and_, cast, func, select
+
+        from storage.tables import chunks, documents, pages, sections
+
         self._db = db
+        c, d, s = chunks.c, documents.c, sections.c
+        id = (c.document_id + ":" + cast(c.ordinal, String)).label("id")
+        self._chunks = select(chunks, id).select_from(chunks.join(documents))
+        # Every search asks this: to build a statement costs more than to execute it.
+        same_section = and_(s.document_id == c.document_id, s.ordinal == c.section)
+        page = func.coalesce(_page_at(pages, c.document_id, c.start), s.page)
+        with_headings = self._chunks.outerjoin(sections, same_section)
+        self._passages = with_headings.add_columns(d.shelf, d.source, d.title, s.path, page)
 
     async def chunks_of(
         self, space: str, document_id: str, after_ordinal: int = -1, limit: int = 256
     ) -> Sequence[ChunkRow]:
         """The next chunks of a document in order, without keeping the rest in memory."""
-        from sqlalchemy import select
-
         from storage.tables import chunks, documents
 
         query = (
-            select(chunks)
-            .join(documents)
-            .where(
+            self._chunks.where(
                 documents.c.space == space,
                 chunks.c.document_id == document_id,
                 chunks.c.ordinal > after_ordinal,
@@ -45,9 +53,9 @@ class Passages:
 
     async def get(self, space: str, ids: Iterable[str]) -> dict[str, PassageRow]:
         """Chunks by id, with what a citation needs. Unknown ids (replaced meanwhile) are left out."""
-        from sqlalchemy import and_, func, or_, select
+        from sqlalchemy import and_, or_
 
-        from storage.tables import chunks, documents, pages, sections
+        from storage.tables import chunks, documents
 
         ordinals: dict[str, list[int]] = {}
         for id in ids:
@@ -62,17 +70,9 @@ class Passages:
                 for key, numbers in ordinals.items()
             )
         )
-        d, s = documents.c, sections.c
-        same_section = and_(s.document_id == chunks.c.document_id, s.ordinal == chunks.c.section)
-        page = _page_at(pages, chunks.c.document_id, chunks.c.start)
-        query = (
-            select(chunks, d.shelf, d.source, d.title, s.path, func.coalesce(page, s.page))
-            .join(documents, d.id == chunks.c.document_id)
-            .outerjoin(sections, same_section)
-            .where(d.space == space, any_of_these)
-        )
         result: dict[str, PassageRow] = {}
         async with self._db.read() as connection:
+            query = self._passages.where(documents.c.space == space, any_of_these)
             for row in await connection.execute(query):
                 *own, shelf, source, title, path, page = row
                 chunk = ChunkRow(*own)

@@ -144,7 +144,14 @@ def _shelved(document: NewDocument) -> ShelvedRow:
 
 def _chunk(document_id: str, chunk: NewChunk) -> ChunkRow:
     return ChunkRow(
-        document_id, chunk.ordinal, chunk.section, chunk.start, chunk.end, chunk.breadcrumb, chunk.text
+        document_id,
+        chunk.ordinal,
+        chunk.section,
+        chunk.start,
+        chunk.end,
+        chunk.breadcrumb,
+        chunk.text,
+        f"{document_id}:{chunk.ordinal}",
     )
 
 
