@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Literal
 from storage.db import Database, new_id
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement
+    from sqlalchemy import BindParameter, ColumnElement
+
+    Text = str | BindParameter[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +56,30 @@ class Sessions:
     """At most one session of a place is active; an index sees to it."""
 
     def __init__(self, db: Database) -> None:
+        from sqlalchemy import bindparam
+
+        from storage.tables import exchanges as e
+        from storage.tables import sessions as t
+
         self._db = db
+        # Nearly every run asks these: to build a statement costs more than to execute it.
+        active = active_at(*map(bindparam, ("in_space", "in_platform", "in_channel", "in_thread")))
+        self._active = t.select().where(*active)
+        of_others = t.update().where(*active, t.c.work != bindparam("of_work"))
+        self._close_others = of_others.values(state="closed", closed_at=bindparam("now"))
+        self._open = db.insert(t).on_conflict_do_nothing()
+        of_session = (t.c.space == bindparam("in_space"), t.c.id == bindparam("of_session"))
+        self._grow = t.update().where(*of_session).values(updated_at=bindparam("now"))
+        new = db.insert(e)
+        kept_anew = {name: new.excluded[name] for name in ("question", "answer", "citations")}
+        self._keep = new.on_conflict_do_update(index_elements=["session_id", "run_id"], set_=kept_anew)
+        of_session = (e.c.space == bindparam("in_space"), e.c.session_id == bindparam("of_session"))
+        last = e.select().where(*of_session).order_by(e.c.seq.desc())
+        self._last = last.limit(bindparam("most"))
 
     async def active(self, space: str, platform: str, channel: str, thread: str) -> SessionRow | None:
-        from storage.tables import sessions
-
-        query = sessions.select().where(*active_at(space, platform, channel, thread))
-        return await self._db.row(query, SessionRow)
+        place = {"in_space": space, "in_platform": platform, "in_channel": channel, "in_thread": thread}
+        return await self._db.row(self._active, SessionRow, **place)
 
     async def open(
         self,
@@ -77,31 +96,25 @@ class Sessions:
 
         A new one belongs to `author_id` and is called `title`.
         """
-        from storage.tables import sessions
-
-        active = active_at(space, platform, channel, thread)
         now = datetime.now(UTC)
-        new = self._db.insert(sessions).values(
-            id=new_id(),
-            space=space,
-            platform=platform,
-            channel=channel,
-            thread=thread,
-            work=work,
-            state="active",
-            created_at=now,
-            title=title,
-            author_id=author_id,
-            updated_at=now,
-        )
+        place = {"in_space": space, "in_platform": platform, "in_channel": channel, "in_thread": thread}
+        new = {
+            "id": new_id(),
+            "space": space,
+            "platform": platform,
+            "channel": channel,
+            "thread": thread,
+            "work": work,
+            "state": "active",
+            "created_at": now,
+            "title": title,
+            "author_id": author_id,
+            "updated_at": now,
+        }
         async with self._db.write() as connection:
-            await connection.execute(
-                sessions.update()
-                .where(*active, sessions.c.work != work)
-                .values(state="closed", closed_at=now)
-            )
-            await connection.execute(new.on_conflict_do_nothing())
-            row = (await connection.execute(sessions.select().where(*active))).one()
+            await connection.execute(self._close_others, {**place, "of_work": work, "now": now})
+            await connection.execute(self._open, new)
+            row = (await connection.execute(self._active, place)).one()
             return SessionRow(**row._mapping)
 
     async def close(self, space: str, platform: str, channel: str, thread: str) -> bool:
@@ -145,43 +158,33 @@ class Sessions:
         False if the session is not one of this space's, or was deleted while the run went on: then the run's
         council is not kept either.
         """
-        from storage.tables import councils, exchanges, sessions
-
         now = datetime.now(UTC)
-        new = self._db.insert(exchanges).values(
-            space=space,
-            session_id=session_id,
-            run_id=run_id,
-            question=question,
-            answer=answer,
-            citations=citations,
-            created_at=now,
-        )
-        grown = sessions.update().where(sessions.c.space == space, sessions.c.id == session_id)
         async with self._db.write() as connection:
-            if (await connection.execute(grown.values(updated_at=now))).rowcount != 1:
+            of_session = {"in_space": space, "of_session": session_id, "now": now}
+            if (await connection.execute(self._grow, of_session)).rowcount != 1:
+                from storage.tables import councils
+
                 council_of_run = councils.delete().where(
                     councils.c.space == space, councils.c.run_id == run_id
                 )
                 await connection.execute(council_of_run)
                 return False
-            values = {"question": question, "answer": answer, "citations": citations}
-            await connection.execute(
-                new.on_conflict_do_update(index_elements=["session_id", "run_id"], set_=values)
-            )
+            exchange = {
+                "space": space,
+                "session_id": session_id,
+                "run_id": run_id,
+                "question": question,
+                "answer": answer,
+                "citations": citations,
+                "created_at": now,
+            }
+            await connection.execute(self._keep, exchange)
             return True
 
     async def last_exchanges(self, space: str, session_id: str, n: int) -> list[ExchangeRow]:
         """The last `n` of a session, oldest first."""
-        from storage.tables import exchanges
-
-        query = (
-            exchanges.select()
-            .where(exchanges.c.space == space, exchanges.c.session_id == session_id)
-            .order_by(exchanges.c.seq.desc())
-            .limit(n)
-        )
-        return (await self._db.rows(query, ExchangeRow))[::-1]
+        last = {"in_space": space, "of_session": session_id, "most": n}
+        return (await self._db.rows(self._last, ExchangeRow, **last))[::-1]
 
     async def reword_exchange(self, space: str, run_id: str, question: str) -> bool:
         """What a run was asked, as it reads now, of a council too; whether there was anything."""
@@ -197,7 +200,7 @@ class Sessions:
         return changed > 0
 
 
-def active_at(space: str, platform: str, channel: str, thread: str) -> tuple[ColumnElement[bool], ...]:
+def active_at(space: Text, platform: Text, channel: Text, thread: Text) -> tuple[ColumnElement[bool], ...]:
     """What makes a session the active one of a place."""
     from storage.tables import sessions
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from storage.db import Database
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement
+    from sqlalchemy import BindParameter, ColumnElement
+
+    Text = str | BindParameter[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +42,25 @@ class Threads:
         from storage.tables import threads as t
 
         self._db = db
-        # Every run asks this: to build a statement costs more than to execute it.
+        # Every run asks these: to build a statement costs more than to execute it.
         names = {"space": t.c.space, "channel": t.c.channel, "thread": t.c.thread}
         self._in_place = t.select().where(*(column == bindparam(name) for name, column in names.items()))
+        held = _held(bindparam("of_space"), bindparam("of_thread"))
+        self._held, self._let_go = t.select().where(*held), t.delete().where(*held)
+        new = db.insert(t)
+        moved = {"real": new.excluded.real, "free_chat": None, "explained": False}
+        self._bind = new.on_conflict_do_update(index_elements=list(names), set_=moved)
 
     async def bind(self, space: str, channel: str, thread: str, real: str) -> None:
         """The conversation is in this real thread from now on. Binding again what is bound changes nothing."""
-        from storage.tables import threads as t
-
-        new = self._db.insert(t).values(
-            space=space, channel=channel, thread=thread, real=real, explained=False
-        )
+        held = {"of_space": space, "of_thread": real}
+        new = {"space": space, "channel": channel, "thread": thread, "real": real, "explained": False}
         async with self._db.write() as connection:
-            bound = (await connection.execute(t.select().where(*_held(space, real)))).one_or_none()
+            bound = (await connection.execute(self._held, held)).one_or_none()
             if bound is not None and (bound.channel, bound.thread) == (channel, thread):
                 return
-            await connection.execute(t.delete().where(*_held(space, real)))
-            await connection.execute(
-                new.on_conflict_do_update(
-                    index_elements=["space", "channel", "thread"],
-                    set_={"real": real, "free_chat": None, "explained": False},
-                )
-            )
+            await connection.execute(self._let_go, held)
+            await connection.execute(self._bind, new)
 
     async def real(self, space: str, channel: str, thread: str) -> str | None:
         """The real thread that the conversation is in."""
@@ -71,9 +70,7 @@ class Threads:
 
     async def held(self, space: str, real: str) -> ThreadRow | None:
         """What the bot holds in a real thread; None where it holds nothing."""
-        from storage.tables import threads as t
-
-        return await self._db.row(t.select().where(*_held(space, real)), ThreadRow)
+        return await self._db.row(self._held, ThreadRow, of_space=space, of_thread=real)
 
     async def set_free_chat(self, space: str, real: str, on: bool) -> bool:
         """Whether plain text there is for the bot; False, changing nothing, where it holds nothing."""
@@ -90,12 +87,10 @@ class Threads:
 
     async def forget(self, space: str, real: str) -> bool:
         """The thread is gone; whether the bot held it."""
-        from storage.tables import threads as t
-
-        return await self._db.run(t.delete().where(*_held(space, real))) == 1
+        return await self._db.run(self._let_go, of_space=space, of_thread=real) == 1
 
 
-def _held(space: str, real: str) -> tuple[ColumnElement[bool], ...]:
+def _held(space: Text, real: Text) -> tuple[ColumnElement[bool], ...]:
     from storage.tables import threads as t
 
     return t.c.space == space, t.c.real == real
