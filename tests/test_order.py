@@ -7,12 +7,18 @@ import asyncio
 from bot.runs.order import Order
 
 
+async def turn(order: Order, key: str, seq: int) -> None:
+    """Wait for the number's turn, as a run does."""
+    while order.ahead(key, seq):
+        await order.moved(key, seq)
+
+
 async def test_the_first_to_enter_goes_at_once_and_the_next_waits() -> None:
     order = Order()
     order.enter("here", 1)
     order.enter("here", 2)
-    await order.turn("here", 1)
-    second = asyncio.create_task(order.turn("here", 2))
+    await turn(order, "here", 1)
+    second = asyncio.create_task(turn(order, "here", 2))
     await asyncio.sleep(0)
     assert not second.done()
     order.leave("here", 1)
@@ -23,7 +29,7 @@ async def test_places_do_not_wait_for_each_other() -> None:
     order = Order()
     order.enter("here", 1)
     order.enter("there", 2)
-    await order.turn("there", 2)
+    await turn(order, "there", 2)
 
 
 async def test_after_a_restart_the_numbers_decide_not_who_asks_first() -> None:
@@ -31,12 +37,12 @@ async def test_after_a_restart_the_numbers_decide_not_who_asks_first() -> None:
     for seq in (7, 5, 6):
         order.enter("here", seq)
     # 7 was called when it stood alone; the others go by number once it has left.
-    fifth = asyncio.create_task(order.turn("here", 5))
+    fifth = asyncio.create_task(turn(order, "here", 5))
     await asyncio.sleep(0)
     assert not fifth.done()
     order.leave("here", 7)
     await fifth
-    sixth = asyncio.create_task(order.turn("here", 6))
+    sixth = asyncio.create_task(turn(order, "here", 6))
     await asyncio.sleep(0)
     assert not sixth.done()
     order.leave("here", 5)
@@ -49,7 +55,7 @@ async def test_one_who_gives_up_waiting_lets_the_others_pass() -> None:
         order.enter("here", seq)
     order.leave("here", 2)
     order.leave("here", 1)
-    await order.turn("here", 3)
+    await turn(order, "here", 3)
 
 
 async def test_each_knows_how_many_go_before() -> None:
@@ -70,6 +76,15 @@ async def test_each_knows_how_many_go_before() -> None:
     await order.moved("here", 6)
 
 
+async def test_who_is_called_while_they_read_how_many_go_before_does_not_wait() -> None:
+    order = Order()
+    order.enter("here", 1)
+    order.enter("here", 2)
+    assert order.ahead("here", 2) == 1
+    order.leave("here", 1)
+    await asyncio.wait_for(order.moved("here", 2), 1)
+
+
 async def test_leaving_twice_is_leaving_once() -> None:
     order = Order()
     order.enter("here", 1)
@@ -77,4 +92,4 @@ async def test_leaving_twice_is_leaving_once() -> None:
     order.leave("here", 1)
     order.leave("there", 9)
     order.enter("here", 2)
-    await order.turn("here", 2)
+    await turn(order, "here", 2)

@@ -209,7 +209,6 @@ class Execution:
                             await view.show(Status(say("app.in_line", n=ahead + 1)))
                             live.noticed.set()
                         await self._order.moved(line, live.seq)
-                    await self._order.turn(line, live.seq)
                 await self._live.keep(request.id, "running")
             row = verb(request.work, request.verb)
             run = DurableRun(request, self._begin, self._new_thread, self._origin)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left, insort
-from collections import defaultdict
 from collections.abc import Hashable
 
 
@@ -15,22 +14,17 @@ class Order:
     """First in, first out per key, by the sequence number each run got when it was received."""
 
     def __init__(self) -> None:
-        self._lines: dict[Hashable, list[int]] = defaultdict(list)
-        self._turns: dict[tuple[Hashable, int], asyncio.Event] = {}
+        self._lines: dict[Hashable, list[int]] = {}
         self._called: dict[Hashable, int] = {}
+        """Whose turn it is in each line; lower numbers may come behind it, after a restart."""
         self._moved: dict[Hashable, asyncio.Event] = {}
 
     def enter(self, key: Hashable, seq: int) -> None:
         """Join the line of this key; again does nothing."""
-        if (key, seq) in self._turns:
-            return
-        insort(self._lines[key], seq)
-        self._turns[key, seq] = asyncio.Event()
-        self._call_next(key)
-
-    async def turn(self, key: Hashable, seq: int) -> None:
-        """Wait until all smaller numbers have left."""
-        await self._turns[key, seq].wait()
+        line = self._lines.setdefault(key, [])
+        if seq not in line:
+            insort(line, seq)
+            self._called.setdefault(key, seq)
 
     def ahead(self, key: Hashable, seq: int) -> int:
         """How many go before this number, the one whose turn it is included; 0 when it is its turn."""
@@ -49,26 +43,19 @@ class Order:
         return line[at - 1] if at else None
 
     async def moved(self, key: Hashable, seq: int) -> None:
-        """Wait until a number has left the line; return at once where `seq` is not in it."""
-        if (key, seq) in self._turns:
+        """Wait until a number has left the line; return at once where it is the turn of `seq`."""
+        if self.ahead(key, seq):
             await self._moved.setdefault(key, asyncio.Event()).wait()
 
     def leave(self, key: Hashable, seq: int) -> None:
         """Leave the line; does nothing where `seq` is not in it."""
-        if self._turns.pop((key, seq), None) is None:
+        line = self._lines.get(key, [])
+        if seq not in line:
             return
-        self._lines[key].remove(seq)
+        line.remove(seq)
+        if not line:
+            del self._lines[key], self._called[key]
+        elif self._called[key] == seq:
+            self._called[key] = line[0]
         if (moved := self._moved.pop(key, None)) is not None:
             moved.set()
-        if self._called.get(key) == seq:
-            del self._called[key]
-        if self._lines[key]:
-            self._call_next(key)
-        else:
-            del self._lines[key]
-
-    def _call_next(self, key: Hashable) -> None:
-        if key not in self._called:
-            first = self._lines[key][0]
-            self._called[key] = first
-            self._turns[key, first].set()
