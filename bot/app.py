@@ -23,8 +23,7 @@ from bot.platforms import LogView, Platform
 from bot.runs.arrivals import AcknowledgementGate, Arrivals
 from bot.runs.engine import Engine
 from bot.runs.execution import VIEW_S, Execution
-from bot.runs.live import LiveRuns
-from bot.runs.order import Order
+from bot.runs.live import LiveRuns, Order
 from bot.runs.past_requests import PastRequests
 from bot.runs.requests import PLAYED, WATCH, child_id, line_of, ordered, request_from_json
 from bot.waiting import wait_at_most

@@ -51,7 +51,7 @@ LAYERS = (
         "bot.platforms",
         "bot.tracing",
     ),
-    ("bot.runs.order", "bot.waiting", "storage"),
+    ("bot.waiting", "storage"),
     ("bot.config", "bot.models"),
     ("bot.verb", "bot.config.settings", "bot.config.model_spec", "bot.config.text"),
     ("bot.words", "bot.check", "bot.events", "bot.dates", "bot.markdown", "bot.drawing"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from bot.runs.order import Order
+from bot.runs.live import Order
 
 
 async def turn(order: Order, key: str, seq: int) -> None:

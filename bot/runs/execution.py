@@ -40,7 +40,7 @@ from bot.events import (
 )
 from bot.faults import failure
 from bot.runs.engine import Begin, DurableRun
-from bot.runs.live import LiveRun, LiveRuns
+from bot.runs.live import LiveRun, LiveRuns, Order
 from bot.runs.requests import child_id, ended_as, line_of, ordered, request_from_json
 from bot.waiting import wait_at_most
 from bot.words import words
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from bot.platforms import Platform
     from bot.resources import Resources
     from bot.runs.arrivals import AcknowledgementGate
-    from bot.runs.order import Order
     from bot.runs.past_requests import PastRequests
 
 ENDED = ("done", "failed", "stopped")
