@@ -16,7 +16,7 @@ from bot.events import Completion, Usage, UserError
 from bot.llm.base import Message, Meter, ModelError, Prompt
 from bot.retrieval.embed_openai import OpenAIEmbedder
 from bot.retrieval.results import SearchResult
-from bot.tracing import Tracing, gen_ai
+from bot.tracing import Tracing
 from tests.fakes.collector import Collector, Taken
 from tests.fakes.embeddings import EmbeddingService, Fault
 from tests.fakes.traced import ASKED, NOW, config, traced
@@ -30,15 +30,12 @@ async def test_without_an_endpoint_all_goes_on_untraced() -> None:
     async def answer() -> AsyncGenerator[str | Completion, None]:
         yield "a"
 
-    async def body() -> str:
-        return "b"
-
     idle = Tracing(config())
     await idle.start()
     with idle.run(ASKED, NOW, resumed=False):
-        pieces = gen_ai.called(answer(), "answerer", SERVICE, "m", PROMPT, Meter())
+        pieces = tracing.chat(answer(), "answerer", SERVICE, "m", PROMPT, Meter())
         assert [piece async for piece in pieces] == ["a"]
-        assert await tracing.step("b", lambda body: body(), body) == "b"
+        tracing.replayed("b")
         with tracing.opened("retrieval", {}) as span:
             assert not span.is_recording()
         tracing.note("strategy", "single")
@@ -54,7 +51,7 @@ async def spans_of(body: AsyncGenerator[str | Completion, None], meter: Meter) -
         with mine.run(ASKED, NOW, resumed=False) as run:
             run.outcome = "done"
             try:
-                async with aclosing(gen_ai.called(body, "chair", SERVICE, "m-1", PROMPT, meter)) as pieces:
+                async with aclosing(tracing.chat(body, "chair", SERVICE, "m-1", PROMPT, meter)) as pieces:
                     async for _ in pieces:
                         pass
             except (ModelError, ZeroDivisionError) as error:
@@ -92,7 +89,7 @@ async def test_vectors_of_a_service_are_a_span_below_their_search() -> None:
     ):
         embedder = OpenAIEmbedder("text-embedding-3-small", api_key="sk-1", base_url=service.base_url)
 
-        @gen_ai.retrieval
+        @tracing.retrieval
         async def search() -> SearchResult:
             await asyncio.to_thread(embedder.query, "question")
             return SearchResult([], confident=False)

@@ -17,7 +17,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from bot import untrusted
+from bot import tracing, untrusted
 from bot.budget import Budget
 from bot.config import model_spec
 from bot.events import Completion, Run, Usage, UserError
@@ -25,7 +25,6 @@ from bot.llm import json_answers, prices
 from bot.llm.base import Capabilities, Meter, ModelError, Prompt, Provider, more_room, without_images
 from bot.llm.faults import Cooldowns
 from bot.llm.prices import CacheWatch
-from bot.tracing import gen_ai
 
 if TYPE_CHECKING:
     from bot.config import Config, ProviderConfig
@@ -286,7 +285,7 @@ class Models:
 
         def ask(meter: Meter) -> AsyncGenerator[str | Completion, None]:
             pieces = provider.stream(short, member_prompt, meter)
-            return gen_ai.called(pieces, role, settings, short, member_prompt, meter)
+            return tracing.chat(pieces, role, settings, short, member_prompt, meter)
 
         price = partial(prices.cost, settings, short)
         async with aclosing(self._budget.paid(run, key, spec.model, member_prompt, ask, price)) as pieces:

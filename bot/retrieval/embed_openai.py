@@ -9,9 +9,9 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bot import tracing
 from bot.events import UserError
 from bot.retrieval.confidence import Likeness
-from bot.tracing import gen_ai
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,7 +83,7 @@ class OpenAIEmbedder:
         return vector
 
     def _embed(self, client: Any, batch: list[str]) -> Vectors:
-        with gen_ai.embeddings(self._model):
+        with tracing.embeddings(self._model):
             return self._request(client, batch)
 
     def _request(self, client: Any, batch: list[str]) -> Vectors:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from bot import tracing
 from bot.events import UserError
 from bot.readers.document import Section
 from bot.retrieval.chunk import SEPARATOR, body_start
@@ -21,7 +22,6 @@ from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import fold
 from bot.retrieval.ranking import Hit, Options, Part, Ranked, varied
 from bot.retrieval.results import Book, Passage, SearchResult, SectionText
-from bot.tracing import gen_ai
 
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig
@@ -100,7 +100,7 @@ class Library:
         """The languages of a shelf's books, as ISO 639-1."""
         return (await self._editions.of(space, shelf)).shelf.languages
 
-    @gen_ai.retrieval
+    @tracing.retrieval
     async def search(
         self,
         space: str,

@@ -362,7 +362,17 @@ async def _durable_step(name: str, body: Callable[[], Awaitable[dict[str, Any]]]
     """What `body` returns, or returned before a crash."""
     from dbos import DBOS
 
-    return await tracing.step(name, functools.partial(DBOS.run_step_async, {"name": name}), body)
+    called = False
+
+    async def marked() -> dict[str, Any]:
+        nonlocal called
+        called = True
+        return await body()
+
+    result = await DBOS.run_step_async({"name": name}, marked)
+    if not called:
+        tracing.replayed(name)
+    return result
 
 
 @functools.cache

@@ -5,36 +5,41 @@ OpenTelemetry's no-op tracer, and its SDK (`bot.tracing.otlp`) is not imported. 
 names under `gen_ai.` are those of OpenTelemetry's semantic conventions for generative AI.
 
 Where to is said by OpenTelemetry's own variables, or by config.toml. Sources: OpenTelemetry's specification,
-"OpenTelemetry Protocol Exporter" and "Environment Variable Specification".
+"OpenTelemetry Protocol Exporter" and "Environment Variable Specification"; its "Semantic conventions for generative
+client AI spans". Neither questions nor answers are sent, which these have as `gen_ai.input.messages` and so on.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
+from contextlib import aclosing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeAlias
 from urllib.parse import urlsplit
 
 from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN, NoOpTracer, Span, SpanKind, StatusCode, Tracer
 from opentelemetry.trace import set_span_in_context as context_of
 
-from bot.events import Ended, Request, UserError
+from bot.events import Completion, Ended, Request, UserError
 from bot.waiting import in_own_thread
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from bot.config import Config
+    from bot.config import Config, ProviderConfig
+    from bot.llm.base import Meter, Prompt
+    from bot.retrieval.results import SearchResult
     from bot.tracing.otlp import Spans
 
-T = TypeVar("T")
-Body: TypeAlias = Callable[[], Awaitable[T]]
+P = ParamSpec("P")
+Pieces: TypeAlias = AsyncGenerator[str | Completion, None]
 Value: TypeAlias = str | bool | int | float | list[str]
 
 PATH: Final = "/v1/traces"
@@ -44,6 +49,8 @@ FLUSH_S = 3.0
 """How long leaving waits for the last spans to be taken."""
 
 _OTHER = "_OTHER"  # error.type of what has no name, by the conventions
+_KINDS = ("openai", "anthropic")  # what the conventions call these services, too
+_STRATEGY = "sutradhar.strategy"
 
 _log = logging.getLogger(__name__)
 
@@ -132,8 +139,8 @@ class Tracing:
         finally:
             current.reset(token)
             if run.outcome is not None:  # else the process is leaving, and another one goes on
-                notes = {f"sutradhar.{name}": value for name, value in run.notes.items()}
-                span.set_attributes(notes | {"sutradhar.resumed": resumed, "sutradhar.outcome": run.outcome})
+                ended: dict[str, Value] = {"sutradhar.resumed": resumed, "sutradhar.outcome": run.outcome}
+                span.set_attributes(run.notes | ended)
                 if run.outcome == "failed":
                     fail(span, run.error or _OTHER)
                 span.end()
@@ -150,7 +157,7 @@ class Tracing:
 
 def note(name: str, value: Value) -> None:
     """Set an attribute of the run's span: `sutradhar.<name>`."""
-    current.get().run.notes[name] = value
+    current.get().run.notes[f"sutradhar.{name}"] = value
 
 
 def failed(error: BaseException) -> None:
@@ -158,21 +165,11 @@ def failed(error: BaseException) -> None:
     current.get().run.error = error_type(error)
 
 
-async def step(name: str, keep: Callable[[Body[T]], Awaitable[T]], body: Body[T]) -> T:
-    """What `keep` makes of `body`; marked in the trace where it has not called it, but knew what it had returned."""
-    called = False
-
-    async def marked() -> T:
-        nonlocal called
-        called = True
-        return await body()
-
-    value = await keep(marked)
-    if not called:
-        # The first word alone: the rest may be a shelf's name, or what a space calls its prompts.
-        word = re.split(r"[-:]", name, maxsplit=1)[0]
-        current.get().begin("replayed step", {"sutradhar.step": word, "sutradhar.replayed": True}).end()
-    return value
+def replayed(step: str) -> None:
+    """Mark a step that was not done, because what it returns is known from before."""
+    # The first word alone: the rest may be a shelf's name, or what a space calls its prompts.
+    word = re.split(r"[-:]", step, maxsplit=1)[0]
+    current.get().begin("replayed step", {"sutradhar.step": word, "sutradhar.replayed": True}).end()
 
 
 @contextmanager
@@ -188,6 +185,88 @@ def opened(name: str, about: Mapping[str, Value], *, client: bool = False) -> It
         raise
     finally:
         current.reset(token)
+        span.end()
+
+
+def retrieval(
+    search: Callable[P, Coroutine[Any, Any, SearchResult]],
+) -> Callable[P, Coroutine[Any, Any, SearchResult]]:
+    """Make each search a span: how much it found, and how surely; neither what for nor what."""
+
+    @functools.wraps(search)
+    async def traced(*args: P.args, **kwargs: P.kwargs) -> SearchResult:
+        with opened("retrieval", {"gen_ai.operation.name": "retrieval"}) as span:
+            result = await search(*args, **kwargs)
+            about: dict[str, Value] = {
+                "sutradhar.retrieval.passages": len(result.passages),
+                "sutradhar.retrieval.documents": len({passage.document for passage in result.passages}),
+                "sutradhar.retrieval.confident": result.confident,
+                "sutradhar.retrieval.titled": result.titled,
+                "sutradhar.retrieval.notices": result.notices,
+            }
+            if strategy := current.get().run.notes.get(_STRATEGY):
+                about[_STRATEGY] = strategy
+            span.set_attributes(about)
+            return result
+
+    return traced
+
+
+@contextmanager
+def embeddings(model: str) -> Iterator[None]:
+    """One call of a service for vectors, OpenAI's or one that speaks like it; its texts stay here."""
+    about = {
+        "gen_ai.operation.name": "embeddings",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": model,
+    }
+    with opened(f"embeddings {model}", about, client=True):
+        yield
+
+
+async def chat(
+    pieces: Pieces, role: str, service: ProviderConfig, model: str, prompt: Prompt, meter: Meter
+) -> Pieces:
+    """A model's answer as it comes, as a span."""
+    about: dict[str, Value] = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": service.kind if service.kind in _KINDS else service.name,
+        "gen_ai.request.model": model,
+        "gen_ai.request.max_tokens": prompt.max_tokens,
+        "gen_ai.output.type": "text" if prompt.schema is None else "json",
+        "sutradhar.role": role,
+    }
+    if prompt.temperature is not None:
+        about["gen_ai.request.temperature"] = prompt.temperature
+    if host := host_of(service.base_url or ""):
+        about["server.address"] = host
+    span = current.get().begin(f"chat {model}", about, client=True)
+    began, finish, learnt = time.monotonic(), "", dict[str, Value]()
+    try:
+        async with aclosing(pieces) as source:
+            async for piece in source:
+                if isinstance(piece, Completion):
+                    finish = piece.finish
+                elif "gen_ai.response.time_to_first_chunk" not in learnt:
+                    learnt["gen_ai.response.time_to_first_chunk"] = time.monotonic() - began
+                yield piece
+    except (GeneratorExit, asyncio.CancelledError):
+        if not finish:
+            learnt["sutradhar.outcome"] = "stopped"
+        raise
+    except Exception as error:
+        fail(span, error_type(error))
+        raise
+    finally:
+        if finish:
+            learnt["gen_ai.response.finish_reasons"] = [finish]
+        # What is read from and written to a cache is input, by the conventions.
+        read, written = meter.usage.cache_read_tokens, meter.usage.cache_write_tokens
+        learnt["gen_ai.usage.input_tokens"] = meter.usage.input_tokens + read + written
+        learnt["gen_ai.usage.output_tokens"] = meter.usage.output_tokens
+        learnt["gen_ai.usage.cache_read.input_tokens"] = read
+        learnt["gen_ai.usage.cache_creation.input_tokens"] = written
+        span.set_attributes(learnt)
         span.end()
 
 
