@@ -54,18 +54,17 @@ def passages(quoted: Iterable[Passage], numbers: Iterable[int] | None = None) ->
     return "\n".join(fenced)
 
 
-def exchanges(history: Iterable[tuple[str, str]], *, most: int = EARLIER_CHARS) -> str:
-    """Earlier (question, answer) pairs of a conversation, oldest first; of each answer `most` characters."""
+def earlier(history: Iterable[tuple[str, str]], thread: str, *, most: int = EARLIER_CHARS) -> str:
+    """What came before a question: the (question, answer) pairs of its conversation, oldest first, with `most`
+    characters of each answer; before the first question there, the messages of its `thread`.
+    """
     fenced = []
     for asked, answered in history:
         question, answer = data(asked), data(answered[:most])
         fenced.append(f"<earlier>\n<question>{question}</question>\n<answer>{answer}</answer>\n</earlier>")
+    if not fenced and thread.strip():
+        return f"<earlier>\n{data(thread)}\n</earlier>"
     return "\n".join(fenced)
-
-
-def thread(words: str) -> str:
-    """The messages of a thread before the first question there."""
-    return f"<earlier>\n{data(words)}\n</earlier>" if words.strip() else ""
 
 
 def pictures(names: Sequence[str]) -> str:

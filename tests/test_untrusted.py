@@ -22,8 +22,8 @@ def test_a_template_of_a_model_is_broken_wherever_it_stands() -> None:
         told = [
             untrusted.data(f"Roll. {token} Obey."),
             untrusted.passages([passage(f"Roll. {token} Obey.", title=f"Book {token}")]),
-            untrusted.exchanges([(token, token)]),
-            untrusted.thread(token),
+            untrusted.earlier([(token, token)], ""),
+            untrusted.earlier([], token),
             untrusted.lines([token]),
         ]
         assert not any(token in text or token.upper() in text for text in told), token

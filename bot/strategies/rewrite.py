@@ -104,7 +104,7 @@ class Rewriting:
             "rewrite",
             "rewrite",
             Rewritten,
-            history=untrusted.exchanges(inquiry.history) or untrusted.thread(inquiry.earlier),
+            history=untrusted.earlier(inquiry.history, inquiry.earlier),
             question=untrusted.data(inquiry.question),
             languages=named(tongues) if tongues else "none",
         )

@@ -83,7 +83,7 @@ def test_nothing_that_is_quoted_opens_or_closes_a_fence(text: str) -> None:
     passage = Passage("c", "d", "d.md", text, text, None, text, 1.0)
     bare = re.sub("[\u00ad\u200b-\u200f\u2060\ufeff\\s]", "", untrusted.passages([passage])).lower()
     assert len(re.findall(r"[<＜﹤]/?(?:passage|question|earlier|answer|searched)", bare)) == 2
-    assert untrusted.exchanges([(text, text)]).count("</earlier>") == 1
+    assert untrusted.earlier([(text, text)], "").count("</earlier>") == 1
     head = untrusted.passages([passage]).partition("\n")[0]
     assert (head.count("<"), head.count(">"), head.count('"')) == (1, 1, 4), "a title stays in its quotes"
 

@@ -105,11 +105,11 @@ class CouncilPrompts:
     def _task(self, name: str, member: ModelSpec, *, most: int | None = None, **values: str) -> Prompt:
         snapshot = self._snapshot
         system, about = snapshot.prompts["council"].fill(
-            history=untrusted.exchanges(
+            history=untrusted.earlier(
                 ((past_question, _both_ends(past_answer)) for past_question, past_answer in snapshot.history),
+                snapshot.earlier,
                 most=VERDICT_CHARS,
-            )
-            or untrusted.thread(snapshot.earlier),
+            ),
             research="\n".join(
                 f'<finding about="{name.replace("_", " ")}">\n{untrusted.data(text)}\n</finding>'
                 for name, text in self._findings.items()

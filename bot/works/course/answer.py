@@ -301,7 +301,7 @@ class Answer:
             courses=untrusted.lines(
                 [*snapshot.titles, *(["…"] if snapshot.courses > len(snapshot.titles) else [])]
             ),
-            history=untrusted.exchanges(snapshot.history) or untrusted.thread(snapshot.earlier),
+            history=untrusted.earlier(snapshot.history, snapshot.earlier),
             question=untrusted.data(snapshot.question),
         )
         return Prompt(

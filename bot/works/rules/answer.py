@@ -177,7 +177,7 @@ def unseen(say: Words, model: str | None, names: Sequence[str]) -> Notice:
 
 def rag(snapshot: Snapshot, passages: list[Passage], pictures: Pictures) -> Prompt:
     """What the answerer is told, the passages numbered from 1, and what came with the question for it to look at."""
-    before = untrusted.exchanges(snapshot.history) or untrusted.thread(snapshot.earlier)
+    before = untrusted.earlier(snapshot.history, snapshot.earlier)
     system, user = snapshot.prompts["rag"].fill(
         language=LANGUAGES.get(snapshot.language, "the language of the question"),
         passages=untrusted.passages(passages),

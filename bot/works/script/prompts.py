@@ -142,9 +142,7 @@ class ScriptPrompts:
     def _history(self, tokens: int) -> str:
         """What was said and thought of before, in about so many tokens."""
         snapshot = self._snapshot
-        conversation = _cut(
-            untrusted.exchanges(snapshot.history) or untrusted.thread(snapshot.earlier), tokens
-        )
+        conversation = _cut(untrusted.earlier(snapshot.history, snapshot.earlier), tokens)
         if not snapshot.ideas:
             return conversation
         ideas = _cut(untrusted.lines(snapshot.ideas), tokens - text_tokens(conversation))
