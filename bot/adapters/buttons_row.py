@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from bot.adapters.markdown import clean
 from bot.adapters.stage_content import PageContext, StageContent
 
-# Patterns of the custom_ids; a run's id is 32 hexadecimal digits.
+# Patterns of the custom_ids, at most 100 characters (Discord's limit); a run's id is 32 hexadecimal digits. Pages of
+# sources are counted from 0, and so is a choice among all of the run's, or among what stands there meanwhile. A modal's
+# run is the id of the request that the interaction which opened it would have made.
 RUN = r"(?P<run>[0-9a-f]{32})"
 STOP = rf"stop:{RUN}"
 RETRY = rf"retry:{RUN}"
@@ -28,20 +29,6 @@ MOST_CHOICES = 10
 TAKEN = "✓"
 MOST_GROUPS = 4
 """A message of Discord's without layout has five rows; one is for the controls."""
-
-
-def custom_id(
-    does: Literal["stop", "retry", "sources", "share", "choice", "meanwhile", "feedback", "modal"],
-    run: str,
-    *more: str | int,
-) -> str:
-    """A button's custom_id, at most 100 characters (Discord's limit).
-
-    `more`: for sources the page, from 0; for a choice its number among all of the run's, from 0, and the same for what
-    stands there meanwhile; for feedback the verdict. A modal's `run` is the id of the request that the interaction
-    which opened it would have made.
-    """
-    return ":".join((does, run, *map(str, more)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +80,7 @@ def offers(stage: StageContent, run: str, most: int, size: Callable[[str], int] 
             label = counted(label, stage.counts.get(number, 0), most, size)
             taken = label if n == group.taken else taken
             if count < MOST_CHOICES:
-                buttons.append(Button(custom_id("choice", run, number), label, disabled=over))
+                buttons.append(Button(f"choice:{run}:{number}", label, disabled=over))
                 count += 1
             number += 1
         for at in range(0, len(buttons), PER_ROW):
@@ -103,30 +90,23 @@ def offers(stage: StageContent, run: str, most: int, size: Callable[[str], int] 
     return rows[:MOST_GROUPS]
 
 
-def meanwhile(stage: StageContent, run: str) -> tuple[Button, ...]:
-    """What stands under the stage while it grows."""
-    if stage.meanwhile is None:
-        return ()
-    number, choice = stage.meanwhile
-    return (Button(custom_id("meanwhile", run, number), choice.label),)
-
-
 def controls(stage: StageContent, context: PageContext, *, more: bool) -> tuple[Button, ...]:
     """The buttons of the run itself. `more`: the page has no room for all sources."""
     say, run = context.say, context.run
-    sources = Button(custom_id("sources", run), say("page.sources"), "📖")
+    sources = Button(f"sources:{run}", say("page.sources"), "📖")
+    beside = [Button(*stage.meanwhile)] if stage.meanwhile is not None else []
     if not context.last:
         return (sources,) if more else ()
     if not context.ended:
-        return (Button(custom_id("stop", run), say("page.stop"), "⏹️"), *meanwhile(stage, run))
-    row = list(meanwhile(stage, run)) if context.ended != "done" else []
+        return (Button(f"stop:{run}", say("page.stop"), "⏹️"), *beside)
+    row = beside if context.ended != "done" else []
     if context.retry:
-        row.append(Button(custom_id("retry", run), say("page.retry"), "🔁"))
+        row.append(Button(f"retry:{run}", say("page.retry"), "🔁"))
     if stage.citations:
         row.append(sources)
     if context.feedback:
-        row.append(Button(custom_id("feedback", run, "up"), "", "👍"))
-        row.append(Button(custom_id("feedback", run, "down"), "", "👎"))
+        row.append(Button(f"feedback:{run}:up", "", "👍"))
+        row.append(Button(f"feedback:{run}:down", "", "👎"))
     if context.private and context.ended != "failed":
-        row.append(Button(custom_id("share", run), say(context.share), "📣"))
+        row.append(Button(f"share:{run}", say(context.share), "📣"))
     return tuple(row)

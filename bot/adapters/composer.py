@@ -189,7 +189,7 @@ class Composer(Generic[AnyPage]):
             key, stage.title, first_choice=len(self._choices), speaker=stage.speaker, calls=stage.calls
         )
         if stage.meanwhile is not None:
-            content.meanwhile = (len(self._meanwhile), stage.meanwhile)
+            content.meanwhile = (f"meanwhile:{self._run}:{len(self._meanwhile)}", stage.meanwhile.label)
             (stored,) = stored_choices.of_group(Choices("", (stage.meanwhile,)), 0, key)
             self._meanwhile.append(stored.to_json())
         await self._keep_offers()

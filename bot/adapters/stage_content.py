@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bot.events import Attachment, Choice, Choices, Citation, Picture, Speaker, Status
+from bot.events import Attachment, Choices, Citation, Picture, Speaker, Status
 from bot.words import Words
 
 
@@ -16,7 +16,7 @@ class StageContent:
     `growing` is True until the next stage opens or the run ends; until then its `status` is shown, and that it
     `replaces` what a crash interrupted. `citations` are by their numbers. `links` are lines in the platform's own
     Markdown, made by its adapter and shown unchanged. `speaker` is the speaker of all of it, None for the bot. `calls`
-    are the ids of mentioned people. `meanwhile` is the button under it while it grows, with its number among the run's.
+    are the ids of mentioned people. `meanwhile` are the custom_id and the label of the button under it while it grows.
     """
 
     key: str
@@ -36,7 +36,7 @@ class StageContent:
     replaces: bool = False
     speaker: Speaker | None = None
     calls: tuple[str, ...] = ()
-    meanwhile: tuple[int, Choice] | None = None
+    meanwhile: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from bot.adapters.buttons_row import counted, custom_id
+from bot.adapters.buttons_row import counted
 from bot.adapters.markdown import Size
 from bot.adapters.surface import SurfaceFault, Unavailable
 from bot.adapters.writer import Writers
@@ -139,5 +139,5 @@ async def labels(
             if choice.group not in counts:
                 counts[choice.group] = await votes.counts(space, run, choice.group)
             voted = counts[choice.group].get(n, 0)
-            by_button[custom_id("choice", run, n)] = counted(choice.label, voted, most, size)
+            by_button[f"choice:{run}:{n}"] = counted(choice.label, voted, most, size)
     return by_button

@@ -8,7 +8,6 @@ import discord
 import pytest
 from simcord.builders import ChannelHandle
 
-from bot.adapters.buttons_row import custom_id
 from bot.adapters.discord.received.placing import origin_of
 from bot.adapters.intake import QUICK_REQUESTS
 from bot.commands import FOLLOW_UP
@@ -34,7 +33,7 @@ async def posted(table: Table, channel: ChannelHandle, *, custom_id: str) -> dis
 async def test_a_question_is_asked_again_where_it_was_answered(table: Table) -> None:
     thread = table.thread()
     await table.ana.slash(thread, "rules ask", question=QUESTION, k=2)
-    message = await posted(table, thread, custom_id=custom_id("retry", table.asked.id))
+    message = await posted(table, thread, custom_id=f"retry:{table.asked.id}")
     pressed = await table.bia.click(message, label="x")
     again = table.requests[1]
     assert again.id != table.requests[0].id
@@ -51,7 +50,7 @@ async def test_a_choice_is_the_line_that_it_stands_for(table: Table) -> None:
     run = table.asked.id
     kept = json.dumps({"label": "Grappled", "command": "/rules lookup Grappled --shelf rules"})
     await table.world.app.resources.records.offers.keep(table.space, run, "choice", [kept])
-    message = await posted(table, table.general, custom_id=custom_id("choice", run, 0))
+    message = await posted(table, table.general, custom_id=f"choice:{run}:0")
     pressed = await table.bia.click(message, label="x")
     chosen = table.requests[1]
     assert (chosen.verb, chosen.text, chosen.options) == ("lookup", "Grappled", {"shelf": "rules"})
@@ -64,7 +63,7 @@ async def test_a_choice_of_doing_nothing_does_nothing_and_says_so_to_who_presses
     run = table.asked.id
     kept = json.dumps({"label": "Leave it", "command": ""})
     await table.world.app.resources.records.offers.keep(table.space, run, "choice", [kept])
-    message = await posted(table, table.general, custom_id=custom_id("choice", run, 0))
+    message = await posted(table, table.general, custom_id=f"choice:{run}:0")
     assert said(await table.ana.click(message, label="x")) == "All right, nothing was begun."
     assert len(table.requests) == 1
 
@@ -72,7 +71,7 @@ async def test_a_choice_of_doing_nothing_does_nothing_and_says_so_to_who_presses
 async def test_another_guild_cannot_ask_a_question_of_this_one_again(table: Table) -> None:
     await table.ana.slash(table.general, "rules ask", question=QUESTION)
     other = Table(table.world)
-    message = await posted(other, other.general, custom_id=custom_id("retry", table.asked.id))
+    message = await posted(other, other.general, custom_id=f"retry:{table.asked.id}")
     pressed = await other.ana.click(message, label="x")
     assert said(pressed)
     assert other.requests == []
@@ -80,7 +79,7 @@ async def test_another_guild_cannot_ask_a_question_of_this_one_again(table: Tabl
 
 async def test_nobody_asks_again_what_somebody_else_asked_in_private(table: Table) -> None:
     await table.ana.slash(table.general, "rules ask", question=QUESTION, private=True)
-    message = await posted(table, table.general, custom_id=custom_id("retry", table.asked.id))
+    message = await posted(table, table.general, custom_id=f"retry:{table.asked.id}")
     pressed = await table.bia.click(message, label="x")
     assert QUESTION not in said(pressed)
     assert len(table.requests) == 1
@@ -90,7 +89,7 @@ async def test_nobody_asks_again_what_somebody_else_asked_in_private(table: Tabl
 
 async def test_what_was_taken_back_is_not_asked_again(table: Table) -> None:
     await table.ana.slash(table.general, "rules ask", question=QUESTION)
-    message = await posted(table, table.general, custom_id=custom_id("retry", table.asked.id))
+    message = await posted(table, table.general, custom_id=f"retry:{table.asked.id}")
     await table.world.app.forget(table.space, table.asked.id)
     assert said(await table.bia.click(message, label="x"))
     assert len(table.requests) == 1
@@ -102,7 +101,7 @@ async def test_a_session_from_the_list_is_taken_up_where_the_list_was_asked_for(
     kept = json.dumps({"label": "The siege", "command": "/sessions resume 4f6a1c"})
     await table.world.app.resources.records.offers.keep(table.space, run, "choice", [kept])
     view = discord.ui.View(timeout=None)
-    view.add_item(discord.ui.Button(label="x", custom_id=custom_id("choice", run, 0)))
+    view.add_item(discord.ui.Button(label="x", custom_id=f"choice:{run}:0"))
     view.stop()
 
     async def shown(interaction: discord.Interaction) -> None:

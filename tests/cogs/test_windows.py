@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from simcord.enums import InteractionType
 
-from bot.adapters.buttons_row import custom_id
 from bot.adapters.intake import QUICK_REQUESTS, WINDOW
 from bot.adapters.invocation import QUOTED_CHARS, quotation
 from bot.events import Choices
@@ -81,7 +80,7 @@ async def test_nobody_finishes_what_somebody_else_began(table: Table) -> None:
 
 
 async def test_a_window_that_nobody_remembers_is_told_of(table: Table) -> None:
-    window = submitted(custom_id("modal", "0" * 32), QUESTION)
+    window = submitted(f"modal:{'0' * 32}", QUESTION)
     refused = await table.deliver(InteractionType.MODAL_SUBMIT, window)
     assert "no longer" in said(refused)
 

@@ -12,7 +12,6 @@ import discord
 import pytest
 import simcord
 
-from bot.adapters.buttons_row import custom_id
 from bot.adapters.discord.received.placing import Origin
 from bot.adapters.discord.received.presses import message_text
 from bot.events import Author, Choice, Citation, Event, Place, Request, Run, Text
@@ -52,7 +51,7 @@ async def live(at: Table, space: str) -> Request:
 async def test_stop_cancels_the_run_and_says_who_stopped_it(at: Table) -> None:
     bia = at.guild.add_member(at.env.create_user("Bia"))
     run = (await live(at, at.space)).id
-    answer = await at.shown(custom_id("stop", run))
+    answer = await at.shown(f"stop:{run}")
     pressed = await bia.click(answer, label="stop")
     assert await at.app.ended(run) == "stopped"
     assert told(pressed) == "Bia stopped this."
@@ -61,7 +60,7 @@ async def test_stop_cancels_the_run_and_says_who_stopped_it(at: Table) -> None:
 
 async def test_a_run_that_was_going_before_a_restart_of_the_client_is_stopped_all_the_same(at: Table) -> None:
     run = (await live(at, at.space)).id
-    answer = await at.shown(custom_id("stop", run))
+    answer = await at.shown(f"stop:{run}")
     await at.restart()
     await at.ana.click(answer, label="stop")
     assert await at.app.ended(run) == "stopped"
@@ -69,7 +68,7 @@ async def test_a_run_that_was_going_before_a_restart_of_the_client_is_stopped_al
 
 async def test_a_dead_stop_button_says_so_and_goes_away_without_taking_the_text_along(at: Table) -> None:
     run = "0" * 32
-    answer = await at.shown(custom_id("stop", run), custom_id("retry", run))
+    answer = await at.shown(f"stop:{run}", f"retry:{run}")
     pressed = await at.ana.click(answer, label="stop")
     assert told(pressed) == "This has ended already, so there is nothing to stop."
     assert pressed.followups[0].ephemeral
@@ -78,7 +77,7 @@ async def test_a_dead_stop_button_says_so_and_goes_away_without_taking_the_text_
 
 
 async def test_a_dead_stop_button_that_stands_alone_takes_its_row_along(at: Table) -> None:
-    answer = await at.shown(custom_id("stop", "0" * 32))
+    answer = await at.shown(f"stop:{'0' * 32}")
     await at.ana.click(answer, label="stop")
     assert labels(answer.message) == []
     assert message_text(answer.message) == "An answer"
@@ -86,7 +85,7 @@ async def test_a_dead_stop_button_that_stands_alone_takes_its_row_along(at: Tabl
 
 async def test_a_run_of_another_server_cannot_be_stopped_by_a_copied_button(at: Table) -> None:
     run = (await live(at, "another server")).id
-    answer = await at.shown(custom_id("stop", run))
+    answer = await at.shown(f"stop:{run}")
     await at.ana.click(answer, label="stop")
     assert at.app.live("another server", run)
 
@@ -94,10 +93,10 @@ async def test_a_run_of_another_server_cannot_be_stopped_by_a_copied_button(at: 
 @pytest.mark.parametrize(
     "id",
     [
-        lambda run: custom_id("stop", run),
-        lambda run: custom_id("sources", run),
-        lambda run: custom_id("share", run),
-        lambda run: custom_id("choice", run, 0),
+        lambda run: f"stop:{run}",
+        lambda run: f"sources:{run}",
+        lambda run: f"share:{run}",
+        lambda run: f"choice:{run}:0",
     ],
 )
 async def test_what_is_for_one_person_alone_is_out_of_everybody_elses_reach(
@@ -129,7 +128,7 @@ async def test_retry_asks_the_words_as_they_stand_now(at: Table) -> None:
     await at.app.stop_run(at.space, past.id)
     await at.app.ended(past.id)
     await at.app.reword(at.space, past.id, "hello")
-    answer = await at.shown(custom_id("retry", past.id))
+    answer = await at.shown(f"retry:{past.id}")
     await at.ana.click(answer, label="retry")
     (anew,) = set(at.recorder.events) - {past.id}
     await at.recorder.until(anew, Text("hello"))
@@ -142,7 +141,7 @@ async def test_a_choice_does_what_its_line_says_as_whoever_pressed_it(at: Table)
     space, run = at.space, "a" * 32
     offered = Choice("Grappled", "/rules lookup Grappled")
     await at.app.resources.records.offers.keep(space, run, "choice", [json.dumps(asdict(offered))])
-    answer = await at.shown(custom_id("choice", run, 0))
+    answer = await at.shown(f"choice:{run}:0")
     await at.restart()
     await at.ana.click(answer, label="choice")
     (made,) = at.recorder.events
@@ -164,7 +163,7 @@ async def test_sources_are_shown_in_full_to_the_presser_alone_after_a_restart_to
     ]
     kept = [json.dumps(asdict(source)) for source in cited]
     await at.app.resources.records.offers.keep(at.space, run, "source", kept)
-    answer = await at.shown(custom_id("sources", run))
+    answer = await at.shown(f"sources:{run}")
     await at.restart()
     pressed = await at.ana.click(answer, label="sources")
     assert pressed.ephemeral
@@ -179,7 +178,7 @@ async def test_many_sources_are_leafed_through(at: Table) -> None:
     cited = [Citation(n, f"Book {n}", "A section", f"Sentence {n}. " * 60) for n in range(1, 13)]
     kept = [json.dumps(asdict(source)) for source in cited]
     await at.app.resources.records.offers.keep(at.space, run, "source", kept)
-    answer = await at.shown(custom_id("sources", run))
+    answer = await at.shown(f"sources:{run}")
     opened = await at.ana.click(answer, label="sources")
     page, seen = opened.response, told(opened)
     assert page is not None
@@ -198,7 +197,7 @@ async def test_many_sources_are_leafed_through(at: Table) -> None:
 async def test_a_private_answer_is_shared_once_with_its_own_text(at: Table) -> None:
     past = asked(at.space, "hello")
     await (await at.app.perform(past)).wait()
-    answer = await at.shown(custom_id("share", past.id), text="Only Ana sees this.", private=True)
+    answer = await at.shown(f"share:{past.id}", text="Only Ana sees this.", private=True)
     pressed = await at.ana.click(answer, label="share")
     assert told(pressed) == "Shared here."
     assert at.said() == ["-# shared by Ana\n\nOnly Ana sees this."]
@@ -208,7 +207,7 @@ async def test_a_private_answer_is_shared_once_with_its_own_text(at: Table) -> N
 async def test_pressing_share_twice_in_a_row_posts_once(at: Table) -> None:
     past = asked(at.space, "hello")
     await (await at.app.perform(past)).wait()
-    answer = await at.shown(custom_id("share", past.id), text="Mine.", private=True)
+    answer = await at.shown(f"share:{past.id}", text="Mine.", private=True)
     # As if the button's going had not arrived yet.
     at.env.inject_error("PATCH", "/webhooks/*/*/messages/@original", status=500)
     await at.ana.click(answer, label="share")
@@ -227,7 +226,7 @@ async def test_sharing_where_the_bot_or_the_presser_may_not_write_is_refused_wit
     )
     past = asked(at.space, "hello")
     await (await at.app.perform(past)).wait()
-    answer = await at.shown(custom_id("share", past.id), text="Mine.", private=True, where=channel)
+    answer = await at.shown(f"share:{past.id}", text="Mine.", private=True, where=channel)
     pressed = await at.ana.click(answer, label="share")
     assert told(pressed).startswith("I may not write" if silent == "the bot" else "You may not write")
     assert at.said(channel) == []
@@ -236,7 +235,7 @@ async def test_sharing_where_the_bot_or_the_presser_may_not_write_is_refused_wit
 async def test_the_last_thumb_of_a_person_counts(at: Table) -> None:
     past = asked(at.space, "hello")
     await (await at.app.perform(past)).wait()
-    up, down = (custom_id("feedback", past.id, verdict) for verdict in ("up", "down"))
+    up, down = (f"feedback:{past.id}:{verdict}" for verdict in ("up", "down"))
     answer = await at.shown(up, down)
     await at.ana.click(answer, custom_id=up)
     assert await at.app.resources.records.feedback.count(at.space) == {"up": 1, "down": 0}
@@ -249,12 +248,12 @@ async def test_the_last_thumb_of_a_person_counts(at: Table) -> None:
 @pytest.mark.parametrize(
     "id",
     [
-        custom_id("retry", "0" * 32),
-        custom_id("choice", "0" * 32, 3),
-        custom_id("sources", "0" * 32),
-        custom_id("sources", "0" * 32, 1),
-        custom_id("share", "0" * 32),
-        custom_id("feedback", "0" * 32, "up"),
+        f"retry:{'0' * 32}",
+        f"choice:{'0' * 32}:3",
+        f"sources:{'0' * 32}",
+        f"sources:{'0' * 32}:1",
+        f"share:{'0' * 32}",
+        f"feedback:{'0' * 32}:up",
         "retry:not-a-run",
         "choice:" + "0" * 32,
         "stop:" + "0" * 33,
@@ -280,10 +279,10 @@ async def test_what_another_server_offers_is_out_of_reach(at: Table) -> None:
     await at.app.resources.records.offers.keep("another server", past.id, "source", [secret])
     run = past.id
     ids = [
-        custom_id("sources", run),
-        custom_id("retry", run),
-        custom_id("feedback", run, "up"),
-        custom_id("share", run),
+        f"sources:{run}",
+        f"retry:{run}",
+        f"feedback:{run}:up",
+        f"share:{run}",
     ]
     answer = await at.shown(*ids)
     for id in ids:

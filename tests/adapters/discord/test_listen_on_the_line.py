@@ -11,7 +11,6 @@ from pathlib import Path
 import discord
 import pytest
 
-from bot.adapters.buttons_row import custom_id
 from bot.events import Citation, Event, Run, Stage, Text
 from bot.runs.requests import event_id
 from tests.adapters.discord.line import Line, line
@@ -105,7 +104,7 @@ async def test_stop_ends_the_answer_and_tells_everybody_in_the_pressers_language
 
 
 async def test_a_dead_stop_button_goes_without_bringing_old_text_back(on: Line) -> None:
-    stop = custom_id("stop", "0" * 32)
+    stop = f"stop:{'0' * 32}"
     channel = on.client.get_channel(on.channel.id)
     assert isinstance(channel, discord.TextChannel)
     posted = await channel.send(view=answer("Half an answer", stop))

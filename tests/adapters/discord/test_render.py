@@ -88,8 +88,7 @@ def fits(page: Page) -> bool:
 
 
 def test_a_button_stands_under_what_grows_and_under_what_was_stopped() -> None:
-    card = Choice("Stop card", "/story stopcard one/act")
-    stage = StageContent("scene", "Scene 1", "The sea is", meanwhile=(0, card))
+    stage = StageContent("scene", "Scene 1", "The sea is", meanwhile=(f"meanwhile:{RUN}:0", "Stop card"))
     ended = replace(stage, growing=False)
     shown = {
         ended_as: f"meanwhile:{RUN}:0" in str(render.pages(content, replace(FACTS, ended=ended_as))[-1].rows)

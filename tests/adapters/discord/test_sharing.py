@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bot.adapters.buttons_row import Button, custom_id
+from bot.adapters.buttons_row import Button
 from bot.adapters.discord.received.presses import texts
 from bot.adapters.discord.text.page import ANSWER, Card, Page
 
 RUN = "0" * 32
-CHOICE = Button(custom_id("choice", RUN, 0), "Burdens")
-SOURCES = Button(custom_id("sources", RUN), "Sources")
+CHOICE = Button(f"choice:{RUN}:0", "Burdens")
+SOURCES = Button(f"sources:{RUN}", "Sources")
 
 
 async def test_names_of_choices_stay_behind_with_their_buttons() -> None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.buttons_row import custom_id
 from bot.adapters.slack.installed.faults import Conflict, Unsure, fault_of
 from bot.adapters.slack.shown.thread import sent_as
 from bot.adapters.slack.text.page import TEXT, Page
@@ -18,7 +17,7 @@ STOP = {
     "elements": [
         {
             "type": "button",
-            "action_id": custom_id("stop", RUN),
+            "action_id": f"stop:{RUN}",
             "text": {"type": "plain_text", "text": "Stop"},
         }
     ],

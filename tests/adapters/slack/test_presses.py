@@ -10,7 +10,6 @@ from dataclasses import asdict
 import pytest
 import pytest_asyncio
 
-from bot.adapters.buttons_row import custom_id
 from bot.adapters.slack.placing import PLATFORM, AnswerPlace, event_of_press, location_of_interaction
 from bot.events import Choice, Citation, Event, Request, Run, Text
 from bot.runs.requests import event_id
@@ -37,7 +36,7 @@ async def first(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Tabl
 async def test_stop_cancels_the_run_and_says_to_all_who_stopped_it(at: Table) -> None:
     run = (await live(at)).id
     root = await at.slack.say(at.ana, at.channel, "A thread", wait=False)
-    answer = await shown(at, custom_id("stop", run), thread=root)
+    answer = await shown(at, f"stop:{run}", thread=root)
     await press(at, at.bia, answer, "stop")
     assert await at.app.ended(run) == "stopped"
     await at.slack.until(lambda: root.thread[-1].shown == "Bia stopped this.")
@@ -46,7 +45,7 @@ async def test_stop_cancels_the_run_and_says_to_all_who_stopped_it(at: Table) ->
 
 async def test_where_the_bot_may_not_write_who_stopped_a_run_is_told_so(at: Table) -> None:
     run = (await live(at)).id
-    answer = await shown(at, custom_id("stop", run))
+    answer = await shown(at, f"stop:{run}")
     at.slack.fail("chat.postMessage", error="not_in_channel")
     await press(at, at.bia, answer, "stop")
     assert await told(at, at.bia) == "Bia stopped this."
@@ -56,20 +55,20 @@ async def test_where_the_bot_may_not_write_who_stopped_a_run_is_told_so(at: Tabl
 
 async def test_a_run_of_another_workspace_cannot_be_stopped_by_a_copied_button(at: Table) -> None:
     run = (await live(at, space=ELSEWHERE)).id
-    answer = await shown(at, custom_id("stop", run))
+    answer = await shown(at, f"stop:{run}")
     await press(at, at.ana, answer, "stop")
     await told(at, at.ana)
     assert at.app.live(ELSEWHERE, run)
 
 
 BUTTONS: list[Callable[[str], str]] = [
-    lambda run: custom_id("stop", run),
-    lambda run: custom_id("retry", run),
-    lambda run: custom_id("sources", run),
-    lambda run: custom_id("share", run),
-    lambda run: custom_id("sources", run, 0),
-    lambda run: custom_id("choice", run, 0),
-    lambda run: custom_id("feedback", run, "up"),
+    lambda run: f"stop:{run}",
+    lambda run: f"retry:{run}",
+    lambda run: f"sources:{run}",
+    lambda run: f"share:{run}",
+    lambda run: f"sources:{run}:0",
+    lambda run: f"choice:{run}:0",
+    lambda run: f"feedback:{run}:up",
 ]
 
 
@@ -131,7 +130,7 @@ async def test_retry_asks_the_words_as_they_stand_now_in_the_same_thread(at: Tab
     past = await done(at)
     await at.app.reword(at.space, past.id, "hello again")
     root = await at.slack.say(at.ana, at.channel, "A thread", wait=False)
-    answer = await shown(at, custom_id("retry", past.id), thread=root)
+    answer = await shown(at, f"retry:{past.id}", thread=root)
     await press(at, at.bia, answer, "retry")
     anew = (await at.ended(2))[1]
     assert (anew.text, anew.author.id) == ("hello again", at.bia.id)
@@ -140,12 +139,12 @@ async def test_retry_asks_the_words_as_they_stand_now_in_the_same_thread(at: Tab
 
 async def test_a_press_that_is_told_of_twice_asks_once(at: Table) -> None:
     past = await done(at)
-    answer = await shown(at, custom_id("retry", past.id))
+    answer = await shown(at, f"retry:{past.id}")
     sent = await at.slack.press(at.ana, answer, "retry")
     await at.ended(2)
     at.slack.redeliver(sent)
     await at.slack.until(lambda: len(sent.tries) > 1)
-    await press(at, at.ana, await shown(at, custom_id("retry", past.id)), "retry")
+    await press(at, at.ana, await shown(at, f"retry:{past.id}"), "retry")
     await at.ended(3)
     assert len(at.requests) == 3
 
@@ -155,12 +154,12 @@ async def test_a_choice_does_what_its_line_says_as_whoever_pressed_it(at: Table)
     choices = [Choice("Grappled", "/rules lookup Grappled"), Choice("Leave it", "")]
     kept = [json.dumps(asdict(choice)) for choice in choices]
     await at.app.resources.records.offers.keep(at.space, run, "choice", kept)
-    answer = await shown(at, custom_id("choice", run, 0))
+    answer = await shown(at, f"choice:{run}:0")
     await press(at, at.bia, answer, "choice")
     await at.begun()
     assert (at.asked.verb, at.asked.text, at.asked.author.id) == ("lookup", "Grappled", at.bia.id)
     assert at.origin.home == "channel"
-    nothing = await shown(at, custom_id("choice", run, 1))
+    nothing = await shown(at, f"choice:{run}:1")
     await press(at, at.bia, nothing, "choice")
     assert await told(at, at.bia) == "All right, nothing was begun."
     assert len(at.requests) == 1
@@ -169,7 +168,7 @@ async def test_a_choice_does_what_its_line_says_as_whoever_pressed_it(at: Table)
 async def test_a_choice_that_was_whispered_is_answered_in_a_whisper(at: Table) -> None:
     request = await done(at, home="alone")
     await offered(at, request)
-    answer = await shown(at, custom_id("choice", request.id, 0), to=at.ana)
+    answer = await shown(at, f"choice:{request.id}:0", to=at.ana)
     await press(at, at.ana, answer, "choice")
     asked = (await at.begun(2))[1]
     assert (asked.verb, asked.options) == ("lookup", {"private": True})
@@ -178,7 +177,7 @@ async def test_a_choice_that_was_whispered_is_answered_in_a_whisper(at: Table) -
 
 async def test_the_last_thumb_of_a_person_counts(at: Table) -> None:
     request = await done(at)
-    answer = await shown(at, custom_id("feedback", request.id, "up"))
+    answer = await shown(at, f"feedback:{request.id}:up")
     before = await at.app.resources.records.feedback.count(at.space)
     await press(at, at.ana, answer, "up")
     assert (await told(at, at.ana)).startswith("Thank you, it is noted that this helped")
@@ -191,11 +190,11 @@ async def test_the_last_thumb_of_a_person_counts(at: Table) -> None:
 @pytest.mark.parametrize(
     "id",
     [
-        custom_id("retry", "0" * 32),
-        custom_id("choice", "0" * 32, 3),
-        custom_id("sources", "0" * 32),
-        custom_id("sources", "0" * 32, 1),
-        custom_id("share", "0" * 32),
+        f"retry:{'0' * 32}",
+        f"choice:{'0' * 32}:3",
+        f"sources:{'0' * 32}",
+        f"sources:{'0' * 32}:1",
+        f"share:{'0' * 32}",
         "retry:not-a-run",
         "choice:" + "0" * 32,
         "stop:" + "0" * 33,
@@ -253,7 +252,7 @@ async def test_a_press_is_another_one_by_where_when_and_whose_it_is() -> None:
 async def test_what_goes_wrong_in_a_press_is_told_and_says_nothing_of_its_cause(at: Table) -> None:
     request = await done(at)
     await at.app.resources.records.offers.keep(at.space, request.id, "choice", ["{not json: xoxb-secret"])
-    await press(at, at.ana, await shown(at, custom_id("choice", request.id, 0)), "choice")
+    await press(at, at.ana, await shown(at, f"choice:{request.id}:0"), "choice")
     text = await told(at, at.ana)
     assert "log" in text
     assert "xoxb" not in text
@@ -262,7 +261,7 @@ async def test_what_goes_wrong_in_a_press_is_told_and_says_nothing_of_its_cause(
 async def test_a_press_is_acknowledged_while_the_storage_is_slow(at: Table) -> None:
     """The lock on the database that another program holds is waited for longer than Slack waits for us."""
     request = await done(at)
-    answer = await shown(at, custom_id("feedback", request.id, "up"))
+    answer = await shown(at, f"feedback:{request.id}:up")
     async with at.app.resources.records.database.write():
         sent = await at.slack.press(at.ana, answer, "up")
         assert sent.acked is not None
@@ -272,7 +271,7 @@ async def test_a_press_is_acknowledged_while_the_storage_is_slow(at: Table) -> N
 
 async def test_what_was_taken_back_is_shared_no_more(at: Table) -> None:
     request = await done(at, home="alone")
-    answer = await shown(at, custom_id("share", request.id), to=at.ana)
+    answer = await shown(at, f"share:{request.id}", to=at.ana)
     await at.app.forget(at.space, request.id)
     await press(at, at.ana, answer, "share")
     await at.slack.until(lambda: len(at.whispers(at.ana)) > 1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.buttons_row import Button, custom_id
+from bot.adapters.buttons_row import Button
 from bot.adapters.slack.placing import PLATFORM, AnswerPlace, Origin
 from bot.adapters.slack.received import sharing
 from bot.adapters.slack.shown.ephemeral import EPHEMERAL
@@ -41,8 +41,8 @@ async def asked(at: Table, home: AnswerPlace, **more: Any) -> Request:
 def answer(text: str, run: str) -> dict[str, Any]:
     """What a message of an answer consists of."""
     buttons = (
-        [Button(custom_id("choice", run, 0), "Burdens")],
-        [Button(custom_id("share", run), "Share here")],
+        [Button(f"choice:{run}:0", "Burdens")],
+        [Button(f"share:{run}", "Share here")],
     )
     asked = {"type": "section", "text": {"type": "mrkdwn", "text": "See also"}}
     said = {"type": "markdown", "text": text}

@@ -7,7 +7,6 @@ from dataclasses import asdict
 
 import pytest
 
-from bot.adapters.buttons_row import custom_id
 from bot.events import Citation
 from tests.adapters.slack.pressing import done, press, shown
 from tests.adapters.slack.table import Table
@@ -23,7 +22,7 @@ async def test_sources_are_shown_in_full_to_the_presser_alone(at: Table) -> None
     ]
     kept = [json.dumps(asdict(source)) for source in cited]
     await at.app.resources.records.offers.keep(at.space, request.id, "source", kept)
-    answer = await shown(at, custom_id("sources", request.id))
+    answer = await shown(at, f"sources:{request.id}")
     await press(at, at.ana, answer, "sources")
     (view,) = await at.slack.until(lambda: [view for view in at.slack.views if view.user is at.ana])
     assert view.shown == (
@@ -38,7 +37,7 @@ async def test_many_sources_are_leafed_through_in_their_window(at: Table) -> Non
     cited = [Citation(n, f"Book {n}", "A section", f"Sentence {n}. " * 200) for n in range(1, 13)]
     kept = [json.dumps(asdict(source)) for source in cited]
     await at.app.resources.records.offers.keep(at.space, request.id, "source", kept)
-    answer = await shown(at, custom_id("sources", request.id))
+    answer = await shown(at, f"sources:{request.id}")
     await press(at, at.ana, answer, "sources")
     (view,) = await at.slack.until(lambda: [view for view in at.slack.views if view.user is at.ana])
     seen = view.shown
@@ -64,7 +63,7 @@ async def test_sources_are_whispered_where_it_is_too_late_for_a_window_and_turne
     cited = [Citation(n, f"Book {n}", "", "Words. " * 500) for n in range(1, 4)]
     kept = [json.dumps(asdict(source)) for source in cited]
     await at.app.resources.records.offers.keep(at.space, request.id, "source", kept)
-    answer = await shown(at, custom_id("sources", request.id))
+    answer = await shown(at, f"sources:{request.id}")
     at.slack.fail("views.open", error="expired_trigger_id")
     await press(at, at.ana, answer, "sources")
     page = await at.whispered(at.ana)

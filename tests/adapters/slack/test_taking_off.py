@@ -6,7 +6,6 @@ import logging
 
 import pytest
 
-from bot.adapters.buttons_row import custom_id
 from tests.adapters.slack.pressing import press, shown, told
 from tests.adapters.slack.table import Table
 
@@ -15,7 +14,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 async def test_a_dead_stop_button_says_so_and_goes_away_without_taking_the_text_along(at: Table) -> None:
     run = "0" * 32
-    answer = await shown(at, custom_id("stop", run), custom_id("retry", run))
+    answer = await shown(at, f"stop:{run}", f"retry:{run}")
     await press(at, at.ana, answer, "stop")
     assert await told(at, at.ana) == "This has ended already, so there is nothing to stop."
     await at.slack.until(lambda: answer.buttons == ["retry"])
@@ -23,7 +22,7 @@ async def test_a_dead_stop_button_says_so_and_goes_away_without_taking_the_text_
 
 
 async def test_a_dead_stop_button_that_stands_alone_takes_its_row_along(at: Table) -> None:
-    answer = await shown(at, custom_id("stop", "0" * 32))
+    answer = await shown(at, f"stop:{'0' * 32}")
     await press(at, at.ana, answer, "stop")
     await at.slack.until(lambda: len(answer.blocks) == 1)
     assert answer.shown == "An answer"
@@ -35,7 +34,7 @@ async def test_where_a_dead_button_cannot_be_taken_off_it_stays(
 ) -> None:
     caplog.set_level(logging.INFO, "bot.adapters.slack")
     at.slack.fail(method, error="missing_scope")
-    answer = await shown(at, custom_id("stop", "0" * 32))
+    answer = await shown(at, f"stop:{'0' * 32}")
     await press(at, at.ana, answer, "stop")
     await at.slack.until(lambda: "a button stays that does nothing: code missing_scope" in caplog.text)
     assert answer.buttons == ["stop"]
@@ -46,7 +45,7 @@ async def test_a_dead_button_on_a_message_that_is_gone_is_no_fault(
     at: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
     root = await at.slack.say(at.ana, at.channel, "A thread")
-    answer = await shown(at, custom_id("stop", "0" * 32), thread=root)
+    answer = await shown(at, f"stop:{'0' * 32}", thread=root)
     at.slack.fail("conversations.replies", delay=0.05)
     await press(at, at.ana, answer, "stop")
     await at.slack.delete(answer)
@@ -55,13 +54,13 @@ async def test_a_dead_button_on_a_message_that_is_gone_is_no_fault(
 
 
 async def test_a_message_that_has_changed_since_the_press_is_not_put_back(at: Table) -> None:
-    answer = await shown(at, custom_id("stop", "0" * 32), text="Half of")
+    answer = await shown(at, f"stop:{'0' * 32}", text="Half of")
     whole = [{"type": "markdown", "text": "Half of it, and the rest."}]
     client = await at.bot.workspaces.client(at.space)
     at.slack.fail("conversations.replies", delay=0.05)
     await press(at, at.ana, answer, "stop")
     await client.chat_update(channel=at.channel.id, ts=answer.ts, text="x", blocks=whole)
     await at.slack.until(lambda: "conversations.replies" in [call.method for call in at.slack.calls[-3:]])
-    await press(at, at.ana, await shown(at, custom_id("stop", "0" * 32)), "stop")
+    await press(at, at.ana, await shown(at, f"stop:{'0' * 32}"), "stop")
     await told(at, at.ana, 2)
     assert answer.shown == "Half of it, and the rest."

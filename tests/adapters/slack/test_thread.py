@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import pytest_asyncio
 
-from bot.adapters.buttons_row import custom_id
 from bot.adapters.slack.shown.stream import Streams
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.text.page import Page
@@ -26,7 +25,7 @@ STOP = {
     "elements": [
         {
             "type": "button",
-            "action_id": custom_id("stop", RUN),
+            "action_id": f"stop:{RUN}",
             "text": {"type": "plain_text", "text": "Stop"},
         }
     ],

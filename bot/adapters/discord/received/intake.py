@@ -22,7 +22,6 @@ from discord import ui
 
 from bot import commands
 from bot.adapters import buttons_row, intake
-from bot.adapters.buttons_row import custom_id
 from bot.adapters.buttons_row import label as label_of
 from bot.adapters.discord.received import placing
 from bot.adapters.discord.received.commands import Autocomplete, as_in_table, path_of, read
@@ -153,7 +152,7 @@ class Intake(intake.Intake):
             # The submission comes to `finish`, not to this object, which a restart loses.
             window = ui.Modal(
                 title=label_of(title, LABEL_CHARS),
-                custom_id=custom_id("modal", window_id),
+                custom_id=f"modal:{window_id}",
                 timeout=float(TOKEN_SECONDS),
             )
             window.add_item(labelled(label, field))

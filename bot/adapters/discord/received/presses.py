@@ -17,7 +17,6 @@ import discord
 from discord.ui import ActionRow, Button, DynamicItem, Item, LayoutView, TextDisplay
 
 from bot.adapters import buttons_row, footer, presses
-from bot.adapters.buttons_row import custom_id
 from bot.adapters.discord.received.placing import Location, location_of
 from bot.adapters.discord.shown import replies
 from bot.adapters.discord.shown.surface import as_surface_faults
@@ -165,7 +164,7 @@ async def share(press: Press, run: str) -> None:
     key = await _shared(press, run)
     await press.tell(key)
     if key in ("buttons.shared", "buttons.shared_before"):
-        await press.remove_button(custom_id("share", run))
+        await press.remove_button(f"share:{run}")
 
 
 async def stale(press: Press) -> None:
@@ -188,7 +187,7 @@ def _page(say: Words, run: str, pages: list[str], page: int) -> LayoutView:
             row.add_item(
                 Button(
                     label=label,
-                    custom_id=custom_id("sources", run, to if exists else page),
+                    custom_id=f"sources:{run}:{to if exists else page}",
                     disabled=not exists,
                 )
             )

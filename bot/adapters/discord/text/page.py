@@ -15,7 +15,7 @@ from typing import Any
 import discord
 from discord import ui
 
-from bot.adapters.buttons_row import PER_ROW, Button, custom_id
+from bot.adapters.buttons_row import PER_ROW, Button
 from bot.adapters.markdown import clean, without_line
 from bot.events import Speaker
 
@@ -219,7 +219,7 @@ def relabelled(message: discord.Message, labels: Mapping[str, str]) -> ui.Layout
 def ending_edit(message: discord.Message, run: str, note: str) -> dict[str, Any]:
     """The edit that finishes an interrupted message: no cursor, no stop button, `note` below it."""
     view = _view(message)
-    _without(view, custom_id("stop", run))
+    _without(view, f"stop:{run}")
     if not isinstance(view, ui.LayoutView):
         return {"content": f"{_bare(message.content)}\n{note}"[:2_000], "view": view}
     texts = [display for display in view.walk_children() if isinstance(display, ui.TextDisplay)]

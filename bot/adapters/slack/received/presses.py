@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bot.adapters import buttons_row, footer, presses
-from bot.adapters.buttons_row import Button, custom_id
+from bot.adapters.buttons_row import Button
 from bot.adapters.invocation import choice_form
 from bot.adapters.markdown import clean
 from bot.adapters.slack.placing import (
@@ -209,7 +209,7 @@ async def share(press: Press, run: str) -> None:
     shared = await sharing.share(press.intake, press.location, press.body, past)
     await press.tell(shared.key, **shared.values)
     if shared.done:
-        await press.remove_button(custom_id("share", run))
+        await press.remove_button(f"share:{run}")
 
 
 async def show_sources(press: Press, run: str, page: str = "") -> None:
@@ -225,9 +225,7 @@ async def show_sources(press: Press, run: str, page: str = "") -> None:
         await press.tell("buttons.stale")
         return
     blocks = _leaf(run, pages, at, say)
-    window = windows.modal(
-        custom_id("sources", run), say("page.sources"), blocks, close=say("slack_window.close")
-    )
+    window = windows.modal(f"sources:{run}", say("page.sources"), blocks, close=say("slack_window.close"))
     # The text is for notifications, and for clients without blocks.
     read = [
         part["text"] for block in pages[at] for element in block["elements"] for part in element["elements"]
@@ -264,7 +262,7 @@ def _leaf(run: str, pages: list[list[Block]], page: int, say: Words) -> list[Blo
     if len(pages) == 1:
         return pages[0]
     ways = [
-        Button(custom_id("sources", run, to), label)
+        Button(f"sources:{run}:{to}", label)
         for label, to in ((say("buttons.back"), page - 1), (say("buttons.on"), page + 1))
         if 0 <= to < len(pages)
     ]

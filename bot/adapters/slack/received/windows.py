@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from bot import commands
 from bot.adapters import buttons_row
-from bot.adapters.buttons_row import custom_id
 from bot.adapters.buttons_row import label as cut
 from bot.adapters.invocation import FIELD, Field, Invocation, PendingForm
 from bot.adapters.slack.placing import PLATFORM, Body, Location, event_of, location_of_interaction
@@ -87,7 +86,7 @@ async def ask(
     ]
     above: list[Block] = [section(shown)] if shown else []
     view = modal(
-        custom_id("modal", window),
+        f"modal:{window}",
         title or f"/{row.path}",
         [*above, *fields, *map(option_field, asked.form(say) if form else ())],
         submit=say("slack_window.send"),

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
-from bot.adapters.buttons_row import custom_id
 from bot.adapters.slack.installed.faults import CALL_FAULTS, NO_SCOPE, Conflict, Unsure, surface_fault
 from bot.adapters.slack.shown.stream import Streams
 from bot.adapters.slack.text.mrkdwn import plain
@@ -283,7 +282,7 @@ class Thread:
 
 def _ending_edit(message: Mapping[str, Any], run: str, note: str) -> dict[str, Any]:
     """The edit that finishes an interrupted message: no stop button, `note` below, no open stage in a plan."""
-    blocks = without_button(message.get("blocks") or (), custom_id("stop", run))
+    blocks = without_button(message.get("blocks") or (), f"stop:{run}")
     for at, block in enumerate(blocks):
         if block.get("type") == "plan":
             tasks = [

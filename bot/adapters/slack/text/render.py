@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from bot.adapters.buttons_row import Offer, controls, meanwhile, offers
+from bot.adapters.buttons_row import Button, Offer, controls, offers
 from bot.adapters.footer import NOTE, PASSING, Footer
 from bot.adapters.markdown import clean, file_name, shortened
 from bot.adapters.slack.text.inline import cost, size, words
@@ -216,7 +216,7 @@ def _last(
         "\n".join(filter(None, says)) or "…",
         (*rows, *buttons),
         growing,
-        meanwhile=actions_of(beside) if growing and (beside := meanwhile(stage, context.run)) else None,
+        meanwhile=actions_of([Button(*stage.meanwhile)]) if growing and stage.meanwhile else None,
     )
 
 
