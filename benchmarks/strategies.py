@@ -34,8 +34,9 @@ from bot.retrieval.evaluate import Question, Scores, score
 from bot.retrieval.language import FUNCTION_WORDS
 from bot.retrieval.ranking import Options
 from bot.retrieval.results import Passage, SearchResult
-from bot.strategies import NAMES, strategy
+from bot.strategies import NAMES
 from bot.strategies.base import Inquiry
+from bot.strategies.rewrite import Rewriting
 from storage.db import Database
 from storage.ledger import Ledger
 from tests.fakes.chat_completions import ChatService, Reply
@@ -162,7 +163,7 @@ class Bench:
         self, corpus: Corpus, library: Corpora, models: Models, prompts: dict[str, PromptText]
     ) -> None:
         self.corpus = corpus
-        self.strategies = {name: strategy(name, library, models) for name in NAMES}
+        self.strategies = {name: Rewriting(name, library, models) for name in NAMES}
         self._prompts = prompts
 
     async def scores(self, name: str, question: Question) -> Scores:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from bot import untrusted
 from bot.events import Run, Status, UserError
 from bot.retrieval.results import SearchResult
+from bot.strategies import HELPED, SINGLE
 from bot.strategies.base import (
     OTHER_LANGUAGE,
     Asks,
@@ -22,6 +23,7 @@ from bot.strategies.base import (
     Strategy,
     ask_helper,
     failed,
+    fused,
     named,
     queries,
     search,
@@ -43,14 +45,13 @@ class Rewritten:
 
 
 class Rewriting:
-    """Makes the question ready, searches it as it then stands, and hands it on to `inner`."""
+    """Makes the question ready, searches it as it then stands, and hands it on to the strategy of a name in NAMES."""
 
-    def __init__(self, inner: Strategy, library: Searchable, models: Asks) -> None:
-        self._inner = inner
+    def __init__(self, name: str, library: Searchable, models: Asks) -> None:
+        self._inner: Strategy | None = None if name == SINGLE else HELPED[name](library, models)
         self._library = library
         self._models = models
-        self.name = inner.name
-        self.prompts = ("rewrite", *inner.prompts)
+        self.prompts = ("rewrite", *(self._inner.prompts if self._inner else ()))
 
     async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[SearchEvent, None]:
         first = await search(self._library, run, "search", inquiry, inquiry.question)
@@ -74,6 +75,9 @@ class Rewriting:
                     label = " · ".join(steps.values())
                     yield Status(words(inquiry.locale)("strategies.searching_for", what=label))
                 ready = await self._searched(run, inquiry, first, steps)
+        if self._inner is None:
+            yield fused(ready.begun, ready)
+            return
         async with aclosing(self._inner.search(run, ready)) as events:
             async for event in events:
                 yield event

@@ -16,8 +16,8 @@ from bot.events import Notice, Status
 from bot.resources import Resources
 from bot.retrieval.intake import Item
 from bot.retrieval.results import SearchResult
-from bot.strategies import strategy
 from bot.strategies.base import Inquiry, SearchEvent
+from bot.strategies.rewrite import Rewriting
 from tests.fakes import migrated
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.fakes.run import MemoryRun
@@ -67,7 +67,7 @@ class Bench:
         return replace(made, **changes)
 
     def told(self, name: str, inquiry: Inquiry, run: MemoryRun) -> AsyncGenerator[SearchEvent, None]:
-        return strategy(name, self.resources.library, self.resources.models).search(run, inquiry)
+        return Rewriting(name, self.resources.library, self.resources.models).search(run, inquiry)
 
     async def search(
         self, name: str, inquiry: Inquiry, run: MemoryRun | None = None

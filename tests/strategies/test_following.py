@@ -12,8 +12,8 @@ from bot.retrieval.lexical import Segment
 from bot.retrieval.ranking import Options
 from bot.retrieval.results import Passage, SearchResult
 from bot.retrieval.shelf import Shelf, ShelvedDocument
-from bot.strategies import strategy
 from bot.strategies.base import Inquiry
+from bot.strategies.rewrite import Rewriting
 from tests.fakes.run import MemoryRun
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -92,7 +92,7 @@ async def test_follow_ups_find_their_answer_and_strangers_none(books: dict[str, 
         inquiry = Inquiry(
             "local", "rules", question, language, language, languages=(language,), history=((before, "…"),)
         )
-        asked = strategy("single", books[book], models)  # type: ignore[arg-type]
+        asked = Rewriting("single", books[book], models)  # type: ignore[arg-type]
         updates = [update async for update in asked.search(MemoryRun(), inquiry)]
         result = updates[-1]
         assert isinstance(result, SearchResult)

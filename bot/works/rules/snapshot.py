@@ -11,8 +11,9 @@ from bot.commands import FOLLOW_UP
 from bot.events import Request, UserError
 from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
-from bot.strategies import SINGLE, strategy
+from bot.strategies import SINGLE
 from bot.strategies.base import ROLE, Inquiry
+from bot.strategies.rewrite import Rewriting
 from bot.works.rules import QUESTION_CHARS
 from bot.works.rules.question_files import picture_names
 
@@ -130,7 +131,7 @@ class Snapshots:
         helps = helper is not None and helper.cites
         answers = models.capabilities("answerer")
         chosen = strategy_wanted if helps else SINGLE
-        prompt_names = ("rag", *strategy(chosen, self._library, models).prompts)
+        prompt_names = ("rag", *Rewriting(chosen, self._library, models).prompts)
         return Snapshot(
             shelf=shelf,
             language=language or request.locale.split("-")[0],

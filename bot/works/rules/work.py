@@ -17,8 +17,8 @@ from bot.citing.quoting import flowing
 from bot.events import Citation, Event, Notice, Request, Run, Stage, Status, Text, UserError
 from bot.retrieval.library import Library
 from bot.retrieval.results import Book, SearchResult, SectionText
-from bot.strategies import strategy
 from bot.strategies.base import Searchable
+from bot.strategies.rewrite import Rewriting
 from bot.words import Words, words
 from bot.works.rules.answer import Answer, look_ups, unseen
 from bot.works.rules.question_files import Pictures, Search, picture_names
@@ -214,7 +214,7 @@ class Asking:
             within, shelf = self._library.within(own.attached), pinned if snapshot.shelf else None
             searched = Search(within, own.attached, shelf, whole=snapshot.reads)
         models = self._models.with_roles(snapshot.roles)
-        chosen = strategy(snapshot.strategy, searched, models)
+        chosen = Rewriting(snapshot.strategy, searched, models)
         async with aclosing(chosen.search(run, snapshot.inquiry(request, say.locale))) as found_events:
             async for found_event in found_events:
                 if isinstance(found_event, SearchResult):
