@@ -55,7 +55,7 @@ def sentences(text: str) -> list[str]:
 
 
 class Statement(NamedTuple):
-    """What an answer says before a marker, and its content words."""
+    """The sentence that a marker closes, the last one before it with a content word, and its content words."""
 
     text: str
     terms: frozenset[str]
@@ -80,20 +80,18 @@ class Source:
         return max(counts, key=counts.__getitem__)
 
     @cached_property
-    def _sentences(self) -> dict[str, frozenset[str]]:
-        """Each with its content words."""
-        return {sentence: frozenset(self.terms(sentence)) for sentence in sentences(self.text)}
-
-    @cached_property
-    def _all_terms(self) -> frozenset[str]:
-        return frozenset(self.terms(self.heading)).union(*self._sentences.values())
+    def _content(self) -> tuple[dict[str, frozenset[str]], frozenset[str]]:
+        """The content words of each sentence, and those of all of them and the heading."""
+        by_sentence = {sentence: frozenset(self.terms(sentence)) for sentence in sentences(self.text)}
+        return by_sentence, frozenset(self.terms(self.heading)).union(*by_sentence.values())
 
     def quote(self, terms: Set[str]) -> str | None:
         """The sentence that shares most of the `terms`; None where the passage has too few of them."""
-        if not terms or len(terms & self._all_terms) < min(SHARED, len(terms)):
+        by_sentence, all_terms = self._content
+        if not terms or len(terms & all_terms) < min(SHARED, len(terms)):
             return None
         best = (0, 0, "")
-        for sentence, terms_of_sentence in self._sentences.items():
+        for sentence, terms_of_sentence in by_sentence.items():
             best = max(best, (len(terms & terms_of_sentence), -len(sentence), sentence))
         shared, _, quote = best
         return quote if shared else None
@@ -171,8 +169,11 @@ class CitationGate:
         if not marker.entries:
             return []
         if self._statement is None:
-            self._statement = self._last_statement()
-            self._checks = {}
+            self._statement, self._checks = Statement("", frozenset()), {}
+            for sentence in reversed(sentences(self._tail)):
+                if terms := frozenset(self._terms(sentence)):
+                    self._statement = Statement(sentence, terms)
+                    break
         numbers: list[int] = []
         for n, words in marker.entries:
             check = (n, words)
@@ -213,13 +214,6 @@ class CitationGate:
     def _is_foreign(self, statement: str, source: Source) -> bool:
         counts = function_word_counts(statement)
         return counts[source.language] < max(counts.values()) if any(counts.values()) else self._abroad
-
-    def _last_statement(self) -> Statement:
-        """The sentence that a marker closes: the last one with a content word."""
-        for sentence in reversed(sentences(self._tail)):
-            if terms := frozenset(self._terms(sentence)):
-                return Statement(sentence, terms)
-        return Statement("", frozenset())
 
 
 @dataclass(frozen=True, slots=True)
