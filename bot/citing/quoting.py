@@ -1,9 +1,7 @@
-"""Answers without a model: which part of a passage to quote, and how it reads."""
+"""Answers without a model: which part of a passage to quote."""
 
 from __future__ import annotations
 
-import itertools
-import re
 from typing import TYPE_CHECKING
 
 from bot.citing.gate import sentences
@@ -18,15 +16,6 @@ if TYPE_CHECKING:
 QUOTE_CHARS = 600
 """The most that is quoted of one passage."""
 
-_NARROW = 45  # characters: short lines that all begin anew were meant to be lines
-_OWN_LINE = re.compile(r" {0,3}(?:#{1,6}(?:\s|$)|>|\||<|(?:[-*_=] *){3,}$)")
-_ITEM = re.compile(r"\s*(?:[-*+•]|\w{1,3}[.)])\s+\S")
-_INDENTED = re.compile(r" {4}|\t")  # code
-_LABEL = re.compile(r"\s*(?:\*\*|__)")
-_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*$")
-_GOES_ON = re.compile(r"[\w,;–—-]$")
-_BEGINS = re.compile(r"\s*[^\w\s]*[A-ZÀ-Þ0-9]")
-
 
 def why_quoted(say: Words, answerer: str | None, *, demo: bool, introduced: bool, cites: bool) -> str:
     """Why passages are quoted in place of an answer by `answerer` (None: nobody's part)."""
@@ -37,49 +26,6 @@ def why_quoted(say: Words, answerer: str | None, *, demo: bool, introduced: bool
     if not cites and not demo:
         return say("rules.uncertain_model", model=answerer)
     return say("rules.extractive_instead")
-
-
-def flowing(text: str) -> str:
-    """The text with the lines of each paragraph joined by a space, where its author only kept lines short.
-
-    Lists (an item's own lines are joined), tables, code, headings, quotes, verses and Markdown's hard breaks stay.
-    But for white space nothing changes.
-    """
-    lines = split_lines(text)
-    kept_lines = bytearray(len(lines))
-    for block in blocks(lines):
-        kept_lines[block.first : block.last] = b"\x01" * (block.last - block.first)
-    flowed: list[str] = []
-    paragraph: list[str] = []
-    for line, keeps in zip(lines, kept_lines, strict=True):
-        own = bool(keeps) or not line.text.strip() or bool(_OWN_LINE.match(line.text))
-        if paragraph and (own or _ITEM.match(line.text)):
-            flowed += _joined(paragraph)
-            paragraph = []
-        if own:
-            flowed.append(line.text)
-        else:
-            paragraph.append(line.text)
-    return "\n".join(flowed + _joined(paragraph))
-
-
-def _joined(lines: list[str]) -> list[str]:
-    """A paragraph's lines without its wraps."""
-    if len(lines) < 2 or _INDENTED.match(lines[0]):
-        return lines
-    width = max(map(len, map(str.rstrip, lines)))
-    groups = [[lines[0]]]
-    for before, line in itertools.pairwise(lines):
-        broken = before.endswith(("  ", "\\")) or bool(_LABEL.match(line) or _UNDERLINE.match(line))
-        if _BEGINS.match(line):  # it may be a line of a verse, of a dialogue, or one value below the other
-            full = len(before.rstrip()) + 1 + len(line.split()[0]) > width
-            broken = broken or width < _NARROW or not (full or _GOES_ON.search(before.rstrip()))
-        if broken:
-            groups.append([line])
-        else:
-            groups[-1][-1] = groups[-1][-1].rstrip()
-            groups[-1].append(line.lstrip())
-    return list(map(" ".join, groups))
 
 
 def excerpt(text: str, terms: set[str], language: str, limit: int = QUOTE_CHARS) -> str:

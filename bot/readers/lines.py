@@ -1,4 +1,4 @@
-"""The shape of a text's lines: where tables, fences and front matter lie, so that nothing in them is a heading.
+"""The shape of a text's lines: where tables, fences and front matter lie, and which lines are one paragraph.
 
 Shared by the readers, the chunker and the adapters' own cutting of Markdown. Knows no headings.
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 BlockKind = Literal["pipe", "rule", "code", "matter"]
@@ -21,6 +22,14 @@ _PIPE_RULE = re.compile(r"\|?\s*:?-+:?(?:\s*\|\s*:?-+:?)*\s*\|?")
 _RULE = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})*[ \t]*$")
 _COLUMNS = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*$")
 _GAP = re.compile(r"\S(?: {2,}|\t+)\S")
+_NARROW = 45  # characters: short lines that all begin anew were meant to be lines
+_OWN_LINE = re.compile(r" {0,3}(?:#{1,6}(?:\s|$)|>|\||<|(?:[-*_=] *){3,}$)")
+_ITEM = re.compile(r"\s*(?:[-*+•]|\w{1,3}[.)])\s+\S")
+_INDENTED = re.compile(r" {4}|\t")  # code
+_LABEL = re.compile(r"\s*(?:\*\*|__)")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*$")
+_GOES_ON = re.compile(r"[\w,;–—-]$")
+_BEGINS = re.compile(r"\s*[^\w\s]*[A-ZÀ-Þ0-9]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +77,11 @@ def blocks(lines: list[Line]) -> Iterator[Block]:
         if stripped.startswith(("```", "~~~")):
             block = _fence(lines, at)
         elif "|" in text:
-            block = _pipe(lines, at)
+            if at + 1 < len(lines) and opens_table(text, lines[at + 1].text.lstrip("> ")):
+                last = at + 2
+                while last < len(lines) and "|" in lines[last].text and lines[last].text.strip():
+                    last += 1
+                block = Block("pipe", at, last, head=2)
         elif stripped.startswith("--"):
             block = _opened_by_rule(lines, at)
         elif at + 1 < len(lines) and "--" in lines[at + 1].text:
@@ -106,17 +119,6 @@ def _fence(lines: list[Line], at: int) -> Block | None:
     while last < len(lines) and lines[last].text.strip():
         last += 1
     return Block("code", at, last)
-
-
-def _pipe(lines: list[Line], at: int) -> Block | None:
-    if at + 1 >= len(lines):
-        return None
-    if not opens_table(lines[at].text, lines[at + 1].text.lstrip("> ")):
-        return None
-    last = at + 2
-    while last < len(lines) and "|" in lines[last].text and lines[last].text.strip():
-        last += 1
-    return Block("pipe", at, last, head=2)
 
 
 def _opened_by_rule(lines: list[Line], at: int) -> Block | None:
@@ -170,3 +172,46 @@ def _headed_by_text(lines: list[Line], at: int) -> Block | None:
     if last < len(lines) and _RULE.match(lines[last].text):
         last += 1
     return Block("rule", at, last, head=2)
+
+
+def flowing(text: str) -> str:
+    """The text with the lines of each paragraph joined by a space, where its author only kept lines short.
+
+    Lists (an item's own lines are joined), tables, code, headings, quotes, verses and Markdown's hard breaks stay.
+    But for white space nothing changes.
+    """
+    lines = split_lines(text)
+    kept_lines = bytearray(len(lines))
+    for block in blocks(lines):
+        kept_lines[block.first : block.last] = b"\x01" * (block.last - block.first)
+    flowed: list[str] = []
+    paragraph: list[str] = []
+    for line, keeps in zip(lines, kept_lines, strict=True):
+        own = bool(keeps) or not line.text.strip() or bool(_OWN_LINE.match(line.text))
+        if paragraph and (own or _ITEM.match(line.text)):
+            flowed += _joined(paragraph)
+            paragraph = []
+        if own:
+            flowed.append(line.text)
+        else:
+            paragraph.append(line.text)
+    return "\n".join(flowed + _joined(paragraph))
+
+
+def _joined(lines: list[str]) -> list[str]:
+    """A paragraph's lines without its wraps."""
+    if len(lines) < 2 or _INDENTED.match(lines[0]):
+        return lines
+    width = max(map(len, map(str.rstrip, lines)))
+    groups = [[lines[0]]]
+    for before, line in pairwise(lines):
+        broken = before.endswith(("  ", "\\")) or bool(_LABEL.match(line) or _UNDERLINE.match(line))
+        if _BEGINS.match(line):  # it may be a line of a verse, of a dialogue, or one value below the other
+            full = len(before.rstrip()) + 1 + len(line.split()[0]) > width
+            broken = broken or width < _NARROW or not (full or _GOES_ON.search(before.rstrip()))
+        if broken:
+            groups.append([line])
+        else:
+            groups[-1][-1] = groups[-1][-1].rstrip()
+            groups[-1].append(line.lstrip())
+    return list(map(" ".join, groups))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.citing.quoting import excerpt, flowing
+from bot.citing.quoting import excerpt
+from bot.readers.lines import flowing
 from bot.retrieval.results import Passage
 
 KEPT = """# A heading

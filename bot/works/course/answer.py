@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot import untrusted
 from bot.citing.gate import CitationGate
-from bot.citing.quoting import excerpt, flowing, quoted, why_quoted
+from bot.citing.quoting import excerpt, quoted, why_quoted
 from bot.commands import FOLLOW_UP
 from bot.events import (
     Choice,
@@ -34,6 +34,7 @@ from bot.events import (
 from bot.llm.base import Message, Prompt
 from bot.llm.tools import Limits, ToolLoop
 from bot.prompts import PromptText
+from bot.readers.lines import flowing
 from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.language import detect_question
 from bot.retrieval.lexical import content_terms

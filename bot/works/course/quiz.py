@@ -16,7 +16,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bot import untrusted
-from bot.citing.quoting import flowing
 from bot.conversation import session_for
 from bot.events import (
     Choice,
@@ -33,6 +32,7 @@ from bot.events import (
 from bot.llm.base import Message, Prompt, room
 from bot.markdown import harmless, harmless_link
 from bot.prompts import PromptText
+from bot.readers.lines import flowing
 from bot.strategies.base import LANGUAGES
 from bot.strategies.base import ROLE as WRITER
 from bot.words import Words, words

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from bot import untrusted
 from bot.citing.gate import CitationGate
-from bot.citing.quoting import excerpt, flowing, quoted, why_quoted
+from bot.citing.quoting import excerpt, quoted, why_quoted
 from bot.events import Choice, Choices, Citation, Completion, Event, Notice, Run, Status, Text, UserError
 from bot.llm.base import Message, Prompt
+from bot.readers.lines import flowing
 from bot.retrieval.lexical import content_terms
 from bot.retrieval.results import Passage, SearchResult
 from bot.strategies.base import LANGUAGES

@@ -13,8 +13,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from bot import tracing
-from bot.citing.quoting import flowing
 from bot.events import Citation, Event, Notice, Request, Run, Stage, Status, Text, UserError
+from bot.readers.lines import flowing
 from bot.retrieval.library import Library
 from bot.retrieval.results import Book, SearchResult, SectionText
 from bot.strategies.base import Searchable
