@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from bot.retrieval.editions import Pins
     from bot.retrieval.embed import Embedder
     from bot.retrieval.intake import Intake, Item
     from storage.document_rows import NewChunk, NewDocument
@@ -43,7 +44,9 @@ class Attached:
         self._opening = asyncio.Lock()
         self._vectors: dict[str, NDArray[np.float32]] = {}
 
-    async def of(self, space: str, shelf: str, *, newest: bool = False) -> OpenShelf:
+    async def of(
+        self, space: str, shelf: str, pins: Pins | None = None, *, newest: bool = False
+    ) -> OpenShelf:
         async with self._opening:
             if self._opened is None:
                 for n, item in enumerate(self._items):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from bot.retrieval.lexical import Segment
 from bot.retrieval.shelf import Shelf, ShelvedDocument
@@ -62,22 +62,25 @@ class OpenShelf:
         return list(dict.fromkeys(below))
 
 
-class Editions(Protocol):
-    async def of(self, space: str, shelf: str, *, newest: bool = False) -> OpenShelf:
-        """A shelf as it is; `newest` even where an older edition is pinned, and pins that one."""
-        ...
+Pins: TypeAlias = dict[tuple[str, str], OpenShelf]
+"""The editions that all searches of one request are to see: by space and shelf, each as it was first read."""
 
 
-class Current:
-    """Every shelf as it is by now."""
+class Editions:
+    """Every shelf as it is by now, or as it is pinned."""
 
     def __init__(self, shelves: Shelves) -> None:
         self._shelves = shelves
         self._open: OrderedDict[tuple[str, str], OpenShelf] = OrderedDict()
         self._loading = asyncio.Lock()
 
-    async def of(self, space: str, shelf: str, *, newest: bool = False) -> OpenShelf:
+    async def of(
+        self, space: str, shelf: str, pins: Pins | None = None, *, newest: bool = False
+    ) -> OpenShelf:
+        """A shelf as `pins` have it, which keep what they have not; `newest`: as it is, and they keep that."""
         key = (space, shelf)
+        if pins is not None and key in pins and not newest:
+            return pins[key]
         async with self._loading:
             version = await self._shelves.version(space, shelf)
             opened = self._open.get(key)
@@ -88,21 +91,9 @@ class Current:
                 while len(self._open) > KEPT:
                     self._open.popitem(last=False)
             self._open.move_to_end(key)
-        return opened
-
-
-class Pinned:
-    """Every shelf as it was when it was first asked for here."""
-
-    def __init__(self, editions: Editions) -> None:
-        self._editions = editions
-        self._pinned: dict[tuple[str, str], OpenShelf] = {}
-
-    async def of(self, space: str, shelf: str, *, newest: bool = False) -> OpenShelf:
-        key = (space, shelf)
-        if newest or key not in self._pinned:
-            opened = await self._editions.of(space, shelf)
-            # Of several searches that began together the first to be here decides.
-            if newest or key not in self._pinned:
-                self._pinned[key] = opened
-        return self._pinned[key]
+        if pins is None:
+            return opened
+        if newest:
+            pins[key] = opened
+        # Of several searches that began together the first to be here decides.
+        return pins.setdefault(key, opened)

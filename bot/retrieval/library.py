@@ -16,7 +16,7 @@ from bot import tracing
 from bot.events import UserError
 from bot.readers.document import Section
 from bot.retrieval.chunk import SEPARATOR, body_start
-from bot.retrieval.editions import SEE_ALSO, Current, Editions, OpenShelf, Pinned
+from bot.retrieval.editions import SEE_ALSO, Editions, OpenShelf, Pins
 from bot.retrieval.expansion import NAME_CHARS, ExpandedPassage, Rows, expanded
 from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import fold
@@ -64,12 +64,13 @@ class Library:
         self._nearest: Nearest | Attached = nearest
         self._embedding = embedding
         self._reranking = reranking
-        self._editions: Editions = Current(shelves)
+        self._editions: Editions | Attached = Editions(shelves)
+        self._pins: Pins | None = None
 
     def pinned(self) -> Library:
         """A copy in which each shelf stays as first read, so that all searches of one request see the same edition."""
         pinned = copy.copy(self)
-        pinned._editions = Pinned(self._editions)
+        pinned._pins = {}
         return pinned
 
     def within(self, attached: Attached) -> Library:
@@ -98,7 +99,7 @@ class Library:
 
     async def languages(self, space: str, shelf: str) -> list[str]:
         """The languages of a shelf's books, as ISO 639-1."""
-        return (await self._editions.of(space, shelf)).shelf.languages
+        return (await self._editions.of(space, shelf, self._pins)).shelf.languages
 
     @tracing.retrieval
     async def search(
@@ -126,7 +127,7 @@ class Library:
         if second_look:  # behind those that titles brought
             candidates = max(candidates, limit + self._settings.rerank_top)
         for newest in (False, True):
-            opened = await self._editions.of(space, shelf, newest=newest)
+            opened = await self._editions.of(space, shelf, self._pins, newest=newest)
             notices: list[str] = []
             ranked = await self._ranked(
                 space, shelf, opened, question, candidates, notices, lookup=lookup, within=within
@@ -222,7 +223,7 @@ class Library:
         """Sections called `name` (exactly, by an alias, or nearly), homonyms of several books all."""
         sections: list[SectionText] = []
         for shelf_name in [shelf] if shelf else list(await self._shelves.all(space)):
-            opened = await self._editions.of(space, shelf_name)
+            opened = await self._editions.of(space, shelf_name, self._pins)
             for match in await asyncio.to_thread(opened.shelf.lookup, name, 8):
                 text = await self._section(space, opened, match.document_id, match.section or 0)
                 if text is not None:
@@ -234,7 +235,7 @@ class Library:
         row = (await self._passages.get(space, [chunk])).get(chunk)
         if row is None:
             return None
-        opened = await self._editions.of(space, row.shelf)
+        opened = await self._editions.of(space, row.shelf, self._pins)
         return await self._section(space, opened, row.chunk.document_id, row.chunk.section)
 
     async def _section(
@@ -255,7 +256,9 @@ class Library:
             names = [shelf] if shelf else list(await self._shelves.all(space))
             titles: list[str] = []
             for name in names:
-                titles += (await self._editions.of(space, name)).shelf.complete(prefix, COMPLETIONS)
+                titles += (await self._editions.of(space, name, self._pins)).shelf.complete(
+                    prefix, COMPLETIONS
+                )
             return list(dict.fromkeys(titles))[:COMPLETIONS]
         if kind == "book":
             names_there = [row.source for row in await self._documents.list(space, shelf)]

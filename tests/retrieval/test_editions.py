@@ -14,7 +14,7 @@ import pytest
 from bot.events import Notice, Text, UserError
 from bot.resources import Resources
 from bot.retrieval.cleanup import DamagedVectors
-from bot.retrieval.editions import Current
+from bot.retrieval.editions import Editions
 from bot.retrieval.intake import Item
 from bot.retrieval.nearest import Nearest
 from bot.retrieval.results import SearchResult
@@ -116,7 +116,7 @@ async def test_what_is_built_or_replaced_takes_no_place_among_the_nearest(
         DamagedVectors(resources.records.documents, resources.vectors),
         6,
     )
-    shelves = Current(Shelves(resources.records.database))
+    shelves = Editions(Shelves(resources.records.database))
 
     async def near() -> list[tuple[int, float]]:
         shelf = await shelves.of("local", "rules")
@@ -144,7 +144,7 @@ async def test_what_is_built_or_replaced_takes_no_place_among_the_nearest(
     assert len(await near()) == 6
 
 
-async def near_of(resources: Resources, nearest: Nearest, shelves: Current) -> list[str]:
+async def near_of(resources: Resources, nearest: Nearest, shelves: Editions) -> list[str]:
     embedder = await resources.embedding.get()
     assert embedder is not None
     shelf = await shelves.of("local", "rules")
