@@ -35,26 +35,21 @@ class Embedding:
         self.missing: UserError | None = None
         """Why there is no embedder although one is configured; None when all is well, or none is wanted."""
 
-    async def maker(self, name: str | None) -> Embedder | None:
-        """The embedder of a shelf whose vectors `name` made: its questions need the same.
+    async def get(self, maker: str | None = None) -> Embedder | None:
+        """The embedder, or None where none is configured or its files are missing.
 
-        The configured one where nobody has made any yet. None like `get`, and where an embedder that was
-        configured once can't be loaded any more.
+        `maker` names the one that made a shelf's vectors, whose questions need the same: it may be another, which was
+        configured once.
         """
-        if name is None or not self.configured or name == self.name:
-            return await self.get()
         async with self._loading:
-            if self._former is None or self._former.name != name:
-                self._former = None  # one is enough in memory
-                try:
-                    self._former = await asyncio.to_thread(self.load, name)
-                except UserError as error:
-                    _log.warning("no embedder of before: %s", error)
-        return self._former
-
-    async def get(self) -> Embedder | None:
-        """The embedder, or None where none is configured or its files are missing."""
-        async with self._loading:
+            if maker is not None and self.configured and maker != self.name:
+                if self._former is None or self._former.name != maker:
+                    self._former = None  # one is enough in memory
+                    try:
+                        self._former = await asyncio.to_thread(self.load, maker)
+                    except UserError as error:
+                        _log.warning("no embedder of before: %s", error)
+                return self._former
             if not self._loaded:
                 try:
                     self._embedder = await asyncio.to_thread(self.load, self.name)

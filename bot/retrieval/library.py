@@ -175,13 +175,11 @@ class Library:
         lookup: bool,
         within: Sequence[Part] | None,
     ) -> Ranked:
-        embedder = await self._embedding.maker(opened.embedder)
-        if (
-            embedder is None
-            and self._embedding.configured
-            and opened.embedder not in (None, self._embedding.name)
-        ):
-            notices.append("rules.vectors_other")
+        embedder = None
+        if self._embedding.configured:
+            embedder = await self._embedding.get(opened.embedder)
+            if embedder is None and opened.embedder not in (None, self._embedding.name):
+                notices.append("rules.vectors_other")
         languages = opened.shelf.languages
         language = await asyncio.to_thread(detect_question, question, languages)
         dense = None
