@@ -137,7 +137,10 @@ class Library:
             if len(hits) == len(ranked.hits):
                 break  # otherwise a book was removed during the search
         if second_look:
-            texts = {name: f"{_heading(row)}\n{row.chunk.text}" for name, row in rows.items()}
+            texts = {
+                name: f"{SEPARATOR.join(row.path) or row.title}\n{row.chunk.text}"
+                for name, row in rows.items()
+            }
             with_text = replace(ranked, hits=tuple(hits))
             hits = await self._reranking.reordered(question, with_text, opened.shelf, texts, notices)
         if trade < 1:
@@ -202,7 +205,7 @@ class Library:
     async def _expanded(
         self, space: str, hits: Sequence[Hit], rows: Mapping[str, PassageRow], width: int
     ) -> list[Passage]:
-        scores = {hit.chunk_id: hit.score for hit in hits}
+        """The hits with as much around them as `width` has room for; what has grown together is one passage."""
         passage_rows = [rows[hit.chunk_id] for hit in hits]
         if width <= self._settings.child_chars:
             stretches = [
@@ -211,11 +214,34 @@ class Library:
         else:
             stretches = await expanded(self._passages, space, passage_rows, width)
         spans = [(stretch.row.chunk.document_id, stretch.start, stretch.end) for stretch in stretches]
-        turns = await self._passages.turns(space, spans)
-        return [
-            _passage(stretch, scores[stretch.row.chunk.id], turns.get(stretch.row.chunk.document_id, ()))
-            for stretch in stretches
-        ]
+        page_turns = await self._passages.turns(space, spans)
+        scores = {hit.chunk_id: hit.score for hit in hits}
+        passages: list[Passage] = []
+        for stretch in stretches:
+            row, chunk = stretch.row, stretch.row.chunk
+            # A table's repeated heading may stand before the document's own characters.
+            shift = len(stretch.text) - stretch.end
+            turns, pages_before = list[tuple[int, int]](), 0
+            for start, page in page_turns.get(chunk.document_id, ()):
+                if stretch.start < start < stretch.end:
+                    turns.append((start + shift, page))
+                    pages_before += start <= chunk.start
+            passages.append(
+                Passage(
+                    chunk=chunk.id,
+                    document=chunk.document_id,
+                    source=row.source,
+                    title=row.title,
+                    heading=SEPARATOR.join(row.path) or row.title,
+                    # Its chunk's page is known; it may have grown over pages before that.
+                    page=None if row.page is None else row.page - pages_before,
+                    text=stretch.text,
+                    score=scores[chunk.id],
+                    turns=tuple(turns),
+                    section=chunk.section,
+                )
+            )
+        return passages
 
     async def sections_named(self, space: str, shelf: str | None, name: str) -> list[SectionText]:
         """Sections called `name` (exactly, by an alias, or nearly), homonyms of several books all."""
@@ -281,35 +307,6 @@ class Library:
     async def find(self, space: str, shelf: str, name: str) -> Sequence[DocumentRow]:
         """Documents that a person may mean by a file name, a title or the end of an id."""
         return await self._documents.find(space, shelf, name)
-
-
-def _passage(stretch: ExpandedPassage, score: float, turns: Sequence[tuple[int, int]]) -> Passage:
-    """`turns`: where pages begin in its document, (start, number), at least within it."""
-    row = stretch.row
-    # A table's repeated heading may stand before the document's own characters.
-    shift = len(stretch.text) - stretch.end
-    within, before = list[tuple[int, int]](), 0
-    for start, page in turns:
-        if stretch.start < start < stretch.end:
-            within.append((start + shift, page))
-            before += start <= row.chunk.start
-    return Passage(
-        chunk=row.chunk.id,
-        document=row.chunk.document_id,
-        source=row.source,
-        title=row.title,
-        heading=_heading(row),
-        # Its chunk's page is known; it may have grown over pages before that.
-        page=None if row.page is None else row.page - before,
-        text=stretch.text,
-        score=score,
-        turns=tuple(within),
-        section=row.chunk.section,
-    )
-
-
-def _heading(row: PassageRow) -> str:
-    return SEPARATOR.join(row.path) or row.title
 
 
 def _book(row: DocumentRow) -> Book:

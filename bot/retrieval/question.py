@@ -64,16 +64,16 @@ def question_terms(
     question: str, language: str | None, languages: Sequence[str], postings: Postings
 ) -> QuestionTerms:
     """Read a question in every language of the shelf; `language` is its own, where known."""
+    name = not question.rstrip().endswith("?") and len(question.split()) <= _NAME_WORDS
     if language is not None and language not in languages:
         alike, other = _foreign(question, language, languages, postings)
-        return QuestionTerms(alike, other.words, _is_name(question), other, foreign=True)
+        return QuestionTerms(alike, other.words, name, other, foreign=True)
     other_languages = [other for other in languages if other != language] if language is not None else []
     idle = _idle(language, tuple(languages))
     spelt = [terms(question, spelling_language) for spelling_language in languages]
     heads = list(map(heading_terms, languages))
     if any(map(frozenset.issuperset, heads, spelt)):
         idle = idle.union(*heads)  # "Name" asks for nothing
-    name = _is_name(question)
     floor = _FLOOR * postings.weight(0)
     weights: dict[int, float] = {}
     words: list[QuestionWord] = []
@@ -173,12 +173,6 @@ def _numbers(name: Sequence[str], languages: Sequence[str], postings: Postings) 
         ]
         for spelling in spelt
     ]
-
-
-def _is_name(question: str) -> bool:
-    """Whether it is a bare phrase, as a heading would be."""
-    text = question.rstrip()
-    return not text.endswith("?") and len(text.split()) <= _NAME_WORDS
 
 
 @lru_cache(maxsize=32)

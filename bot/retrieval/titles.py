@@ -132,9 +132,6 @@ class Titles:
                 if entries_found:
                     best = list(entries_found)[:limit]
                     return [Match(entry, self._titles[entry], kind, score) for entry in best]  # type: ignore[arg-type]
-        return self._nearly(key, limit)
-
-    def _nearly(self, key: str, limit: int) -> list[Match]:
         if len(key) < 5 or len(key) > 80:
             return []
         from rapidfuzz import fuzz, process
