@@ -65,17 +65,16 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Passages, best first, and whether they may be called an answer."""
+    """Passages, best first, and whether they may be called an answer.
+
+    `nameless`: a bare name was asked for that no heading bears; its text stands beside where it is mentioned.
+    """
 
     hits: tuple[Hit, ...]
     confident: bool
     language: str | None
     evidence: Evidence
-
-    @property
-    def nameless(self) -> bool:
-        """Whether a bare name was asked for that no heading bears: its text stands beside where it is mentioned."""
-        return self.evidence.name and not any(hit.titled for hit in self.hits)
+    nameless: bool = False
 
 
 def min_max(scores: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -6,7 +6,7 @@ Holds numbers and titles, no passage's text. Knows no storage and no model: vect
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from bot.retrieval.confidence import Evidence, confident, coverage
 from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import Segment, terms
 from bot.retrieval.postings import Postings
-from bot.retrieval.question import QuestionTerms, QuestionWord, heading_terms, question_terms
+from bot.retrieval.question import QuestionTerms, heading_terms, question_terms
 from bot.retrieval.ranking import Hit, Options, Part, Ranked, fused, highest, rescored_by_neighbours
 from bot.retrieval.titles import Bridges, Match, MatchKind, Titles
 
@@ -93,14 +93,19 @@ class Shelf:
         self.languages = sorted(set(map(itemgetter(0), segments)))
         self._first = np.cumsum(counts, dtype=np.int64)
         self.size = int(self._first[-1])
-        self._document_of = np.repeat(np.arange(len(documents), dtype=np.int32), counts[1:])
+        self._language_of = np.repeat(
+            np.array([language for _, language in self._documents], object), counts[1:]
+        )
         self._section_of = np.concatenate(section_of)
         titled += titled_whole
         self._titles = Titles(titled)
         sections = np.arange(len(self._sections) + 1)
         self._section_first = np.searchsorted(self._section_of, sections).astype(np.int64)
         self._postings = Postings(segments)
-        self._bridges = Bridges(titled, self._postings)
+        starts = np.concatenate([self._section_first[:-1], self._first[:-1]])
+        with_words = starts < np.concatenate([self._section_first[1:], self._first[1:]])
+        with_words[with_words] = ~self._postings.hollow[starts[with_words]]
+        self._bridges = Bridges(titled, np.where(with_words, starts, -1).tolist(), self._postings)
         # A heading's name alone answers no question, though it is named in it.
         self._hollow_factor = np.where(self._postings.hollow, np.float32(_HOLLOW), np.float32(1))
 
@@ -121,9 +126,6 @@ class Shelf:
         """The language of a document on this shelf; None for one that is not here."""
         at = self._number.get(document_id)
         return None if at is None else self._documents[at][1]
-
-    def _language(self, number: int) -> str:
-        return self._documents[int(self._document_of[number])][1]
 
     def lookup(self, query: str, limit: int = 20) -> list[TitleMatch]:
         """Sections and documents whose title is, or nearly is, `query`; homonyms of several books all.
@@ -179,20 +181,9 @@ class Shelf:
             titles = [match for match, span in spans if searched[span].any()]
         # A short name that no heading bears: its text stands beside where it is mentioned.
         neighbours = options.neighbour_weight if question.name and not titles else 0.0
-        lexical = self._lexical(question.weights, options, neighbours)
-        if not question.name:
-            lexical *= self._hollow_factor
-        cosines = self._votes(dense, language, options) if dense else None
-        if searched is not None:
-            lexical = lexical * searched
-            cosines = None if cosines is None else cosines * searched
-        scores = fused(lexical, cosines, options.dense_weight)
-        by: dict[int, str] = {}
-        if options.hops and len(question.words) > 2:
-            scores, followed = self._bridged(scores, question, options.bridge_weight)
-            by.update(dict.fromkeys(followed, "bridge"))
-            if searched is not None:
-                scores = scores * searched
+        lexical, cosines, scores, followed = self._scored(
+            question, dense, language, options, neighbours, searched
+        )
         if not options.lookup:
             titles = []
         order = highest(scores, max(options.k * 3, 30))
@@ -202,33 +193,97 @@ class Shelf:
         first = self._title_chunks(titles, options.k)
         if searched is not None:
             first = {number: kind for number, kind in first.items() if searched[number]}
-        by.update(first)
         ranked = list(dict.fromkeys([*first, *order]))[: options.k]
         if first:
             ranked = self._in_order(ranked, first)
         top = float(scores[order[0]]) if order else 1.0
-        worth = {n: 1.0 + top if n in first else float(scores[n]) for n in ranked}
-        hits = self._hits(ranked, sorted(worth.values(), reverse=True), by)
+        falling = sorted([1.0 + top if n in first else float(scores[n]) for n in ranked], reverse=True)
+        hits = []
+        for number, score in zip(ranked, falling, strict=True):
+            document, section, _, _ = self._sections[int(self._section_of[number])]
+            id = self._documents[document][0]
+            by = first.get(number) or ("bridge" if number in followed else "search")
+            hits.append(Hit(f"{id}:{number - int(self._first[document])}", id, section, score, by))
+        sure, evidence = self._judged(question, titles, language, best, lexical, cosines, options)
+        return Ranked(tuple(hits), sure, language, evidence, nameless=question.name and not first)
+
+    def _scored(
+        self,
+        question: QuestionTerms,
+        dense: Sequence[tuple[str, float]] | None,
+        language: str | None,
+        options: Options,
+        neighbours: float,
+        searched: NDArray[np.bool_] | None,
+    ) -> tuple[Floats, Floats | None, Floats, set[int]]:
+        """Every chunk's score by words, its cosine, and both together; and the chunks that another one named.
+
+        `neighbours` is what the chunks before and after one in its section weigh. Only what is `searched` has a score.
+        """
+        lexical = self._postings.bm25(
+            question.weights,
+            k1=options.k1,
+            b=options.b,
+            head_weight=options.head_weight,
+            rows=not neighbours,
+        )
+        if neighbours and self.size > 1:
+            alone = lexical.copy()
+            same = self._section_of[1:] == self._section_of[:-1]
+            lexical[1:] += neighbours * alone[:-1] * same
+            lexical[:-1] += neighbours * alone[1:] * same
+        if not question.name:
+            lexical *= self._hollow_factor
+        cosines = self._votes(dense, language, options) if dense else None
+        if searched is not None:
+            lexical = lexical * searched
+            cosines = None if cosines is None else cosines * searched
+        scores = fused(lexical, cosines, options.dense_weight)
+        followed = set[int]()
+        if options.hops and len(question.words) > 2:
+            scores, followed = self._bridged(scores, question, options.bridge_weight)
+            if searched is not None:
+                scores = scores * searched
+        return lexical, cosines, scores, followed
+
+    def _judged(
+        self,
+        question: QuestionTerms,
+        titles: Sequence[Match],
+        language: str | None,
+        best: list[int],
+        lexical: Floats,
+        cosines: Floats | None,
+        options: Options,
+    ) -> tuple[bool, Evidence]:
+        """Whether the best passages answer the question, and the evidence that decided.
+
+        Those in other languages than its own are weighed apart, by the words that look like its own.
+        """
         evidence = Evidence(
-            title=self._named(titles),
-            size=self.size,
-            name=question.name,
-            apart=question.apart,
+            title=self._named(titles), size=self.size, name=question.name, apart=question.apart
         )
-        weighed = (
-            [] if question.foreign else [self._weighed(evidence, question.words, best, cosines, options)]
-        )
-        strange = [number for number in best if self._language(number) != language]
-        if question.other_languages is not None and (strange or question.foreign):
-            top = max((float(lexical[number]) for number in strange), default=0.0)
-            match = top / question.other_languages.total if question.other_languages.total else None
-            evidence = replace(evidence, foreign=True, match=match)
-            strange_cosines = cosines if cosines is None or question.foreign else cosines[strange]
-            weighed.append(
-                self._weighed(evidence, question.other_languages.words, strange, strange_cosines, options)
-            )
-        sure = [each for each in weighed if confident(each, options.thresholds, options.likeness)]
-        return Ranked(tuple(hits), bool(sure), language, (sure or weighed)[0])
+        readings = [] if question.foreign else [(evidence, question.words, best, cosines)]
+        if (other := question.other_languages) is not None:
+            strange = [number for number in best if self._language_of[number] != language]
+            if strange or question.foreign:
+                top = max((float(lexical[number]) for number in strange), default=0.0)
+                match = top / other.total if other.total else None
+                foreign = replace(evidence, foreign=True, match=match)
+                strange_cosines = cosines if cosines is None or question.foreign else cosines[strange]
+                readings.append((foreign, other.words, strange, strange_cosines))
+        weighed: list[Evidence] = []
+        for evidence, words, passages, nearness in readings:
+            share, worth, at = coverage(words, passages, self._postings)
+            likeness = None
+            if nearness is not None and (
+                at < 0 or may_vote(options.model_languages, None, self._language_of[at])
+            ):
+                likeness = float(nearness.max())
+            weighed.append(replace(evidence, share=share, worth=worth, words=len(words), likeness=likeness))
+            if confident(weighed[-1], options.thresholds, options.likeness):
+                return True, weighed[-1]
+        return False, weighed[0]
 
     def _mask(self, parts: Sequence[Part]) -> NDArray[np.bool_]:
         """Which chunks stand in these parts of documents."""
@@ -254,45 +309,6 @@ class Shelf:
                 bearers[document, match.title.casefold()] += 1
         return bool(bearers) and min(bearers.values()) <= _BEARERS
 
-    def _weighed(
-        self,
-        evidence: Evidence,
-        words: Sequence[QuestionWord],
-        passages: list[int],
-        cosines: Floats | None,
-        options: Options,
-    ) -> Evidence:
-        """The evidence with the passages' coverage of the question's words, and the highest cosine."""
-        share, worth, at = coverage(words, passages, self._postings)
-        likeness = None
-        if cosines is not None and (at < 0 or may_vote(options.model_languages, None, self._language(at))):
-            likeness = float(cosines.max())
-        return replace(evidence, share=share, worth=worth, words=len(words), likeness=likeness)
-
-    def _hits(self, numbers: Sequence[int], scores: Sequence[float], by: Mapping[int, str]) -> list[Hit]:
-        hits = []
-        for number, score in zip(numbers, scores, strict=True):
-            document, section, _, _ = self._sections[int(self._section_of[number])]
-            id = self._documents[document][0]
-            why = by.get(number, "search")
-            hits.append(Hit(f"{id}:{number - int(self._first[document])}", id, section, score, why))
-        return hits
-
-    def _lexical(self, weights: dict[int, float], options: Options, neighbour_weight: float) -> Floats:
-        scores = self._postings.bm25(
-            weights,
-            k1=options.k1,
-            b=options.b,
-            head_weight=options.head_weight,
-            rows=not neighbour_weight,
-        )
-        total = scores.copy()
-        if neighbour_weight and self.size > 1:
-            same = self._section_of[1:] == self._section_of[:-1]
-            total[1:] += neighbour_weight * scores[:-1] * same
-            total[:-1] += neighbour_weight * scores[1:] * same
-        return total
-
     def _votes(
         self,
         dense: Sequence[tuple[str, float]],
@@ -305,7 +321,7 @@ class Shelf:
         votes = np.zeros(self.size, dtype=np.float32)
         for chunk_id, cosine in dense:
             number = self._chunk_number(chunk_id)
-            if number is not None and may_vote(options.model_languages, language, self._language(number)):
+            if number is not None and may_vote(options.model_languages, language, self._language_of[number]):
                 votes[number] = cosine
         return votes if votes.any() else None
 
@@ -317,7 +333,7 @@ class Shelf:
         rescored[best], order_again = rescored_by_neighbours(scores[best], places, weight)
         return rescored, [best[at] for at in order_again] + rest
 
-    def _bridged(self, scores: Floats, question: QuestionTerms, weight: float) -> tuple[Floats, list[int]]:
+    def _bridged(self, scores: Floats, question: QuestionTerms, weight: float) -> tuple[Floats, set[int]]:
         """Scores with a bonus, at most `weight`, for what the question or one of its best passages calls by its title.
 
         With them the chunks that another passage named, and not the question.
@@ -326,7 +342,7 @@ class Shelf:
 
         words = np.fromiter(question.weights, dtype=np.int32, count=len(question.weights))
         own = np.zeros(self.size, dtype=np.float32)
-        for place, worth in self._named_starts(words):
+        for place, worth in self._bridges.named(words):
             own[place] = max(own[place], worth)
         scores = scores + weight * own
         best = highest(scores, _SOURCES)
@@ -335,21 +351,14 @@ class Shelf:
         for source in best:
             # What the best passage names is worth most: one that scores half as much says a quarter.
             strength = weight * (float(scores[source]) / float(scores[best[0]])) ** 2
-            for place, worth in self._named_starts(self._postings.held(source)):
+            for place, worth in self._bridges.named(self._postings.held(source)):
                 if own[place] or self._section_of[source] == self._section_of[place]:  # its own heading
                     continue
                 followed.add(place)
                 # It ranks below the passage that names it.
                 most = max(float(scores[place]), _BEHIND * float(scores[source]))
                 raised[place] = max(float(raised[place]), min(most, float(scores[place]) + strength * worth))
-        return raised, sorted(followed)
-
-    def _named_starts(self, terms: NDArray[np.int32]) -> Iterator[tuple[int, float]]:
-        """(chunk, 0..1): the first chunk under each title that these terms name."""
-        for entry, worth in self._bridges.named(terms):
-            span = self._entry_chunks(entry)
-            if span.stop > span.start and not self._postings.hollow[span.start]:
-                yield span.start, worth
+        return raised, followed
 
     def _entry_chunks(self, entry: int) -> slice:
         if entry < 0:

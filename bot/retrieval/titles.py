@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -198,21 +198,28 @@ class Bridges:
     Knows titles as sets of terms; not what the caller makes of them.
     """
 
-    def __init__(self, titled: Iterable[tuple[str, int, str]], postings: Postings) -> None:
-        """From (title, entry, language) triples; what stands in parentheses is no part of a name."""
+    def __init__(
+        self, titled: Iterable[tuple[str, int, str]], chunks: Sequence[int], postings: Postings
+    ) -> None:
+        """From (title, entry, language) triples; what stands in parentheses is no part of a name.
+
+        `chunks`: for each title the first chunk under it, -1 where there is none to lead to.
+        """
         import numpy as np
 
         rows: list[int] = []
         columns: list[int | None] = []
         targets: list[int] = []
         sizes: list[int] = []
-        for title, entry, language in titled:
+        for (title, _, language), chunk in zip(titled, chunks, strict=True):
+            if chunk < 0:
+                continue
             named = terms(title.split("(")[0], language)
             numbers = {postings.numbers.get((language, term)) for term in named}
             if numbers and None not in numbers:
                 rows += [len(targets)] * len(numbers)
                 columns += numbers
-                targets.append(entry)
+                targets.append(chunk)
                 sizes.append(len(numbers))
         self._row = np.array(rows, dtype=np.int32)
         self._column = np.array(columns, dtype=np.int32)
@@ -226,7 +233,7 @@ class Bridges:
         self._unit = float(np.log1p(postings.size))
 
     def named(self, terms: NDArray[np.int32]) -> Iterator[tuple[int, float]]:
-        """(entry, 0..1) of each title whose terms are all among these; the rarer its words, the more."""
+        """(chunk, 0..1) for each title whose terms are all among these; the rarer its words, the more."""
         import numpy as np
 
         if not self._targets:
