@@ -22,9 +22,8 @@ from benchmarks.figures import Figure
 from benchmarks.times import ms, p95, spread
 from bot.adapters.discord.voice.connection import load_opus
 from bot.config import Config, SpeechConfig
-from bot.speech import clip
 from bot.speech.engines.embedded import Hibari
-from bot.speech.sound import FRAME_MS, PAUSE_MS, RATE
+from bot.speech.sound import FRAME_MS, PAUSE_MS, RATE, joined, mp3
 from bot.speech.speech import Speech, SpokenSentence
 from bot.speech.voices import Manner, Voice
 from tests.fakes.discord.voice_group import Group
@@ -83,7 +82,7 @@ async def _figures() -> list[Figure]:
             minute += sound.seconds + PAUSE_MS / 1000
         if minute >= 60:
             break
-    data = await asyncio.to_thread(clip.mp3, clip.joined(parts))
+    data = await asyncio.to_thread(mp3, joined(parts))
     clip_s = spent() - before
     await speech.close()
     return [

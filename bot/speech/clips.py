@@ -17,9 +17,9 @@ from weakref import WeakValueDictionary
 from bot.budget import text_tokens
 from bot.events import Ended, Place, Request, Speak, Usage, UserError
 from bot.llm import prices
-from bot.speech import clip
+from bot.speech import sound
 from bot.speech.engines.base import Unspoken
-from bot.speech.manner import manner_of
+from bot.speech.voices import manner_of
 from bot.words import Words, words
 
 if TYPE_CHECKING:
@@ -254,8 +254,8 @@ class Clips:
         say = words(request.locale)
         if not sounds:
             return Clip("", "", b"", 0.0, say("speech.unheard", why=why(faults[0], say))) if faults else None
-        pcm = clip.joined(sounds)
-        pack = clip.mp3 if self._suffix == "mp3" else clip.wav
+        pcm = sound.joined(sounds)
+        pack = sound.mp3 if self._suffix == "mp3" else sound.wav
         data = await asyncio.to_thread(pack, pcm)
         notes = [say("speech.cut", minutes=int(LONGEST_S / 60))] if cut else []
         if faults:

@@ -9,8 +9,8 @@ import re
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
+from bot.speech.reading import read_aloud
 from bot.speech.sentences import Sentences
-from bot.speech.spoken.reading import read_aloud
 
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 

@@ -17,7 +17,7 @@ from bot.events import Request, Speak, UserError
 from bot.speech.clips import why
 from bot.speech.engines.base import Unspoken
 from bot.speech.frames import Frames, Progress, Sentence
-from bot.speech.manner import manner_of
+from bot.speech.voices import manner_of
 from bot.words import words
 from storage.faults import StorageFault
 

@@ -1,11 +1,15 @@
-"""From an engine's samples to playable sound: checked, trimmed, normalised, at 48 kHz; then frames.
+"""Sound: from an engine's samples to playable ones, checked, trimmed, normalised, at 48 kHz; frames of it, and files.
 
-Works on whole sentences, in a thread of the caller's choice.
+A file is a WAV, or an MP3, which plays everywhere and is a twelfth as large. Works on whole sentences and texts, in a
+thread of the caller's choice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+import struct
+import wave
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from bot.speech.engines.base import Sound, Unspoken
@@ -34,6 +38,15 @@ _FAINTEST: Final = 1e-3
 _LOUD: Final = 0.85
 """How loud the loudest is made, so that voices of different engines are alike; none is made louder than four times."""
 _SHORTEST_S: Final = 0.03
+
+_QUALITY: Final = 0.5
+"""Of libsndfile's 0 (largest) to 1 (smallest): some 55 kbit/s for one voice."""
+
+_INTEGERS: Final = 1
+_FLOATS: Final = 3
+_EXTENSIBLE: Final = 0xFFFE
+_SIZES: Final = {(_INTEGERS, 16): "<i2", (_FLOATS, 32): "<f4"}
+MOST_CHANNELS: Final = 8
 
 
 def pcm(sound: Sound, engine: str) -> bytes:
@@ -95,3 +108,69 @@ def frames(pcm: bytes) -> Iterator[bytes]:
     stereo = np.repeat(padded, 2).tobytes()
     for at in range(0, len(stereo), FRAME_BYTES):
         yield stereo[at : at + FRAME_BYTES]
+
+
+def joined(sentences: Sequence[bytes]) -> bytes:
+    """As `SpokenSentence.pcm`, with a pause between two."""
+    return silence(PAUSE_MS).join(sentences)
+
+
+def wav(pcm: bytes) -> bytes:
+    out = io.BytesIO()
+    with wave.open(out, "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(RATE)
+        file.writeframes(pcm)
+    return out.getvalue()
+
+
+def mp3(pcm: bytes) -> bytes:
+    """24 kHz are enough for a voice: no engine here makes more."""
+    import numpy as np
+    import soundfile
+    import soxr
+
+    samples = soxr.resample(np.frombuffer(pcm, "<i2").astype(np.float32) / 32_768, RATE, RATE // 2)
+    out = io.BytesIO()
+    soundfile.write(
+        out, samples, RATE // 2, format="MP3", subtype="MPEG_LAYER_III", compression_level=_QUALITY
+    )
+    return out.getvalue()
+
+
+def sound_of(data: bytes, engine: str) -> Sound:
+    """The first channel of the WAV that an engine gives, with samples of 16 bits or floats.
+
+    It is read as it comes: the lengths in it may say nothing where it was streamed. Raises Unspoken for anything else.
+    """
+    import numpy as np
+
+    if not data:
+        raise Unspoken("silent", engine)
+    if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
+        raise Unspoken("noise", engine, "not a WAV file")
+    at, form = 12, None
+    while at + 8 <= len(data):
+        name, size = data[at : at + 4], struct.unpack_from("<I", data, at + 4)[0]
+        body = at + 8
+        if name == b"fmt " and size >= 16 and body + 16 <= len(data):
+            kind, channels, rate, _, _, bits = struct.unpack_from("<HHIIHH", data, body)
+            if kind == _EXTENSIBLE and size >= 26 and body + 26 <= len(data):
+                kind = struct.unpack_from("<H", data, body + 24)[0]
+            form = (kind, channels, rate, bits)
+        elif name == b"data":
+            if form is None:
+                break
+            kind, channels, rate, bits = form
+            dtype = _SIZES.get((kind, bits))
+            if dtype is None or not 1 <= channels <= MOST_CHANNELS or not 8_000 <= rate <= 192_000:
+                break
+            frame = channels * bits // 8
+            # Who streams does not know the length when he writes it: then it is up to the end.
+            length = min(size, len(data) - body) // frame * frame
+            samples = np.frombuffer(data, dtype, count=length // (bits // 8), offset=body)[::channels]
+            scale = 32_768.0 if bits == 16 else 1.0
+            return Sound((samples / scale).astype(np.float32), float(rate))
+        at = body + size + (size & 1)
+    raise Unspoken("noise", engine, "a WAV file without samples that can be read")

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import re
 import unicodedata
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from bot.speech import sound
-from bot.speech.cache import Cache
 from bot.speech.engines.base import Engine, Unspoken
 from bot.speech.engines.embedded import Hibari, Piper
 from bot.speech.engines.espeak import Espeak
@@ -44,6 +44,27 @@ Paid = Callable[[str, int, Callable[[], Awaitable[float]]], Awaitable[None]]
 said, and the call, which gives the seconds of what was said."""
 
 _log = logging.getLogger(__name__)
+
+
+class Cache:
+    """At most `most_bytes`; the least recently used sentence is dropped first."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._made: OrderedDict[tuple[object, ...], bytes] = OrderedDict()
+        self.bytes = 0
+
+    def get(self, key: tuple[object, ...]) -> bytes | None:
+        if (pcm := self._made.get(key)) is not None:
+            self._made.move_to_end(key)
+        return pcm
+
+    def put(self, key: tuple[object, ...], pcm: bytes) -> None:
+        self.bytes += len(pcm) - len(self._made.pop(key, b""))
+        self._made[key] = pcm
+        while self.bytes > self._most_bytes and self._made:
+            _, oldest = self._made.popitem(last=False)
+            self.bytes -= len(oldest)
 
 
 @dataclass(frozen=True, slots=True)

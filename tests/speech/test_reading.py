@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.speech.figures import roman, spoken_year
+from bot.speech.languages import ENGLISH, PORTUGUESE
 from bot.speech.narration import Narration, Sentence, narrated
-from bot.speech.spoken import numbers
-from bot.speech.spoken.english import ENGLISH
-from bot.speech.spoken.portuguese import PORTUGUESE
-from bot.speech.spoken.reading import read_aloud
+from bot.speech.reading import read_aloud
 
 TABLE = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |"
 FENCE = "```python\nprint(1)\n```"
@@ -211,13 +210,13 @@ def test_other_languages_lose_what_is_no_word(language: str, text: str, said: st
     ],
 )
 def test_roman_numerals(letters: str, value: int | None) -> None:
-    assert numbers.roman(letters) == value
+    assert roman(letters) == value
 
 
 def test_years_are_said_by_hundreds_in_english_alone() -> None:
-    assert numbers.year(1805, ENGLISH) == "eighteen oh five"
-    assert numbers.year(2005, ENGLISH) == "two thousand five"
-    assert numbers.year(1805, PORTUGUESE) == "mil oitocentos e cinco"
+    assert spoken_year(1805, ENGLISH) == "eighteen oh five"
+    assert spoken_year(2005, ENGLISH) == "two thousand five"
+    assert spoken_year(1805, PORTUGUESE) == "mil oitocentos e cinco"
 
 
 STORY = f"""# The Door

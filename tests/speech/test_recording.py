@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bot.speech import clip
+from bot.speech import sound
 from bot.speech.recording import NoRecording, recording_of
 from tests.speech.recordings import archive, fragmented, long_ogg, mp4, noise, ogg, webm
 
@@ -15,14 +15,14 @@ from tests.speech.recordings import archive, fragmented, long_ogg, mp4, noise, o
     ("made", "name", "seconds"),
     [
         (lambda: ogg(3.0), "spoken.ogg", 3.0),
-        (lambda: clip.wav(noise(3.0)), "spoken.wav", 3.0),
-        (lambda: clip.mp3(noise(3.0)), "spoken.mp3", 3.0),
+        (lambda: sound.wav(noise(3.0)), "spoken.wav", 3.0),
+        (lambda: sound.mp3(noise(3.0)), "spoken.mp3", 3.0),
         (lambda: mp4(3.0, b"soun"), "spoken.m4a", 3.0),
         (lambda: fragmented(3), "spoken.m4a", 3.0),
         (lambda: fragmented(3, each=True), "spoken.m4a", 3.0),
         (lambda: webm(3), "spoken.webm", 3.0),
         (lambda: webm(3)[:-4], "spoken.webm", 3.0),
-        (lambda: b"ID3\x04\x00\x00\x00\x00\x00\x04tags" + clip.mp3(noise(3.0)), "spoken.mp3", 3.0),
+        (lambda: b"ID3\x04\x00\x00\x00\x00\x00\x04tags" + sound.mp3(noise(3.0)), "spoken.mp3", 3.0),
         (lambda: ogg(3.0)[:-200], "spoken.ogg", 3.0),
         (lambda: long_ogg(7_200), "spoken.ogg", 7_200),
     ],
@@ -51,7 +51,7 @@ def test_a_recording_is_as_long_as_its_frames(made: Callable[[], bytes], name: s
     [
         (b"", "empty"),
         (long_ogg(0), "empty"),
-        (clip.wav(b""), "empty"),
+        (sound.wav(b""), "empty"),
         (mp4(3.0, b"vide", b"soun"), "video"),
         (archive(), "unread"),
         (b"OggS", "unread"),

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from bot.speech import clip, sound
-from bot.speech.cache import Cache
+from bot.speech import sound
 from bot.speech.engines.base import Sound, Unspoken
-from bot.speech.engines.wav import sound_of
+from bot.speech.sound import sound_of
+from bot.speech.speech import Cache
 from bot.speech.voices import Voice, parse, parse_list
 from tests.fakes.engine import a_tone
 from tests.fakes.speech_service import tone
@@ -71,25 +71,26 @@ def test_frames_are_whole_and_say_all() -> None:
 
 def test_wav_is_read_whatever_its_header_says_of_its_length() -> None:
     data = tone(0.5)
-    assert sound_of(data).samples.size == 12_000
+    assert sound_of(data, "tts").samples.size == 12_000
     streamed = data[:4] + b"\xff" * 4 + data[8:40] + b"\xff" * 4 + data[44:]
-    assert sound_of(streamed).samples.size == 12_000
-    assert sound_of(data[:-1]).samples.size == 11_999
+    assert sound_of(streamed, "tts").samples.size == 12_000
+    assert sound_of(data[:-1], "tts").samples.size == 11_999
     two = io.BytesIO()
     with wave.open(two, "wb") as file:
         file.setnchannels(2)
         file.setsampwidth(2)
         file.setframerate(48_000)
         file.writeframes(struct.pack("<4h", 16_384, 0, -16_384, 0))
-    assert sound_of(two.getvalue()).samples.tolist() == [0.5, -0.5]
+    assert sound_of(two.getvalue(), "tts").samples.tolist() == [0.5, -0.5]
 
 
 @pytest.mark.parametrize(
     "data", [b"", b"ID3 an MP3", b"RIFF1234WAVE", b"RIFF1234WAVEdata\0\0\0\0", tone(0.1)[:30], b"\0" * 100]
 )
 def test_what_is_no_wav_is_refused(data: bytes) -> None:
-    with pytest.raises(ValueError, match="WAV"):
-        sound_of(data)
+    with pytest.raises(Unspoken) as refused:
+        sound_of(data, "tts")
+    assert refused.value.why == ("noise" if data else "silent")
 
 
 def test_the_cache_forgets_what_was_not_asked_for_the_longest() -> None:
@@ -117,11 +118,11 @@ def test_voices_as_they_are_written() -> None:
 
 def test_clips_hold_all_that_was_said() -> None:
     sentences = [sound.pcm(a_tone(length), "fake") for length in (0.5, 1.0)]
-    whole = clip.joined(sentences)
+    whole = sound.joined(sentences)
     assert sound.seconds(whole) == pytest.approx(1.5 + 0.16, abs=0.01)
-    with wave.open(io.BytesIO(clip.wav(whole))) as file:
+    with wave.open(io.BytesIO(sound.wav(whole))) as file:
         assert (file.getframerate(), file.getnchannels(), file.readframes(10**6)) == (48_000, 1, whole)
-    data = clip.mp3(whole)
+    data = sound.mp3(whole)
     samples, rate = soundfile.read(io.BytesIO(data))
     assert rate == 24_000
     assert len(samples) / rate == pytest.approx(sound.seconds(whole), abs=0.1)

@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 
 from bot.speech import sound
-from bot.speech.engines.wav import sound_of
+from bot.speech.sound import sound_of
 from bot.speech.speech import SpokenSentence
 from tests.fakes.discord import FakeDiscord
 from tests.fakes.discord.voice import Voice
@@ -87,7 +87,7 @@ class Stage:
 
 
 def frames(words: str) -> list[bytes]:
-    return list(SpokenSentence(words, sound.pcm(sound_of(music(words)), "tts")).frames())
+    return list(SpokenSentence(words, sound.pcm(sound_of(music(words), "tts"), "tts")).frames())
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.events import Author, Place, Speak
-from bot.speech.manner import manner_of
-from bot.speech.voices import Manner, Voice
+from bot.speech.voices import Manner, Voice, manner_of
 from tests.works.test_settings import ANA, BIA, ELSEWHERE, HERE, Asker, opened
 
 CONFIG = """

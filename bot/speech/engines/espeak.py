@@ -14,8 +14,8 @@ from asyncio.subprocess import DEVNULL, PIPE
 from contextlib import suppress
 from typing import Final
 
-from bot.speech.engines import wav
 from bot.speech.engines.base import Sound, Unspoken
+from bot.speech.sound import sound_of
 
 PROGRAMS: Final = ("espeak-ng", "espeak")
 WORDS_A_MINUTE: Final = 165
@@ -90,12 +90,7 @@ class Espeak:
                     await process.wait()
         if code != 0:
             raise Unspoken("crashed" if code < 0 else "refused", self.name, f"exit code {code}")
-        if not data:
-            raise Unspoken("silent", self.name)
-        try:
-            return wav.sound_of(data)
-        except ValueError as fault:
-            raise Unspoken("noise", self.name, str(fault)) from None
+        return sound_of(data, self.name)
 
     async def close(self) -> None:
         return

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from bot.speech.engines import wav
 from bot.speech.engines.base import Sound, Unspoken
+from bot.speech.sound import sound_of
 
 _ADDRESS: Final = "https://api.openai.com/v1"
 VOICES: Final = ("alloy", "ash", "coral", "nova", "onyx", "sage", "shimmer")
@@ -60,12 +60,7 @@ class Service:
             raise Unspoken("absent", self.name)
         async with self._room:
             data = await self._asked(text, self.model(voice), voice.rpartition("/")[2] or VOICES[0], speed)
-        if not data:
-            raise Unspoken("silent", self.name)
-        try:
-            return wav.sound_of(data)
-        except ValueError as fault:
-            raise Unspoken("noise", self.name, str(fault)) from None
+        return sound_of(data, self.name)
 
     async def _asked(self, text: str, model: str, voice: str, speed: float) -> bytes:
         async with self._connecting:

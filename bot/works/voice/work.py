@@ -17,8 +17,7 @@ from bot.settings import NARRATE, OFF, ON, SPEED, VOICE
 from bot.speech.clips import why
 from bot.speech.engines.base import Unspoken
 from bot.speech.engines.service import Service
-from bot.speech.manner import as_name, manner_of
-from bot.speech.voices import Voice
+from bot.speech.voices import Voice, as_name, manner_of
 from bot.words import Words, words
 from bot.works.voice import checks
 from bot.works.voice.hearing import Hearing

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
-from bot.speech.spoken import numbers
-from bot.speech.spoken.language import Language
+from bot.speech.languages import Language
+
+if TYPE_CHECKING:
+    from unicode_rbnf import RbnfEngine
 
 Reading = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
 
@@ -22,6 +25,90 @@ _COMMAND: Final = re.compile(r"(?<![\w/.])/([a-z][a-z_-]{1,30})(?![\w/])")
 _HASHTAG: Final = re.compile(r"(?<![\w&])#(?=[A-Za-z]\w)")
 _UNDERSCORED: Final = re.compile(r"(?<=\w)_+(?=\w)")
 _NUMBER: Final = r"\d[\d.,]*\d|\d"
+
+MOST_DIGITS: Final = 9
+"""A longer number is a code, a telephone or an account: it is read digit by digit, unless its thousands are parted."""
+MOST_PARTED: Final = 15
+
+_ROMAN: Final = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
+
+
+@cache
+def _engine(code: str) -> RbnfEngine:
+    from unicode_rbnf import RbnfEngine
+
+    return RbnfEngine.for_language(code)
+
+
+def cardinal(number: int, language: Language, *, feminine: bool = False) -> str:
+    words = _engine(language.code).format_number(number).text_by_ruleset
+    by_gender = words.get("spellout-cardinal-feminine") if feminine else None
+    return str(by_gender or next(iter(words.values())))
+
+
+def ordinal(number: int, language: Language, *, feminine: bool = False) -> str:
+    from unicode_rbnf import FormatPurpose
+
+    words = _engine(language.code).format_number(number, FormatPurpose.ORDINAL).text_by_ruleset
+    by_gender = words.get("spellout-ordinal-feminine") if feminine else None
+    return str(by_gender or next(iter(words.values())))
+
+
+def spoken_year(number: int, language: Language) -> str:
+    """English says years by hundreds; "two thousand five" for the first of a millennium."""
+    if language.feminine_unless is None and 1100 <= number < 2100 and not 2000 <= number < 2010:
+        hundreds, tens = divmod(number, 100)
+        if tens == 0:
+            return f"{cardinal(hundreds, language)} hundred"
+        return f"{cardinal(hundreds, language)} {'oh ' if tens < 10 else ''}{cardinal(tens, language)}"
+    return cardinal(number, language)
+
+
+def digits(text: str, language: Language) -> str:
+    """Digit by digit."""
+    return " ".join(cardinal(int(singular), language) for singular in text if singular.isdecimal())
+
+
+def decimal(integer: str, fraction: str, language: Language) -> str:
+    """ "3" and "14" as "three point one four"; Portuguese says a short fraction as a number."""
+    before = cardinal(int(integer), language)
+    together = language.feminine_unless is not None and len(fraction) <= 2 and fraction[0] != "0"
+    after = cardinal(int(fraction), language) if together else digits(fraction[:20], language)
+    return f"{before} {language.point} {after}"
+
+
+def fraction(above: int, below: int, language: Language) -> str:
+    """ "three eighths"; for parts that have names, up to tenths."""
+    if below in language.halves:
+        singular, several = language.halves[below]
+    else:
+        singular = ordinal(below, language)
+        several = f"{singular}s"
+    if above == 1 and below == 2:
+        return f"one {singular}" if language.feminine_unless is None else singular
+    return f"{cardinal(above, language)} {singular if above == 1 else several}"
+
+
+def roman(text: str) -> int | None:
+    """Its value up to 399; None for letters that are no Roman numeral as people write them."""
+    total, before = 0, 0
+    for letter in reversed(text.upper()):
+        value = _ROMAN.get(letter)
+        if value is None:
+            return None
+        total += value if value >= before else -value
+        before = max(before, value)
+    return total if 0 < total < 400 and _as_roman(total) == text.upper() else None
+
+
+def _as_roman(number: int) -> str:
+    text = ""
+    for value, sign in (
+        (100, "C"), (90, "XC"), (50, "L"), (40, "XL"), (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"),
+    ):  # fmt: skip
+        count, number = divmod(number, value)
+        text += sign * count
+    return text
 
 
 class Figures:
@@ -84,21 +171,21 @@ class Figures:
         if re.fullmatch(rf"\d{{1,3}}(?:{re.escape(lang.thousands)}\d{{3}})+", text):
             integer = text.replace(lang.thousands, "")
             return (
-                numbers.cardinal(int(integer), lang, feminine=feminine)
-                if len(integer) <= numbers.MOST_PARTED
-                else numbers.digits(integer, lang)
+                cardinal(int(integer), lang, feminine=feminine)
+                if len(integer) <= MOST_PARTED
+                else digits(integer, lang)
             )
         if parts := re.fullmatch(r"([\d]{1,9})[.,](\d{1,20})", text):
-            return numbers.decimal(parts[1], parts[2], lang)
+            return decimal(parts[1], parts[2], lang)
         if parts := re.fullmatch(
             rf"(\d{{1,3}}(?:{re.escape(lang.thousands)}\d{{3}})+){re.escape(lang.decimal)}(\d{{1,20}})", text
         ):
-            return numbers.decimal(parts[1].replace(lang.thousands, ""), parts[2], lang)
+            return decimal(parts[1].replace(lang.thousands, ""), parts[2], lang)
         if not text.isdecimal():
             return ", ".join(self._n(part) for part in re.split(r"[.,]+", text) if part)
-        if len(text) > numbers.MOST_DIGITS or (text[0] == "0" and len(text) > 1):
-            return numbers.digits(text[:60], lang)
-        return numbers.cardinal(int(text), lang, feminine=feminine)
+        if len(text) > MOST_DIGITS or (text[0] == "0" and len(text) > 1):
+            return digits(text[:60], lang)
+        return cardinal(int(text), lang, feminine=feminine)
 
     def _feminine(self, word: str) -> bool:
         """Whether a noun behind a number is one, as far as its end tells."""
@@ -117,7 +204,7 @@ class Figures:
         return f"{gap}{self._n(m[1], m[2] or '')}{' ' if after.isalpha() else ''}"
 
     def _by_digits(self, m: re.Match[str]) -> str:
-        return numbers.digits(m[0], self._language)
+        return digits(m[0], self._language)
 
     def _before_number(self, m: re.Match[str]) -> str:
         return f"{self._language.before_number[m[0].strip()]} "
@@ -128,24 +215,24 @@ class Figures:
         return f"{words}." if ends and m[0].endswith(".") and not words.endswith(":") else words
 
     def _chapter(self, m: re.Match[str]) -> str:
-        value = numbers.roman(m[2]) if m[2].isupper() else None
-        return m[0] if value is None else f"{m[1]} {numbers.cardinal(value, self._language)}"
+        value = roman(m[2]) if m[2].isupper() else None
+        return m[0] if value is None else f"{m[1]} {cardinal(value, self._language)}"
 
     def _sovereign(self, m: re.Match[str]) -> str:
         """ "Henry VIII", and not "World War II"."""
-        value = numbers.roman(m[2])
+        value = roman(m[2])
         if value is None or not re.fullmatch(self._language.reigning, m[1], re.IGNORECASE):
             return m[0]
         lang = self._language
         if lang.feminine_unless is None:
-            return f"{m[1]} the {numbers.ordinal(value, lang)}"
+            return f"{m[1]} the {ordinal(value, lang)}"
         queen = m[1].lower() in ("rainha", "maria", "isabel")
-        words = numbers.ordinal(value, lang, feminine=queen) if value <= 10 else numbers.cardinal(value, lang)
+        words = ordinal(value, lang, feminine=queen) if value <= 10 else cardinal(value, lang)
         return f"{m[1]} {words}"
 
     def _dice(self, m: re.Match[str]) -> str:
         lang = self._language
-        sides = lang.percent if m[2] == "%" else numbers.cardinal(int(m[2]), lang)
+        sides = lang.percent if m[2] == "%" else cardinal(int(m[2]), lang)
         words = f"{self._n(m[1])} {lang.die} {sides}" if m[1] else f"{lang.die} {sides}"
         if m[3]:
             template = lang.keep_highest if m[3][1] == "h" else lang.keep_lowest
@@ -158,10 +245,10 @@ class Figures:
         lang, m, d = self._language, int(month), int(day)
         if not (1 <= m <= 12 and 1 <= d <= 31):
             return text
-        words = numbers.year(int(year), lang)
+        words = spoken_year(int(year), lang)
         if lang.feminine_unless is None:
-            return f"{lang.months[m - 1]} {numbers.ordinal(d, lang)}, {words}"
-        return f"{'primeiro' if d == 1 else numbers.cardinal(d, lang)} de {lang.months[m - 1]} de {words}"
+            return f"{lang.months[m - 1]} {ordinal(d, lang)}, {words}"
+        return f"{'primeiro' if d == 1 else cardinal(d, lang)} de {lang.months[m - 1]} de {words}"
 
     def _slashed_date(self, m: re.Match[str]) -> str:
         first, second = int(m[1]), int(m[2])
@@ -173,13 +260,13 @@ class Figures:
         lang, day = self._language, int(m[2])
         if lang.feminine_unless is not None or not 1 <= day <= 31:
             return m[0]
-        return f"{m[1]} {numbers.ordinal(day, lang)}" + (f", {numbers.year(int(m[3]), lang)}" if m[3] else "")
+        return f"{m[1]} {ordinal(day, lang)}" + (f", {spoken_year(int(m[3]), lang)}" if m[3] else "")
 
     def _time(self, m: re.Match[str]) -> str:
         lang, hour, minute = self._language, int(m[1]), int(m[2])
         half = f" {m[3].upper()} M" if m[3] else ""
         if lang.feminine_unless is None:
-            words = numbers.cardinal(hour, lang)
+            words = cardinal(hour, lang)
             if minute == 0:
                 return (
                     f"{words}{half}"
@@ -188,11 +275,11 @@ class Figures:
                     if 0 < hour <= 12
                     else f"{words} hundred"
                 )
-            return f"{words} {'oh ' if minute < 10 else ''}{numbers.cardinal(minute, lang)}{half}"
-        words = numbers.cardinal(hour, lang, feminine=True)
+            return f"{words} {'oh ' if minute < 10 else ''}{cardinal(minute, lang)}{half}"
+        words = cardinal(hour, lang, feminine=True)
         if minute == 0:
             return f"{words} {lang.hours[0] if hour == 1 else lang.hours[1]}"
-        return f"{words} e {numbers.cardinal(minute, lang)}"
+        return f"{words} e {cardinal(minute, lang)}"
 
     def _money(self, m: re.Match[str]) -> str:
         lang = self._language
@@ -225,14 +312,14 @@ class Figures:
         end = m[0][len(m[1]) :].strip(".")
         if len(m[1]) > 6:
             return m[0]
-        return numbers.ordinal(int(m[1]), self._language, feminine=end in ("ª", "a"))
+        return ordinal(int(m[1]), self._language, feminine=end in ("ª", "a"))
 
     def _decade(self, m: re.Match[str]) -> str:
-        tens = "hundred" if m[2] == "00" else numbers.cardinal(int(m[2]), self._language)
+        tens = "hundred" if m[2] == "00" else cardinal(int(m[2]), self._language)
         if m[1] == "20" and m[2] == "00":
             return "two thousands"
         several = f"{tens}s" if tens.endswith("d") or tens == "ten" else f"{tens[:-1]}ies"
-        return f"{numbers.cardinal(int(m[1]), self._language)} {several}"
+        return f"{cardinal(int(m[1]), self._language)} {several}"
 
     def _unit(self, m: re.Match[str]) -> str:
         singular, several = self._language.units[m[2]]
@@ -247,7 +334,7 @@ class Figures:
         if (above, below) == (24, 7):
             return f"{self._n(m[1])} {self._n(m[2])}"
         if 0 < above < below <= 10 and below > 1:
-            return numbers.fraction(above, below, lang)
+            return fraction(above, below, lang)
         return f"{self._n(m[1])} {lang.out_of} {self._n(m[2])}"
 
     def _version(self, m: re.Match[str]) -> str:
@@ -259,7 +346,7 @@ class Figures:
         return f" {joint} ".join(self._n(part) for part in parts)
 
     def _year(self, m: re.Match[str]) -> str:
-        return f"{m[1]} {numbers.year(int(m[2]), self._language)}"
+        return f"{m[1]} {spoken_year(int(m[2]), self._language)}"
 
 
 def _any(words: Iterable[str]) -> str:

@@ -1,1 +1,0 @@
-"""From written text to the words that somebody who reads it aloud would say. Pure."""
