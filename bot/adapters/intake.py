@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
@@ -29,6 +28,7 @@ from bot.prompts import as_yaml
 from bot.runs.requests import event_id
 from bot.verb import Verb
 from bot.words import Words
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -274,21 +274,14 @@ def request_of(
     )
 
 
-@asynccontextmanager
-async def reporting_faults(tell: Callable[[Exception], Awaitable[None]]) -> AsyncGenerator[None, None]:
-    """Show any fault of the body to the person, instead of raising it."""
-    try:
-        with in_words():
-            yield
-    except Exception as error:
-        await tell(error)
-
-
 def sentence(say: Words, error: BaseException, run: str = "", *, adapt: Callable[[str], str] = str) -> str:
     """The sentence for a refusal or a fault; `run` if the request had become one.
 
     `adapt` converts the Markdown to the platform's. An unforeseen fault goes to the log with the run's digits.
     """
+    if isinstance(error, StorageFault):
+        _log.warning("storage: %s", error)
+        error = UserError(f"storage.{error.kind}")
     if isinstance(error, UserError):
         text = adapt(say(error.key, **error.values))
         return say("edge.run", text=text, run=run[:RUN_DIGITS]) if run else text

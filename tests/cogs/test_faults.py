@@ -13,6 +13,7 @@ from simcord.interactions import base_payload
 from bot.adapters.discord.installed.traffic import well_formed
 from bot.app import Acknowledge, Ticket
 from bot.events import Request, UserError
+from storage.faults import StorageFault
 from tests.cogs.table import Table, command, said
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -62,8 +63,11 @@ async def test_a_fault_that_nobody_foresaw_is_a_sentence_and_its_trace_is_in_the
     assert "the secret of the house" in caplog.text
 
 
-async def test_a_fault_after_the_acknowledgement_names_the_run(table: Table, failing: Any) -> None:
-    failing(UserError("storage.full"), acknowledged=True)
+@pytest.mark.parametrize("fault", [UserError("storage.full"), StorageFault("full")])
+async def test_a_fault_after_the_acknowledgement_names_the_run(
+    table: Table, failing: Any, fault: Exception
+) -> None:
+    failing(fault, acknowledged=True)
     answered = await table.ana.slash(table.general, "rules roll", expression="1d1", private=True)
     assert "disk is full" in said(answered)
     assert "(run " in said(answered)

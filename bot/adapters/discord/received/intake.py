@@ -1,8 +1,9 @@
 """From an interaction or a message on Discord to a request for App.
 
-Every refusal and every fault ends here, as one sentence to the person alone. A window asks for the text that a command
-was sent without: a long question, a prompt's new text. The pending form is stored under the id in the window's
-custom_id, so that a window from before a restart, or hours ago, still works.
+Every refusal and every fault ends in `failed`, as one sentence to the person alone; the tree of commands calls it for
+what a command or a menu raises. A window asks for the text that a command was sent without: a long question, a prompt's
+new text. The pending form is stored under the id in the window's custom_id, so that a window from before a restart, or
+hours ago, still works.
 
 Knows neither how an answer looks nor which commands there are.
 """
@@ -75,39 +76,40 @@ class Intake(intake.Intake):
 
     async def slash(self, interaction: discord.Interaction, row: Verb, values: Mapping[str, Any]) -> None:
         """Perform a slash command, or open a window for the text that its verb needs."""
-        async with intake.reporting_faults(partial(self.failed, interaction)):
-            text, options, files = read(row, values)
-            if row.at_once:
-                # Answered at once, to the person alone, without a run: nothing in it has to be stored.
-                await replies.at_length(interaction, replies.help_text(self.words(interaction), text or ""))
-            elif row.rewords and not files:
-                await self._reword(interaction, row, text or "")
-            elif text is None and row.argument is not None:
-                say = self.words(interaction)
-                label = say(row.argument.summary)
-                label = label[:1].upper() + label[1:]
-                asked = PendingForm(row.work, row.name, options=options, files=files)
-                title = f"/{path_of(say, row)}"
-                hint = parse(row.example).text
-                await self.open(interaction, asked, title=title, label=label, hint=hint, form=True)
-            else:
-                argument = text or ""
-                if row.argument is not None and row.argument.completes in ("section", "book"):
-                    space, shelf = placing.location_of(interaction).space, options.get("shelf")
-                    # The completion may have been cut.
-                    argument = await self.autocomplete.whole(
-                        space, row.argument.completes, argument, str(shelf) if shelf else None
-                    )
-                await self._take(interaction, Invocation(row, argument, options, files))
+        text, options, files = read(row, values)
+        if row.at_once:
+            # Answered at once, to the person alone, without a run: nothing in it has to be stored.
+            await replies.at_length(interaction, replies.help_text(self.words(interaction), text or ""))
+        elif row.rewords and not files:
+            await self._reword(interaction, row, text or "")
+        elif text is None and row.argument is not None:
+            say = self.words(interaction)
+            label = say(row.argument.summary)
+            label = label[:1].upper() + label[1:]
+            asked = PendingForm(row.work, row.name, options=options, files=files)
+            title = f"/{path_of(say, row)}"
+            hint = parse(row.example).text
+            await self.open(interaction, asked, title=title, label=label, hint=hint, form=True)
+        else:
+            argument = text or ""
+            if row.argument is not None and row.argument.completes in ("section", "book"):
+                space, shelf = placing.location_of(interaction).space, options.get("shelf")
+                # The completion may have been cut.
+                argument = await self.autocomplete.whole(
+                    space, row.argument.completes, argument, str(shelf) if shelf else None
+                )
+            await self._take(interaction, Invocation(row, argument, options, files))
 
     async def again(self, interaction: discord.Interaction, run: str) -> None:
         """Repeat a run's request, for the person who pressed the button."""
-        async with intake.reporting_faults(partial(self.failed, interaction)):
+        try:
             await self._take(interaction, await self.repetition(placing.location_of(interaction), run))
+        except Exception as error:
+            await self.failed(interaction, error)
 
     async def choose(self, interaction: discord.Interaction, chosen: StoredChoice, run: str) -> None:
         """Perform the line of one of the run's choices, or ask for its words first."""
-        async with intake.reporting_faults(partial(self.failed, interaction)):
+        try:
             if not chosen.asks:
                 await self._take(interaction, choice_invocation(chosen.command, run))
                 return
@@ -120,6 +122,8 @@ class Intake(intake.Intake):
                 filled=chosen.filled,
                 form=chosen.form,
             )
+        except Exception as error:
+            await self.failed(interaction, error)
 
     async def open(
         self,
@@ -136,29 +140,28 @@ class Intake(intake.Intake):
         """Open a window for the text of a pending form, and with `form` for as much of its verb's form as fits.
         `finish` handles its submission.
         """
-        async with intake.reporting_faults(partial(self.failed, interaction)):
-            location = placing.location_of(interaction)
-            manages = placing.manages(interaction, location)
-            window_id = await self.store_form(location, str(interaction.id), asked, admin=manages)
-            long = asked.row.plain or filled != "" or asked.answers != ""
-            field: ui.TextInput[ui.Modal] = ui.TextInput(
-                custom_id=TYPED,
-                style=discord.TextStyle.paragraph if long else discord.TextStyle.short,
-                default=filled or None,
-                placeholder=hint[:HINT_CHARS] or None,
-                required=required,
-                max_length=CHARS - len(asked.after),  # that text becomes part of the question, too
-            )
-            # The submission comes to `finish`, not to this object, which a restart loses.
-            window = ui.Modal(
-                title=label_of(title, LABEL_CHARS),
-                custom_id=f"modal:{window_id}",
-                timeout=float(TOKEN_SECONDS),
-            )
-            window.add_item(labelled(label, field))
-            for option in asked.form(self.words(interaction))[: FIELDS - 1] if form else ():
-                window.add_item(option_field(option))
-            await interaction.response.send_modal(window)
+        location = placing.location_of(interaction)
+        manages = placing.manages(interaction, location)
+        window_id = await self.store_form(location, str(interaction.id), asked, admin=manages)
+        long = asked.row.plain or filled != "" or asked.answers != ""
+        field: ui.TextInput[ui.Modal] = ui.TextInput(
+            custom_id=TYPED,
+            style=discord.TextStyle.paragraph if long else discord.TextStyle.short,
+            default=filled or None,
+            placeholder=hint[:HINT_CHARS] or None,
+            required=required,
+            max_length=CHARS - len(asked.after),  # that text becomes part of the question, too
+        )
+        # The submission comes to `finish`, not to this object, which a restart loses.
+        window = ui.Modal(
+            title=label_of(title, LABEL_CHARS),
+            custom_id=f"modal:{window_id}",
+            timeout=float(TOKEN_SECONDS),
+        )
+        window.add_item(labelled(label, field))
+        for option in asked.form(self.words(interaction))[: FIELDS - 1] if form else ():
+            window.add_item(option_field(option))
+        await interaction.response.send_modal(window)
 
     async def about(self, interaction: discord.Interaction, message: discord.Message) -> None:
         """The message menu "Ask about this message": the message becomes the question, or part of it.
@@ -177,11 +180,10 @@ class Intake(intake.Intake):
 
     async def on_message(self, interaction: discord.Interaction, row: Verb, message: discord.Message) -> None:
         """Perform a verb from the menu of a run's message."""
-        async with intake.reporting_faults(partial(self.failed, interaction)):
-            location = placing.location_of(interaction)
-            channel = str(location.parent or location.channel)
-            ids = (str(message.id), f"{OWN}{message.webhook_id}:{message.id}")
-            await self._take(interaction, await self.called_on_message(location, row, ids, channel))
+        location = placing.location_of(interaction)
+        channel = str(location.parent or location.channel)
+        ids = (str(message.id), f"{OWN}{message.webhook_id}:{message.id}")
+        await self._take(interaction, await self.called_on_message(location, row, ids, channel))
 
     async def _reword(self, interaction: discord.Interaction, row: Verb, name: str) -> None:
         """Open a window with the present text of a prompt, to be edited."""
@@ -202,33 +204,28 @@ class Intake(intake.Intake):
         match = re.fullmatch(buttons_row.MODAL, str(interaction.data.get("custom_id", "")))
         if match is None:
             return
-        window = match["run"]
-        async with intake.reporting_faults(partial(self.failed, interaction)):
-            location = placing.location_of(interaction)
-            asked = await self.stored_form(location, window)
-            if asked is None:
-                sent = event_id(PLATFORM, location.space, _sent(window))
-                raise UserError(
-                    "edge.sent_before"
-                    if await self.app.request_of(location.space, sent) is not None
-                    else "edge.gone"
-                )
-            typed = _entered(interaction)
-            await self._take(interaction, asked.asked(typed.get(TYPED, ""), _filled(typed)), window=window)
-            await self.app.records.offers.forget(location.space, window)
-            if not interaction.response.is_done():  # sent twice at once
-                raise UserError("edge.sent_before")
+        try:
+            await self._submitted(interaction, match["run"])
+        except Exception as error:
+            await self.failed(interaction, error)
+
+    async def _submitted(self, interaction: discord.Interaction, window: str) -> None:
+        location = placing.location_of(interaction)
+        asked = await self.stored_form(location, window)
+        if asked is None:
+            sent = event_id(PLATFORM, location.space, _sent(window))
+            begun = await self.app.request_of(location.space, sent) is not None
+            raise UserError("edge.sent_before" if begun else "edge.gone")
+        typed = _entered(interaction)
+        await self._take(interaction, asked.asked(typed.get(TYPED, ""), _filled(typed)), window=window)
+        await self.app.records.offers.forget(location.space, window)
+        if not interaction.response.is_done():  # sent twice at once
+            raise UserError("edge.sent_before")
 
     async def message(self, message: discord.Message, text: str) -> None:
         """Perform a message to the bot: `text` is its text without the bot's mention, "" for a voice message."""
         say, location = self.words_of(message), placing.location_of_message(message)
-
-        async def tell(error: Exception) -> None:
-            sentence = replies.sentence(say, error)
-            if not self.too_many_hints(location):  # everybody in the channel reads it
-                await replies.reply(message, sentence)
-
-        async with intake.reporting_faults(tell):
+        try:
             files = tuple(map(file_of, message.attachments))
             held = await self.thread_row(location)
             location = placing.within(location, held)
@@ -241,6 +238,10 @@ class Intake(intake.Intake):
             self.count(location, asked.row)
             request, _ = self._request_of(message, location, asked, held, say.locale)
             await self.app.perform(request)
+        except Exception as error:
+            sentence = replies.sentence(say, error)
+            if not self.too_many_hints(location):  # everybody in the channel reads it
+                await replies.reply(message, sentence)
 
     def words(self, interaction: discord.Interaction) -> Words:
         """In the language that is set here, else that of the person's Discord. The latter is remembered, because

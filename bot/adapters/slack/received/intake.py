@@ -184,11 +184,10 @@ class Intake(intake.Intake):
     ) -> AsyncGenerator[Begun, None]:
         """Show any fault of the body to the person, without waiting, so that the acknowledgement is not delayed."""
         begun = Begun(location, response_url)
-        async with intake.reporting_faults(partial(self._failed, begun)):
+        try:
             yield begun
-
-    async def _failed(self, begun: Begun, error: Exception) -> None:
-        self.later(self._tell_of(begun, error))
+        except Exception as error:
+            self.later(self._tell_of(begun, error))
 
     def later(self, doing: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run something in a task, which no acknowledgement waits for."""
@@ -264,8 +263,10 @@ class Intake(intake.Intake):
             stored.set_result(None)
 
         async def perform() -> None:
-            async with intake.reporting_faults(partial(self._failed, begun)):
+            try:
                 begun.run = (await self.app.perform(request, acknowledge)).run
+            except Exception as error:
+                self.later(self._tell_of(begun, error))
 
         task = self.later(perform())
         await asyncio.wait({task, stored}, return_when=asyncio.FIRST_COMPLETED)
