@@ -62,6 +62,9 @@ class Answer:
         self._models = models
         self._pictures = pictures
         self._terms = partial(content_terms, language=snapshot.language)
+        least = NEAR * max(map(attrgetter("score"), result.passages))
+        self._near = [passage for passage in result.passages if passage.score >= least]
+        """The best passages and what comes near them, in order."""
         self.shown: list[str] = []
         self.cited: list[Citation] = []
 
@@ -138,7 +141,7 @@ class Answer:
     def _by_quoting(self) -> list[Text]:
         question_terms = set(self._terms(self._snapshot.question))
         texts = [Text("\n\n")] if "".join(self.shown).strip() else []  # apart from the model's own words
-        best = _near_the_best(self._result.passages)[:QUOTED]
+        best = self._near[:QUOTED]
         for n, passage in enumerate(self._result.passages, 1):
             if passage not in best:
                 continue
@@ -156,7 +159,7 @@ class Answer:
             if name not in offered:
                 offered.add(name)
                 authors.append(name)
-        for passage in _near_the_best(self._result.passages):
+        for passage in self._near:
             name = passage.section_title
             if not (passage.attached or name in offered):
                 offered.add(name)
@@ -188,12 +191,6 @@ def rag(snapshot: Snapshot, passages: list[Passage], pictures: Pictures) -> Prom
     )
     turn = Message("user", user, images=pictures.images)
     return Prompt(system=system, messages=(turn,), max_tokens=MAX_TOKENS)
-
-
-def _near_the_best(passages: list[Passage]) -> list[Passage]:
-    """The best passages and what comes near them, in order."""
-    least = NEAR * max(map(attrgetter("score"), passages))
-    return [passage for passage in passages if passage.score >= least]
 
 
 def _citation(n: int, passage: Passage, quote: str) -> Citation:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -105,14 +104,11 @@ class QuestionFiles:
         self._max_bytes = max_bytes
         self._intake = intake
 
-    async def texts(self, run: Run) -> Own:
+    async def texts(self, run: Run, files: Sequence[File]) -> Own:
         """Raises UserError if nothing is left to answer from.
 
         Beside a question a file of no use is only said to be left out: the question goes to the shelf, as without it.
         """
-        files = list(filterfalse(is_picture, brought_by(run.request)))
-        if not files:
-            return Own()
         brought, refused = await self._incoming.bring(
             run, (*SUFFIXES, *PICTURES), self._max_bytes, files=files, copied=True
         )
@@ -125,10 +121,7 @@ class QuestionFiles:
         attached = Attached(self._intake, items)
         return Own(attached, tuple(file.name for file in brought), tuple(refused))
 
-    async def pictures(self, run: Run) -> Pictures:
-        files = list(filter(is_picture, brought_by(run.request)))
-        if not files:
-            return Pictures()
+    async def pictures(self, run: Run, files: Sequence[File]) -> Pictures:
         brought, refused = await self._incoming.bring(
             run, PICTURES, IMAGE_BYTES, files=files[:MOST], copied=True, called="picture"
         )

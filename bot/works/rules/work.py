@@ -21,13 +21,13 @@ from bot.strategies.base import Searchable
 from bot.strategies.rewrite import Rewriting
 from bot.words import Words, words
 from bot.works.rules.answer import Answer, look_ups, unseen
-from bot.works.rules.question_files import Pictures, Search, picture_names
+from bot.works.rules.question_files import Own, Pictures, Search, brought_by, is_picture, picture_names
 from bot.works.rules.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from bot.conversation import Conversations
     from bot.llm.registry import Models
-    from bot.works.rules.question_files import Own, QuestionFiles
+    from bot.works.rules.question_files import QuestionFiles
     from bot.works.rules.snapshot import Snapshots
     from storage.sessions import Sessions
 
@@ -195,7 +195,10 @@ class Asking:
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request = run.request
-        own = await self._files.texts(run)
+        brought = brought_by(request)
+        picture_files = [file for file in brought if is_picture(file)]
+        text_files = [file for file in brought if not is_picture(file)]
+        own = await self._files.texts(run, text_files) if text_files else Own()
         snapshot = await run.step("snapshot", partial(self._snapshots.take, request, own), Snapshot)
         tracing.note("strategy", snapshot.strategy)
         say = words(snapshot.language if snapshot.language in ("en", "pt") else request.locale)
@@ -237,10 +240,10 @@ class Asking:
         yield Text(", ".join(headings[:4]) + ("…" if len(headings) > 4 else ""))
         yield Stage("answer", say("rules.answer"))
         pictures = Pictures()
-        if snapshot.reads and snapshot.sees:
-            pictures = await self._files.pictures(run)
-        elif picture_files := picture_names(request):
-            yield unseen(say, snapshot.answerer if snapshot.reads else None, picture_files)
+        if picture_files and snapshot.reads and snapshot.sees:
+            pictures = await self._files.pictures(run, picture_files)
+        elif picture_files:
+            yield unseen(say, snapshot.answerer if snapshot.reads else None, picture_names(request))
         for error in pictures.left_out:
             yield Notice(say(error.key, **error.values))
         answer = Answer(run, snapshot, result, say, models, pictures)
@@ -264,7 +267,7 @@ def _nothing_found(
 ) -> Iterator[Event]:
     """What a question is told for which nothing was found, and the headings that come near it."""
     yield Text(say("rules.nothing_in_file", files=where) if own.attached else say("rules.nothing_found"))
-    if picture_files := picture_names(request):
-        yield Notice(say("rules.picture_search", files=", ".join(picture_files), n=len(picture_files)))
+    if pictures := picture_names(request):
+        yield Notice(say("rules.picture_search", files=", ".join(pictures), n=len(pictures)))
     if result.nearest:
         yield look_ups(say("rules.nearest"), result.nearest)
