@@ -53,7 +53,14 @@ class PromptText:
         return _PLACEHOLDER.sub(value, self.system), _PLACEHOLDER.sub(value, self.user)
 
 
-def parse(text: str) -> dict[str, PromptText]:
+class Texts(dict[str, PromptText]):
+    """Prompts by their names. Raises UserError("prompts.unknown") for one that is not there."""
+
+    def __missing__(self, name: str) -> PromptText:
+        raise UserError("prompts.unknown", name=name[:60], names=", ".join(self))
+
+
+def parse(text: str) -> Texts:
     """Every prompt of a prompts.yml. Raises UserError("prompts.…") naming the first thing that is wrong."""
     import yaml
 
@@ -65,7 +72,7 @@ def parse(text: str) -> dict[str, PromptText]:
         raise UserError("prompts.unreadable", line=mark.line + 1 if mark else 1) from error
     if not isinstance(tree, Mapping) or not tree:
         raise UserError("prompts.unreadable", line=1)
-    return {str(name): _prompt(str(name), entry) for name, entry in tree.items()}
+    return Texts({str(name): _prompt(str(name), entry) for name, entry in tree.items()})
 
 
 def _prompt(name: str, entry: object) -> PromptText:
@@ -94,35 +101,22 @@ class PromptFile:
         self._changed_ns = file.stat().st_mtime_ns
         self._prompts = parse(file.read_text(encoding="utf-8"))
 
-    def get(self, name: str) -> PromptText:
-        """The present prompt; blocking, a few microseconds unless the file has changed.
-
-        Raises UserError("prompts.unknown") for a name that the file does not have.
-        """
-        self._refresh()
-        if name not in self._prompts:
-            raise UserError("prompts.unknown", name=name[:60], names=", ".join(self._prompts))
-        return self._prompts[name]
-
-    def _refresh(self) -> None:
+    def read(self) -> Texts:
+        """The present prompts, in the file's order; blocking, a few microseconds unless the file has changed."""
         try:
             changed_ns = self._file.stat().st_mtime_ns
             if changed_ns == self._changed_ns:
-                return
+                return self._prompts
             self._changed_ns = changed_ns
             fresh = parse(self._file.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, UserError) as error:
             _log.warning("prompts.yml cannot be used, keeping the last good version: %s", error)
-            return
+            return self._prompts
         if missing := self._prompts.keys() - fresh.keys():
             _log.warning("prompts.yml has lost %s, keeping the last good version", ", ".join(sorted(missing)))
-            return
+            return self._prompts
         self._prompts = fresh
-
-    def names(self) -> list[str]:
-        """In the file's order."""
-        self._refresh()
-        return list(self._prompts)
+        return fresh
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,19 +140,18 @@ class Prompts:
 
     async def texts(self, space: str, names: Iterable[str]) -> dict[str, PromptText]:
         """The present prompts of these names in this space, all read at one moment."""
-        bundled = {name: self._file.get(name) for name in names}
-        own = await self._settings.under(space, OWN)
-        return {name: _wording(text, own.get(name)).text for name, text in bundled.items()}
+        own, bundled = await self._settings.under(space, OWN), self._file.read()
+        return {name: _wording(bundled[name], own.get(name)).text for name in names}
 
     async def wording(self, space: str, name: str) -> Wording:
         """The prompt, and whose it is. Raises UserError("prompts.unknown") for a name that the file does not have."""
-        bundled = self._file.get(name)
+        bundled = self._file.read()[name]
         return _wording(bundled, await self._settings.get(space, OWN + name))
 
     async def all(self, space: str) -> list[Wording]:
         """Every prompt, in the file's order."""
         own = await self._settings.under(space, OWN)
-        return [_wording(self._file.get(name), own.get(name)) for name in self._file.names()]
+        return [_wording(text, own.get(name)) for name, text in self._file.read().items()]
 
     async def edit(self, space: str, name: str, text: str, author: str) -> PromptText:
         """Store a space's own wording: YAML with `system`, `user` or both, or just the text of `system`.
@@ -171,7 +164,7 @@ class Prompts:
             raise UserError("prompts.long", length=len(text), limit=LONGEST)
         changed = parts(text)
         prompt = _text(name, changed.get("system", now.system), changed.get("user", now.user))
-        expected = self._file.get(name).placeholders
+        expected = self._file.read()[name].placeholders
         if missing := expected - prompt.placeholders:
             raise UserError("prompts.lacks", prompt=name, placeholders=_braced(missing))
         if strange := prompt.placeholders - expected:
@@ -183,7 +176,7 @@ class Prompts:
 
     async def reset(self, space: str, name: str) -> bool:
         """Restore the file's wording; whether there was another. Raises UserError for an unknown prompt."""
-        self._file.get(name)  # raises where there is none
+        _ = self._file.read()[name]  # raises where there is none
         return await self._settings.reset(space, OWN + name)
 
 

@@ -27,7 +27,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_the_bundled_file_is_good() -> None:
-    prompt = PromptFile(BUNDLED).get("rag")
+    prompt = PromptFile(BUNDLED).read()["rag"]
     system, user = prompt.fill(language="English", passages="P", history="H", question="Q")
     assert "English" in system
     assert "{" not in user
@@ -35,10 +35,10 @@ def test_the_bundled_file_is_good() -> None:
 
 def test_a_change_is_seen_at_the_next_use(file: Path) -> None:
     prompts = PromptFile(file)
-    before = prompts.get("rag")
+    before = prompts.read()["rag"]
     touched(file, GOOD.replace("Be brief.", "Be long."))
-    assert prompts.get("rag").system == "Be long."
-    assert prompts.get("rag").version != before.version
+    assert prompts.read()["rag"].system == "Be long."
+    assert prompts.read()["rag"].version != before.version
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_change_is_seen_at_the_next_use(file: Path) -> None:
 def test_a_broken_change_keeps_the_last_good_version(file: Path, broken: str) -> None:
     prompts = PromptFile(file)
     touched(file, broken)
-    assert prompts.get("rag").system == "Be brief."
+    assert prompts.read()["rag"].system == "Be brief."
 
 
 def test_a_broken_file_at_the_start_is_refused_with_its_line() -> None:
@@ -68,5 +68,5 @@ def test_placeholders_must_be_the_listed_ones() -> None:
 
 
 def test_what_is_filled_in_is_never_read_again(file: Path) -> None:
-    _, user = PromptFile(file).get("rag").fill(question="{question} {system}")
+    _, user = PromptFile(file).read()["rag"].fill(question="{question} {system}")
     assert user == "{question} {system}"

@@ -129,7 +129,7 @@ async def test_a_wording_whose_placeholders_have_gone_gives_way_to_the_file(
 ) -> None:
     database = say.app.resources.records.database
     await SettingsStore(database).set("here", "prompt.rag", "system: An old one {gone}.\n", "ana")
-    bundled = PromptFile(BUNDLED).get("rag")
+    bundled = PromptFile(BUNDLED).read()["rag"]
     assert (await say.app.resources.prompts.wording("here", "rag")).text == bundled
     assert "out of date" in await say("list")
     assert "/prompts reset rag" in await say("show", "rag")
@@ -152,7 +152,7 @@ def test_what_is_shown_can_be_given_back(tmp_path: Path, file: PromptFile, text:
         db = await Database.open(migrated.database(tmp_path / "p.db"))
         try:
             prompts = Prompts(file, SettingsStore(db))
-            user = file.get("rag").user
+            user = file.read()["rag"].user
             safe = text.replace("{", "(").rstrip() + "\n{language}\n"
             made = await prompts.edit("s", "rag", as_yaml(PromptText("rag", safe, user, "")), "a")
             assert (made.system, made.user) == (safe, user)

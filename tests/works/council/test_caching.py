@@ -44,7 +44,7 @@ def prompts(*, debate: bool) -> CouncilPrompts:
         ask_above=1.0,
         most=None,
         began=0.0,
-        prompts={name: PromptFile().get(name) for name in NAMES},
+        prompts={name: PromptFile().read()[name] for name in NAMES},
     )
     return CouncilPrompts(snapshot, {"history": " ".join(f"fact{n}" for n in range(3_000))})
 

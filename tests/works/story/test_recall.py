@@ -100,7 +100,7 @@ def test_a_recap_knows_all_of_a_long_story_and_the_end_whole(scenes: int, tokens
         turn = tale.turn(f"I do thing {n}.", prose(n, 60))
         if n == 1:
             tale.add("extracted", {"scene": tale.nodes[-1].id, "summary": "Mira finds the bell."}, turn)
-    taken = TurnPlan(prompts={"story_recap": PromptFile().get("story_recap")}, tokens=tokens, answer=6_000)
+    taken = TurnPlan(prompts={"story_recap": PromptFile().read()["story_recap"]}, tokens=tokens, answer=6_000)
     asked = recap_prompt(tale.story, Since(taken, 2), 100).messages[0].text
     assert text_tokens(asked) <= tokens + 200
     numbers = [int(number) for number in re.findall(r'<scene n="(\d+)">', asked)]

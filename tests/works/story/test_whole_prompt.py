@@ -109,7 +109,7 @@ def taken(tale: Tale, window: int) -> TurnPlan:
     return TurnPlan(
         turn=story.path[-1],
         n=story.length,
-        prompts={name: file.get(name) for name in ("story", "story_scene", "story_choices")},
+        prompts={name: file.read()[name] for name in ("story", "story_scene", "story_choices")},
         tokens=int(window * (by.share - recall.share - by.lore_share)) - answer,
         recall_tokens=int(window * recall.share),
         lore_tokens=int(window * by.lore_share),
