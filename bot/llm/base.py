@@ -32,7 +32,6 @@ __all__ = [
     "ToolOutput",
     "ToolResult",
     "Usage",
-    "more_room",
     "room",
     "without_images",
 ]
@@ -284,8 +283,3 @@ def room(words: int, effort: Effort | None) -> int:
     A model whose own limit is lower says so once, and is asked for no more: see `faults.ParameterRules`.
     """
     return words * TOKENS_PER_WORD + THOUGHTS[effort]
-
-
-def more_room(expected: Effort | None, effort: Effort | None) -> int:
-    """How many more tokens a task planned for the effort `expected` needs when the model thinks with `effort`."""
-    return max(0, THOUGHTS[effort or expected] - THOUGHTS[expected])

@@ -22,7 +22,7 @@ from bot.budget import Budget
 from bot.config import model_spec
 from bot.events import Completion, Run, Usage, UserError
 from bot.llm import json_answers, prices
-from bot.llm.base import Capabilities, Meter, ModelError, Prompt, Provider, more_room, without_images
+from bot.llm.base import THOUGHTS, Capabilities, Meter, ModelError, Prompt, Provider, without_images
 from bot.llm.faults import Cooldowns
 from bot.llm.prices import CacheWatch
 
@@ -191,18 +191,6 @@ class Models:
         except json_answers.UnreadableError as error:
             raise ModelError("format", answer.model, error.reason) from None
 
-    def provider(self, role: str, model: str) -> Provider:
-        """The provider of "provider:model", made now if need be; opens no connection.
-
-        Raises UserError ("config.role_provider", "model.key_missing").
-        """
-        settings = self._settings(role, model)
-        if settings.name not in self._providers:
-            self._providers[settings.name] = provider_of(
-                settings, self._config, timeouts=self._timeouts, sleep=self._sleep
-            )
-        return self._providers[settings.name]
-
     async def close(self) -> None:
         """Close the providers that were opened."""
         while self._providers:
@@ -277,7 +265,10 @@ class Models:
     ) -> AsyncGenerator[str | Completion, None]:
         """Ask one model, with its own entry in the ledger."""
         settings = self._settings(role, model)
-        provider = self.provider(role, model)
+        provider = self._providers.get(settings.name)
+        if provider is None:
+            provider = provider_of(settings, self._config, timeouts=self._timeouts, sleep=self._sleep)
+            self._providers[settings.name] = provider
         spec = model_spec.parse(model)
         short = spec.short
         unseen = not self.capabilities_of(role, model).sees and bool(prompt.images)
@@ -313,7 +304,7 @@ def _for_member(prompt: Prompt, model: str, spec: model_spec.ModelSpec) -> Promp
 
     Of the blocks that models wrote, those of this one are kept, and those of others left out: see Completion.raw.
     """
-    system = prompt.system
+    system, effort = prompt.system, spec.effort or prompt.effort
     if spec.persona and prompt.schema is None:
         system = f"{system}\nWrite as {untrusted.data(spec.persona)}.".strip()
     messages = []
@@ -325,8 +316,9 @@ def _for_member(prompt: Prompt, model: str, spec: model_spec.ModelSpec) -> Promp
         system=system,
         messages=tuple(messages),
         temperature=prompt.temperature if spec.temperature is None else spec.temperature,
-        effort=spec.effort or prompt.effort,
-        max_tokens=spec.tokens or prompt.max_tokens + more_room(prompt.effort, spec.effort),
+        effort=effort,
+        # Who is to think harder than the task was planned for has more room for it.
+        max_tokens=spec.tokens or prompt.max_tokens + max(0, THOUGHTS[effort] - THOUGHTS[prompt.effort]),
         min_timeout=spec.timeout or prompt.min_timeout,
     )
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from bot.config import ProviderConfig, RolesConfig
+from bot.config.model_spec import Effort
 from bot.events import Usage, UserError
 from bot.llm.base import Capabilities, Message, ModelError, ToolResult
 from tests.fakes.reply import Reply
@@ -321,6 +322,20 @@ async def test_a_local_service_that_is_not_running_leaves_the_word_to_the_next(t
     assert last.passed_over == (("a:small", "connection"),)
     first, _ = await at.rows()
     assert (first.input_tokens, first.output_tokens, first.state) == (0, 0, "failed")
+
+
+async def test_who_is_to_think_harder_than_a_task_asks_has_more_room(table: Set) -> None:
+    at = await table([good(), good(), good(), good()], wires=("chat",))
+    planned: tuple[tuple[Effort | None, str, int], ...] = (
+        ("low", "", 0),
+        (None, " effort=low", 0),
+        ("high", " effort=low", 0),
+        ("low", " effort=high", 14_000),
+    )
+    for n, (effort, own, more) in enumerate(planned):
+        at.change(roles=RolesConfig(answerer=(f"a:small{own}",)))
+        await at.ask(f"step-{n}", replace(PROMPT, effort=effort))
+        assert at.services[0].requests[n]["max_tokens"] == PROMPT.max_tokens + more
 
 
 async def test_whoever_plays_a_role_is_asked_as_its_line_says(table: Set) -> None:

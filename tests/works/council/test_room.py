@@ -6,7 +6,7 @@ import pytest
 
 from bot.config.model_spec import Effort, ModelSpec
 from bot.events import Completion
-from bot.llm.base import ModelError, Prompt, Provider, more_room, room
+from bot.llm.base import ModelError, Prompt, Provider
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES
 from tests.llm.desk import provider
@@ -38,8 +38,3 @@ async def test_a_task_has_room_for_the_thoughts_of_its_effort(effort: Effort | N
             asking = provider(wire, service.base_url)
             assert await written(asking, prompt) == words
             await asking.close()
-
-
-def test_who_is_to_think_harder_than_a_task_asks_has_more_room() -> None:
-    assert more_room("low", None) == more_room(None, "low") == more_room("high", "low") == 0
-    assert more_room("low", "high") == room(0, "high") - room(0, "low") == 14_000
