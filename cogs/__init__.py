@@ -1,18 +1,28 @@
-"""The slash commands: the table of verbs, and two commands about a server and its threads."""
+"""The slash commands: the table of verbs, and two that are in no row of it.
+
+/free-chat switches whether plain messages in one of the bot's threads are for the bot; /setup shows the checklist of a
+server to those who manage it.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import discord
 from discord import app_commands
+from discord.app_commands import locale_str
+from discord.ext import commands
 
+from bot.adapters.discord.installed.setup import examine, listed
 from bot.adapters.discord.installed.traffic import guard
-from bot.adapters.discord.received.commands import command, groups, localized_sentence, menu
+from bot.adapters.discord.received.commands import command, groups, localized_name, localized_sentence, menu
+from bot.adapters.discord.received.placing import PLATFORM, Location, location_of
+from bot.adapters.discord.shown import replies
 from bot.commands import BARE, TABLE, WORKS
-from cogs.discord_only import FreeChat, Setup
 
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client
+    from storage.threads import ThreadRow
 
 
 async def load(client: Client) -> None:
@@ -33,3 +43,63 @@ async def load(client: Client) -> None:
     guard(client)
     tree.error(intake.failed)
     client.add_listener(intake.finish, "on_interaction")
+
+
+class FreeChat(commands.Cog):
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    @app_commands.command(
+        name=locale_str("free-chat", key="names.free_chat"),
+        description=localized_sentence("welcome.free_chat"),
+    )
+    @app_commands.describe(on=localized_sentence("welcome.free_chat_option"))
+    @app_commands.rename(on=localized_name("on", "option"))
+    @app_commands.allowed_installs(guilds=True, users=False)
+    @app_commands.allowed_contexts(guilds=True, dms=False, private_channels=False)
+    async def free_chat(self, interaction: discord.Interaction[Client], on: bool) -> None:
+        say, location = self._client.intake.words(interaction), location_of(interaction)
+        threads = self._client.app.records.threads
+        thread_row = await threads.held(location.space, str(location.channel)) if location.thread else None
+        if thread_row is None:
+            await replies.tell(interaction, say("welcome.free_chat_where"))
+        elif not await self._may(interaction, location, thread_row):
+            await replies.tell(interaction, say("welcome.free_chat_who"))
+        elif on and not self._client.intents.message_content:
+            await replies.tell(interaction, say("welcome.free_chat_intent"))
+        else:
+            await threads.set_free_chat(location.space, thread_row.real, on)
+            name = discord.utils.escape_markdown(interaction.user.display_name)
+            # For everybody in the thread, because it concerns what the bot reads.
+            await interaction.response.send_message(
+                say("welcome.free_chat_on" if on else "welcome.free_chat_off", who=name),
+                allowed_mentions=discord.AllowedMentions.none(),
+            )
+
+    async def _may(
+        self, interaction: discord.Interaction[Client], location: Location, thread_row: ThreadRow
+    ) -> bool:
+        """Whether the person may manage threads, or has begun the conversation."""
+        if interaction.permissions.manage_threads:
+            return True
+        sessions = self._client.app.records.sessions
+        session = await sessions.active(location.space, PLATFORM, thread_row.channel, thread_row.thread)
+        return session is not None and session.author_id == str(interaction.user.id)
+
+
+class Setup(commands.Cog):
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    @app_commands.command(
+        name=locale_str("setup", key="names.setup"), description=localized_sentence("welcome.setup")
+    )
+    @app_commands.default_permissions(manage_guild=True)
+    @app_commands.allowed_installs(guilds=True, users=False)
+    @app_commands.allowed_contexts(guilds=True, dms=False, private_channels=False)
+    async def setup(self, interaction: discord.Interaction[Client]) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        say = self._client.intake.words(interaction)
+        space, may = location_of(interaction).space, interaction.app_permissions
+        text = listed(await examine(self._client, interaction.guild, space, may, say), say)
+        await replies.at_length(interaction, text)

@@ -27,7 +27,7 @@ from bot.adapters.discord.service import Sutradhar
 from bot.app import App
 from bot.config import Config, DiscordConfig, load
 from bot.platforms import Platform
-from cogs.discord_only import FreeChat, Setup
+from cogs import FreeChat, Setup
 from tests.fakes import migrated
 from tests.fakes.scripted_app import Recorder, Script, open_scripted
 
