@@ -5,6 +5,7 @@ docs/json.md describes the fields. Knows no prompt and no work.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import re
@@ -17,8 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, get_args
 
 from bot.adapters.markdown import clean
 from bot.adapters.terminal.markdown import BOLD, RED, Ink, MarkdownStream, coloured
-from bot.adapters.terminal.narration import kept
-from bot.adapters.terminal.view import Claims, Stages, TerminalView
+from bot.adapters.terminal.view import Claims, Stages, TerminalView, save
 from bot.events import Changed, Ended, Event, Failed, Notice, Request, Shown, Speak, Text, View
 from bot.words import words
 
@@ -92,15 +92,13 @@ class PlainOutput:
         self._screen.status(run, "")
 
     async def clip(self, request: Request, clip: Clip, key: str) -> None:
-        """Name the file of what was narrated."""
-        for line in await clip_lines(self._folder, clip):
-            await self.note(request.id, line)
-
-
-async def clip_lines(folder: Path, clip: Clip) -> list[str]:
-    """Keep the file; the lines that tell of it."""
-    lines = [f"{clip.label}: {await kept(folder, clip)}"] if clip.data else []
-    return [*lines, clip.note] if clip.note else lines
+        """Save what was narrated beside the files of answers, and tell of it."""
+        if clip.data:
+            file = self._folder / clip.name
+            await asyncio.to_thread(save, file, clip.data)
+            await self.note(request.id, f"{clip.label}: {file}")
+        if clip.note:
+            await self.note(request.id, clip.note)
 
 
 def event_fields(event: Event) -> dict[str, Any]:

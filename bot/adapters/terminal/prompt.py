@@ -10,9 +10,11 @@ import asyncio
 import logging
 import os
 import shutil
+from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import run_in_terminal
@@ -36,8 +38,7 @@ from bot.adapters.terminal.conversation import (
     only_adults,
 )
 from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, RED, YELLOW, Ink, MarkdownStream
-from bot.adapters.terminal.narration import Player, kept
-from bot.adapters.terminal.view import Claims, Stages, TerminalView
+from bot.adapters.terminal.view import Claims, Stages, TerminalView, save
 from bot.commands import verb
 from bot.events import Request, UserError, View
 from bot.platforms import Platform
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 _SPIN = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _WIDEST = 100
 """Columns: longer lines are hard to read, however wide the window."""
+PLAYERS: Final = (("pw-play",), ("paplay",), ("aplay", "-q"), ("afplay",))
+"""Programs that play a WAV and end: of PipeWire, PulseAudio, ALSA, macOS."""
 _log = logging.getLogger(__name__)
 
 _STYLE = Style.from_dict(
@@ -263,10 +266,12 @@ class Prompt:
 
     async def _clip(self, request: Request, clip: Clip, key: str) -> None:
         """Name the file of what was narrated, and play it beside whatever goes on."""
-        file = await kept(self._data / "files", clip) if clip.data else None
-        lines = [f"{clip.label}: {file}"] if file is not None else []
-        await self.write([self.ink(clean(line), DIM) for line in (*lines, clip.note) if line])
-        if file is not None:
+        file = self._data / "files" / clip.name
+        if clip.data:
+            await asyncio.to_thread(save, file, clip.data)
+        lines = (f"{clip.label}: {file}" if clip.data else "", clip.note)
+        await self.write([self.ink(clean(line), DIM) for line in lines if line])
+        if clip.data:
             self._spawn(self._player.play(file))
 
     def _view(self, run: str, request: Request, outbox: Claims) -> View:
@@ -336,6 +341,32 @@ class Prompt:
     async def _stop(self) -> None:
         if self._app is not None and self._ready.is_set():
             await self._app.stop(self.conversation.place)
+
+
+class Player:
+    """Plays one file after another, as they are given to it, until it is closed."""
+
+    def __init__(self) -> None:
+        self._playing: Process | None = None
+        self._turn = asyncio.Lock()
+
+    async def play(self, file: Path) -> None:
+        """Wait for those before, and until this one was heard; nothing where there is no player."""
+        command = next((player for player in PLAYERS if shutil.which(player[0])), None)
+        if command is None:
+            return
+        async with self._turn:
+            with suppress(OSError):
+                self._playing = await asyncio.create_subprocess_exec(
+                    *command, str(file), stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL
+                )
+                await self._playing.wait()
+            self._playing = None
+
+    def close(self) -> None:
+        if self._playing is not None:
+            with suppress(ProcessLookupError):
+                self._playing.kill()
 
 
 def _history(data: Path) -> History:

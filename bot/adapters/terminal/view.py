@@ -269,14 +269,14 @@ class TerminalView:
 
     async def _save(self, name: str, data: bytes) -> str:
         """Save a file of the answer; the run's id distinguishes two of one name."""
-        target = self._folder / f"{self._stages.run[-12:]}-{Path(clean(name)).name or 'file'}"
+        file = self._folder / f"{self._stages.run[-12:]}-{Path(clean(name)).name or 'file'}"
+        await asyncio.to_thread(save, file, data)
+        return str(file)
 
-        def write() -> None:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
 
-        await asyncio.to_thread(write)
-        return str(target)
+def save(file: Path, data: bytes) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data)
 
 
 def progress(status: Status) -> str:
