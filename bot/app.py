@@ -184,7 +184,7 @@ class App:
         if platform.fetch is not None:
             self.resources.incoming.attach(platform.name, platform.fetch)
         if platform.read_thread is not None:
-            self.resources.conversations.thread_history.attach(platform.name, platform.read_thread)
+            self.resources.conversations.read_threads[platform.name] = platform.read_thread
         if platform.read_whole_thread is not None:
             self.resources.whole_threads[platform.name] = platform.read_whole_thread
         if platform.read_transcript is not None:

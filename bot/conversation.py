@@ -1,18 +1,30 @@
-"""A place's conversation: its session and title, and the questions and answers that are kept in it."""
+"""A place's conversation: its session and title, the questions and answers that are kept in it, and what people said
+in its thread before.
+
+Knows no platform: adapters read the threads. A run's snapshot decides whether to read one, and stores the result, so
+that a replay does not read again.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.thread_history import ThreadHistory
+from bot.waiting import wait_at_most
 
 if TYPE_CHECKING:
     from bot.events import Request, Run
+    from bot.platforms import ReadThread
     from storage.sessions import SessionRow, Sessions
 
 TITLE_CHARS = 100
 """The longest title: the most that a platform gives a thread's name (Discord's documentation, "Channel")."""
+
+MOST_CHARS = 6_000
+"""Of longer threads the newest part is used: about 1,500 tokens, as much as a few passages."""
+
+READ_S = 5.0
+"""A question waits no longer than this for its thread; it is then answered without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +42,12 @@ class Conversation:
 
 
 class Conversations:
-    """`thread_history` reads what people said before the bot was first called into a thread."""
+    """`read_threads` are the functions that read the threads of a platform, by its name."""
 
-    def __init__(self, sessions: Sessions) -> None:
+    def __init__(self, sessions: Sessions, *, read_s: float = READ_S) -> None:
         self._sessions = sessions
-        self.thread_history = ThreadHistory()
+        self._read_s = read_s
+        self.read_threads: dict[str, ReadThread] = {}
 
     async def of(self, request: Request, question: str, most: int, *, follows: bool) -> Conversation:
         """The conversation that the question belongs to, with at most so many exchanges; opened if there is none.
@@ -52,8 +65,21 @@ class Conversations:
             session.id,
             answered[-most:] if most else [],
             begun=bool(answered),
-            earlier=await self.thread_history.of(request) if first else "",
+            earlier=await self.earlier(request) if first else "",
         )
+
+    async def earlier(self, request: Request) -> str:
+        """What people said in the request's thread before it; "" also where it cannot be read."""
+        read = self.read_threads.get(request.place.platform)
+        if read is None:
+            return ""
+        texts: list[str] = []
+
+        async def reading() -> None:
+            texts.append(await read(request))
+
+        failed = f"what was said in the thread before run {request.id} was not read"
+        return newest(texts[0]) if await wait_at_most(reading(), self._read_s, failed) else ""
 
     async def keep(
         self, run: Run, session: str | None, question: str, answer: str, citations: str = "[]"
@@ -88,6 +114,17 @@ async def session_for(
             title=title_of(question),
         )
     return session if session.work == request.work else None
+
+
+def newest(text: str, most: int = MOST_CHARS) -> str:
+    """The last whole lines of `text`, at most `most` characters; of one longer line its end."""
+    text = text.encode(errors="ignore").decode().strip()  # half an emoji cannot be stored
+    if len(text) <= most:
+        return text
+    cut = text[-most:]
+    begun = text[-most - 1] == "\n"
+    _, parted, whole = cut.partition("\n")
+    return cut if begun or not parted else whole
 
 
 def title_of(text: str) -> str:

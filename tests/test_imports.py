@@ -37,7 +37,7 @@ LAYERS = (
     ("bot.commands",),
     ("bot.kind",),
     ("bot.resources",),
-    ("bot.strategies", "bot.citing", "bot.thread_history", "bot.conversation", "bot.incoming"),
+    ("bot.strategies", "bot.citing", "bot.conversation", "bot.incoming"),
     (
         "bot.llm",
         "bot.retrieval",

@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 
-from bot import thread_history
 from bot.app import App
 from bot.commands import FOLLOW_UP
 from bot.config import load
+from bot.conversation import MOST_CHARS, Conversations, newest
 from bot.events import Author, OptionValue, Place, Request, UserError
 from bot.platforms import Platform
 from bot.retrieval.intake import Item
-from bot.thread_history import ThreadHistory, newest
 from tests.fakes import migrated
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.fakes.scripted_app import Recorder, asked
@@ -158,7 +157,7 @@ async def test_of_a_long_thread_the_end_is_read(tmp_path: Path) -> None:
         _, answered = await talk.ask()
         inside = answered.split("<earlier>\n")[1].split("\n</earlier>")[0]
         assert inside.endswith("Ana: line 1999")
-        assert thread_history.MOST_CHARS - 20 < len(inside) <= thread_history.MOST_CHARS
+        assert MOST_CHARS - 20 < len(inside) <= MOST_CHARS
         assert all(line.startswith("Ana: line ") for line in inside.splitlines())
 
 
@@ -178,12 +177,13 @@ def test_whole_lines_are_kept_of_what_is_too_long(said: str, kept: str) -> None:
 
 
 async def test_a_thread_that_does_not_answer_holds_nobody_up(tmp_path: Path) -> None:
-    words, never = ThreadHistory(seconds=0.01), asyncio.Event()
+    never = asyncio.Event()
 
     async def read(_: Request) -> str:
         await never.wait()
         return SAID
 
-    words.attach("slack", read)
-    async with asyncio.timeout(60):
-        assert await words.of(replace(asked("r", "x"), place=THREAD)) == ""
+    async with talking(tmp_path) as talk, asyncio.timeout(60):
+        conversations = Conversations(talk.app.resources.records.sessions, read_s=0.01)
+        conversations.read_threads["slack"] = read
+        assert await conversations.earlier(replace(asked("r", "x"), place=THREAD)) == ""

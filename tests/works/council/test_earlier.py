@@ -27,7 +27,7 @@ def reading(four: Table) -> list[Request]:
         read.append(request)
         return SAID
 
-    four.conversations.thread_history.attach("terminal", earlier)
+    four.conversations.read_threads["terminal"] = earlier
     return read
 
 
