@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.kind import Kind, Runs, Setting, Typed
-from bot.settings import FREE_CHAT, LANGUAGE, MODEL, OFF, ON, ROLES, TIMEZONE, UTC, choosable
+from bot.settings import FREE_CHAT, LANGUAGE, MODEL, OFF, ON, ROLES, TIMEZONE, UTC, choosable, zones
 from bot.verb import FOR, Argument, Verb
 from bot.words import LOCALES
+from bot.works.settings import checks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,34 +76,8 @@ def _fits(value: str, value_prefix: str) -> bool:
     return any(part.startswith(prefix) for part in (value.casefold(), *value.casefold().split("/")))
 
 
-def _language(resources: Resources, value: str) -> str:
-    from bot.works.settings import checks
-
-    return checks.choice(LANGUAGE, value, LOCALES)
-
-
-def _timezone(resources: Resources, value: str) -> str:
-    from bot.works.settings import checks
-
-    return checks.zone(value)
-
-
 def _zones(resources: Resources) -> Sequence[str]:
-    from bot.settings import zones
-
     return list(zones().values())
-
-
-def _free_chat(resources: Resources, value: str) -> str:
-    from bot.works.settings import checks
-
-    return checks.free_chat(resources.config, value)
-
-
-def _models(resources: Resources, value: str) -> str:
-    from bot.works.settings import checks
-
-    return checks.models(resources.config, value)
 
 
 def _of_role(role: str) -> Setting:
@@ -111,7 +86,7 @@ def _of_role(role: str) -> Setting:
         f"settings.is_{role}",
         # Not a person's: what a model costs is the space's affair.
         ("channel", "space"),
-        check=_models,
+        check=checks.models,
         default=lambda resources: ", ".join(resources.config.roles.chain(role)),
         values=lambda resources: choosable(resources.config),
     )
@@ -122,7 +97,7 @@ SETTINGS: tuple[Setting, ...] = (
         LANGUAGE,
         "settings.is_language",
         ("person", "channel", "space"),
-        check=_language,
+        check=checks.language,
         default=None,
         values=lambda resources: LOCALES,
     ),
@@ -130,7 +105,7 @@ SETTINGS: tuple[Setting, ...] = (
         TIMEZONE,
         "settings.is_timezone",
         ("person", "channel", "space"),
-        check=_timezone,
+        check=checks.zone,
         default=lambda resources: UTC,
         values=_zones,
     ),
@@ -139,7 +114,7 @@ SETTINGS: tuple[Setting, ...] = (
         FREE_CHAT,
         "settings.is_free_chat",
         ("channel", "space"),
-        check=_free_chat,
+        check=checks.free_chat,
         default=lambda resources: ON if resources.config.discord.free_chat else OFF,
         values=lambda resources: (ON, OFF),
         platforms=("discord",),

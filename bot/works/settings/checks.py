@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from bot.config import model_spec
 from bot.events import UserError
-from bot.settings import FREE_CHAT, OFF, ON, choosable, permitted, zones
+from bot.settings import FREE_CHAT, LANGUAGE, OFF, ON, choosable, permitted, zones
+from bot.words import LOCALES
 
 if TYPE_CHECKING:
-    from bot.config import Config
+    from bot.resources import Resources
 
 CHAIN = 5
 """Models of a role's chain, at most."""
@@ -31,7 +31,12 @@ def choice(name: str, typed_value: str, choices: Sequence[str]) -> str:
     return exact[0]
 
 
-def zone(typed_value: str) -> str:
+def language(resources: Resources, typed_value: str) -> str:
+    """The locale of a catalogue of words."""
+    return choice(LANGUAGE, typed_value, LOCALES)
+
+
+def zone(resources: Resources, typed_value: str) -> str:
     """A time zone's name as the IANA writes it; the city alone will do where only one is called so."""
     typed = _plain(typed_value)
     zones_by_name = zones()
@@ -40,6 +45,10 @@ def zone(typed_value: str) -> str:
     cities = [name for key, name in zones_by_name.items() if key.rpartition("/")[2] == typed]
     if len(cities) == 1:
         return cities[0]
+    from difflib import (
+        get_close_matches,  # a dozen milliseconds, which every command of the command line would wait
+    )
+
     nearest = get_close_matches(typed, zones_by_name, ZONES, 0.6)
     named = {key.rpartition("/")[2]: key for key in zones_by_name}
     nearest += [named[zone_name] for zone_name in get_close_matches(typed, named, ZONES, 0.7)]
@@ -49,16 +58,17 @@ def zone(typed_value: str) -> str:
     raise UserError("settings.zone", value=typed_value[:80])
 
 
-def free_chat(config: Config, typed_value: str) -> str:
+def free_chat(resources: Resources, typed_value: str) -> str:
+    """Whether plain text in the bot's threads is for it."""
     value = choice(FREE_CHAT, typed_value, (ON, OFF))
-    if value == ON and not config.discord.free_chat:
+    if value == ON and not resources.config.discord.free_chat:
         raise UserError("settings.free_chat_intent")
     return value
 
 
-def models(config: Config, typed_value: str) -> str:
-    """A role's models, as bot.members writes them."""
-    chosen = model_spec.parse_list(typed_value)
+def models(resources: Resources, typed_value: str) -> str:
+    """A role's models, as bot.config.model_spec writes them."""
+    config, chosen = resources.config, model_spec.parse_list(typed_value)
     if not chosen:
         raise UserError("settings.no_model")
     if len(chosen) > CHAIN:
