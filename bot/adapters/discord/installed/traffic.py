@@ -76,19 +76,20 @@ class GlobalLimit:
     """Limits requests per second; the most urgent goes first, then the one that waits longest."""
 
     def __init__(self, requests: int = REQUESTS, window_s: float = SECOND_S) -> None:
-        self._requests = requests
         self._window_s = window_s
-        self._begun: deque[float] = deque(maxlen=requests)
+        self._free_at: deque[float] = deque([0.0] * requests, requests)
+        """When each of the requests that a window holds may be made, the first first, by the loop's clock."""
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._count = 0
         self._alarm: asyncio.TimerHandle | None = None
 
     async def turn(self) -> None:
         """Wait until a request may begin."""
-        if not self._waiting and self._free_in() <= 0:
-            self._begun.append(asyncio.get_running_loop().time())
+        loop = asyncio.get_running_loop()
+        if not self._waiting and self._free_at[0] <= loop.time():
+            self._free_at.append(loop.time() + self._window_s)
             return
-        waiter = asyncio.get_running_loop().create_future()
+        waiter = loop.create_future()
         self._count += 1
         heappush(self._waiting, (urgency.get(), self._count, waiter))
         self._set_alarm()
@@ -96,7 +97,8 @@ class GlobalLimit:
             await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled():
-                self._begun.pop()  # its turn had come, and is not used
+                self._free_at.pop()  # its turn had come, and is not used
+                self._free_at.appendleft(0.0)
             raise
 
     def limiting(self, request: Request, hangs_s: float = HANGS_S) -> Request:
@@ -116,22 +118,17 @@ class GlobalLimit:
 
         return limited
 
-    def _free_in(self) -> float:
-        """Seconds until another request may begin."""
-        if len(self._begun) < self._requests:
-            return 0.0
-        return self._begun[0] + self._window_s - asyncio.get_running_loop().time()
-
     def _set_alarm(self) -> None:
         if self._alarm is None and self._waiting:
-            self._alarm = asyncio.get_running_loop().call_later(max(self._free_in(), 0.0), self._ring)
+            self._alarm = asyncio.get_running_loop().call_at(self._free_at[0], self._ring)
 
     def _ring(self) -> None:
         self._alarm = None
-        while self._waiting and self._free_in() <= 0:
+        now = asyncio.get_running_loop().time()
+        while self._waiting and self._free_at[0] <= now:
             *_, waiter = heappop(self._waiting)
             if not waiter.done():
-                self._begun.append(asyncio.get_running_loop().time())
+                self._free_at.append(now + self._window_s)
                 waiter.set_result(None)
         self._set_alarm()
 
@@ -207,27 +204,25 @@ def well_formed(data: object) -> bool:
         return False
     if data.get("type", 1) not in _TYPES or not isinstance(data.get("resolved", {}), dict):
         return False
-    return _options(data.get("options", []))
-
-
-def _options(options: object) -> bool:
-    if not isinstance(options, list):
-        return False
-    for option in options:
-        if not isinstance(option, dict) or not isinstance(option.get("name"), str):
+    lists: list[object] = [data.get("options", [])]
+    while lists:
+        options = lists.pop()
+        if not isinstance(options, list):
             return False
-        kind, value = option.get("type"), option.get("value")
-        if kind in _GROUPS:
-            if not _options(option.get("options", [])):
+        for option in options:
+            if not isinstance(option, dict) or not isinstance(option.get("name"), str):
                 return False
-            continue
-        if not isinstance(kind, int):
-            return False
-        # The value that is being typed is a text, whatever the option's type.
-        if not isinstance(value, str if option.get("focused") else _VALUES.get(kind, str)):
-            return False
-        if kind in _IDS and not str(value).isdecimal():
-            return False
+            kind, value = option.get("type"), option.get("value")
+            if kind in _GROUPS:
+                lists.append(option.get("options", []))
+                continue
+            if not isinstance(kind, int):
+                return False
+            # The value that is being typed is a text, whatever the option's type.
+            if not isinstance(value, str if option.get("focused") else _VALUES.get(kind, str)):
+                return False
+            if kind in _IDS and not str(value).isdecimal():
+                return False
     return True
 
 
