@@ -141,8 +141,7 @@ class Intake(intake.Intake):
         `finish` handles its submission.
         """
         location = placing.location_of(interaction)
-        manages = placing.manages(interaction, location)
-        window_id = await self.store_form(location, str(interaction.id), asked, admin=manages)
+        window_id = await self.store_form(location, str(interaction.id), asked, admin=location.admin)
         long = asked.row.plain or filled != "" or asked.answers != ""
         field: ui.TextInput[ui.Modal] = ui.TextInput(
             custom_id=TYPED,

@@ -54,7 +54,7 @@ class Location:
 
     `message` is the message that they wrote, None for an interaction. `installed`: the guild itself has installed the
     bot, or this is a DM with the bot. `member`: the bot can post here by itself, not only in response to an
-    interaction.
+    interaction. `admin`: the person is an admin of the guild, or alone in the space.
 
     What follows from these: `space` is the tenant (the guild, or the person where only they have installed the bot).
     `thread`: whether it is one. `real` is the thread's id in `storage.threads`. `direct`: whether it is a DM with the
@@ -69,6 +69,7 @@ class Location:
     message: int | None = None
     installed: bool = True
     member: bool = True
+    admin: bool = True
     space: str = field(init=False)
     thread: bool = field(init=False)
     real: str = field(init=False)
@@ -164,7 +165,7 @@ def location_of(interaction: discord.Interaction) -> Location:
     present = interaction.client.get_guild(guild) is not None
     # An interaction that names no installation is the guild's if the bot is one of its members.
     installed = interaction.is_guild_integration() or (present and not interaction.is_user_integration())
-    may = interaction.app_permissions
+    theirs, may = interaction.permissions, interaction.app_permissions
     thread = channel.type in _THREADS
     posts = may.view_channel and (may.send_messages_in_threads if thread else may.send_messages)
     return Location(
@@ -175,19 +176,22 @@ def location_of(interaction: discord.Interaction) -> Location:
         guild=guild,
         installed=installed,
         member=installed and present and (posts or not may.value),
+        admin=not installed or theirs.manage_guild or theirs.administrator,
     )
 
 
 def location_of_message(message: discord.Message) -> Location:
     """The location of a message; the bot only gets messages that its own installation permits."""
-    channel = message.channel
+    channel, author = message.channel, message.author
+    theirs = author.guild_permissions if isinstance(author, discord.Member) else discord.Permissions.none()
     return Location(
-        message.author.id,
+        author.id,
         channel.id,
         channel.type or ChannelType.text,  # an unknown channel has none
         parent=getattr(channel, "parent_id", None),
         guild=message.guild.id if message.guild else None,
         message=message.id,
+        admin=message.guild is None or theirs.manage_guild or theirs.administrator,
     )
 
 
@@ -196,19 +200,6 @@ def within(location: Location, thread_row: ThreadRow | None) -> Location:
     if thread_row is None or location.thread:
         return location
     return replace(location, kind=ChannelType.public_thread, parent=int(thread_row.channel))
-
-
-def manages(event: discord.Interaction | discord.Message, location: Location) -> bool:
-    """Whether the person is an admin of the guild, or alone in the space."""
-    if location.space.startswith("user:"):
-        return True
-    if isinstance(event, discord.Interaction):
-        may = event.permissions
-    elif isinstance(event.author, discord.Member):
-        may = event.author.guild_permissions
-    else:
-        return False
-    return may.manage_guild or may.administrator
 
 
 def missing(client: discord.Client, channel_id: int, *needed: str) -> str | None:
@@ -307,7 +298,7 @@ def request_of(
         replace(invocation, options=options),
         event_id(PLATFORM, location.space, str(event.id)),
         place(location, event=event.id, goes=goes, thread_row=thread_row, private=private),
-        Author(str(location.user), clean(member.display_name), admin=manages(event, location)),
+        Author(str(location.user), clean(member.display_name), admin=location.admin),
         locale,
         origin,
     )
