@@ -1,13 +1,18 @@
-"""The adapter of Discord for `run`, and the download of its attachments."""
+"""The adapter of Discord for `run`; and what is fetched from Discord when a work asks for it: attachments, and all that
+was said in a thread.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncGenerator
 from contextlib import suppress
+from datetime import UTC
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import discord
 from yarl import URL
 
 import cogs
@@ -17,16 +22,25 @@ from bot.adapters.discord.received import presses
 from bot.adapters.discord.received.commands import Translator
 from bot.adapters.discord.received.intake import Intake
 from bot.adapters.discord.received.messages import Listener
-from bot.adapters.discord.received.placing import PLATFORM, for_adults, new_thread, origin_at
-from bot.adapters.discord.received.whole_thread import whole_thread
-from bot.adapters.discord.shown import narration
+from bot.adapters.discord.received.placing import (
+    PLATFORM,
+    Origin,
+    for_adults,
+    missing,
+    new_thread,
+    origin_at,
+    origin_of,
+    text_without_mention,
+)
 from bot.adapters.discord.shown.home import view_of
 from bot.adapters.discord.shown.surface import as_surface_faults
+from bot.adapters.discord.voice.captions import post_clip
 from bot.adapters.discord.voice.channels import VoiceChannels
 from bot.adapters.download import Downloads
+from bot.adapters.markdown import clean
 from bot.adapters.surface import SurfaceFault
 from bot.events import File, Place, Request, UserError
-from bot.platforms import Platform
+from bot.platforms import Platform, ThreadMessage, WholeThread
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
@@ -37,6 +51,9 @@ if TYPE_CHECKING:
 
 HOSTS: Final = ("cdn.discordapp.com", "media.discordapp.net")
 _UNREACHABLE: Final = "discord_run.file_unreachable"
+MESSAGES: Final = 100
+"""Messages of one call: the most there are (Discord's documentation, "Get Channel Messages")."""
+_SAID: Final = (discord.MessageType.default, discord.MessageType.reply)
 
 
 class Sutradhar(Client):
@@ -47,7 +64,7 @@ class Sutradhar(Client):
     async def setup_hook(self) -> None:
         """Called after the login, before the gateway connects: set up everything that handles events."""
         fetch = Attachments(self.settings).fetch
-        post = partial(narration.post, self)
+        post = partial(post_clip, self)
         voice = self.voice = VoiceChannels(self, self.app.clips(post), post)
         await voice.open()
         self.app.attach(
@@ -152,3 +169,60 @@ def _refusal(answer: ClientResponse, _: str) -> str:
     if answer.status == 200:
         return ""
     return _UNREACHABLE if answer.status >= 500 or answer.status == 429 else "discord_run.file_gone"
+
+
+async def whole_thread(client: Client, request: Request) -> WholeThread | None:
+    """The thread's messages. Discord tells what they say only to bots with the message content intent."""
+    origin = origin_of(request.origin)
+    if not origin.member or origin.private:
+        return None
+    async with faults_as_sorry(client.settings):
+        thread = client.get_channel(origin.channel) or await client.fetch_channel(origin.channel)
+    if not isinstance(thread, discord.Thread):
+        return None
+    if missing(client, thread.id, "view_channel", "read_message_history"):
+        raise UserError("discord.history_closed")
+    by_bot = client.user is not None and thread.owner_id == client.user.id
+    starter = "" if by_bot else str(thread.owner_id)
+    return WholeThread(starter, clean(thread.name), _pages(client, thread, origin))
+
+
+async def _pages(
+    client: Client, thread: discord.Thread, origin: Origin
+) -> AsyncGenerator[list[ThreadMessage], None]:
+    me, seen = client.user.id if client.user is not None else 0, False
+    blank = False
+    after: discord.abc.Snowflake = discord.Object(0)
+    while True:
+        async with faults_as_sorry(client.settings):
+            page = [
+                message async for message in thread.history(limit=MESSAGES, after=after, oldest_first=True)
+            ]
+        counts = [message for message in page if _counts(message, me, origin)]
+        seen = seen or any(message.content for message in counts)
+        blank = blank or any(
+            not (message.content or message.attachments or message.stickers) for message in counts
+        )
+        yield [_said(message, me) for message in counts if message.content]
+        if len(page) < MESSAGES:
+            break
+        after = page[-1]
+    if blank and not seen:
+        raise UserError("discord.history_unseen")
+
+
+def _counts(message: discord.Message, me: int, origin: Origin) -> bool:
+    if message.type not in _SAID or message.author.id == me:
+        return False
+    return origin.message is None or message.id < origin.message
+
+
+def _said(message: discord.Message, me: int) -> ThreadMessage:
+    program = message.webhook_id is not None or message.author.bot
+    return ThreadMessage(
+        str(message.id),
+        "" if program else str(message.author.id),
+        clean(message.author.display_name),
+        text_without_mention(message, me),
+        message.created_at.astimezone(UTC),
+    )

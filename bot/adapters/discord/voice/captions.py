@@ -1,4 +1,5 @@
-"""Marks the sentence that is heard in the messages where its text stands, by the channel's writer and at its pace.
+"""What is read aloud, where its text stands: a clip below it, as a file; and the sentence that is heard, marked in its
+message by the channel's writer and at its pace.
 
 A message is read before it is edited, in the writer's turn, so that nothing is written over what it shows by then.
 """
@@ -8,27 +9,57 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.discord.received.placing import origin_of
-from bot.adapters.discord.shown.narration import place_of
-from bot.adapters.discord.text.page import marked, reworded, texts_of
-from bot.adapters.surface import SurfaceFault, Unavailable
-from bot.adapters.writer import Rank, Writer
+from bot.adapters.discord.shown.surface import Channel, direct
+from bot.adapters.discord.shown.threads import THREAD
+from bot.adapters.discord.text.page import Card, Page, Shown, marked, reworded, texts_of
+from bot.adapters.surface import MessageRef, MessageStyle, SurfaceFault, Unavailable
+from bot.adapters.writer import Rank, Writer, with_retries
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     import discord
 
     from bot.adapters.discord.installed.client import Client
-    from bot.adapters.discord.shown.surface import Channel
+    from bot.events import Request
+    from bot.speech.clips import Clip
     from bot.speech.queue import Reading
     from bot.speech.speech import SpokenSentence
 
+SPOKEN: Final = "spoken:"
+"""What the key of a clip's message begins with."""
 CLEAR_S: Final = 20.0
 """How long the end of a stage waits for its last mark to be taken away."""
 
 _log = logging.getLogger(__name__)
+
+
+async def place_of(client: Client, request: Request) -> Channel:
+    """Where the request's answer stands. Raises SurfaceFault, and ValueError for a request that was withdrawn."""
+    origin, place, records = origin_of(request.origin), request.place, client.app.records
+    if origin.private:
+        return await direct(client, origin.user)
+    opened = await records.outbox.get(place.space, request.id, THREAD)
+    thread = opened.message_id if opened is not None else None
+    thread = thread or await records.threads.real(place.space, place.channel, place.thread)
+    return Channel(client, int(thread or origin.channel), origin.guild)
+
+
+async def post_clip(client: Client, request: Request, clip: Clip, key: str) -> None:
+    """Post a clip below what the run has said, with a line that says who speaks."""
+    parts = (clip.label, Shown(clip.name, clip.data, picture=False)) if clip.data else ()
+    pages = [Page((Card(parts),), clip.label)] if parts else []
+    pages += [Page((Card((clip.note,)),), clip.note)] if clip.note else []
+    try:
+        surface = await place_of(client, request)
+        for n, page in enumerate(pages):
+            ref = MessageRef(request.id, f"{SPOKEN}{key}", n)
+            await with_retries(partial(surface.post, page, ref, MessageStyle.LAYOUT))
+    except (SurfaceFault, ValueError, KeyError, TypeError) as fault:
+        _log.warning("run %s: what was narrated was not sent: %r", request.id, fault)
 
 
 class Captions:
