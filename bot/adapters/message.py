@@ -68,7 +68,8 @@ class Message(Generic[AnyPage]):
     _claimed: bool = False
     _shown: str | None = None
     _recorded: tuple[str, str, str | None] | None = None
-    _recording: asyncio.Task[None] | None = None
+    recording: asyncio.Task[None] | None = None
+    """Stores in the outbox what was written."""
     _style: MessageStyle | None = None
     _files: tuple[tuple[str, bytes], ...] | None = ()
     _unsure: bool = False
@@ -112,13 +113,8 @@ class Message(Generic[AnyPage]):
                 due = self.page()  # the same may have become final meanwhile: then it is stored once
                 final = final or (due is not None and due[1] and due[0].shown == shown)
             # In a task, so that the next message does not wait for the storage; after a crash in between it is found.
-            self._recording = asyncio.create_task(self._record(self._recording, shown if final else None))
+            self.recording = asyncio.create_task(self._record(self.recording, shown if final else None))
             return wrote
-
-    async def recorded(self) -> None:
-        """Wait until the outbox has stored what was written."""
-        if self._recording is not None:
-            await asyncio.shield(self._recording)
 
     async def _claim(self) -> None:
         """Read from the outbox whether the message exists already."""
@@ -161,12 +157,14 @@ class Message(Generic[AnyPage]):
                     self._stale = self.id
                     self._start_anew()
                 self._waited = False
-                if self.exists:
-                    await self._edit(surface, page)
-                elif self.in_place:
+                if self.in_place and not self.exists:
                     self.gone = True
-                else:
-                    await self._post(surface, page)
+                elif self.exists or not await self._post(surface, page):
+                    # What a message from before a crash shows is not known.
+                    files = page.files != self._files if self._files is not None else bool(page.files)
+                    reset = self._style is None
+                    await surface.edit(self.id, page, self.ref, home.style, files=files, reset=reset)
+                    self._style, self._files = home.style, page.files
                 break
             except Gone:
                 self.gone = True
@@ -206,8 +204,8 @@ class Message(Generic[AnyPage]):
         self.exists, self.id, self._on = False, "", None
         self.ref = replace(self.ref, turn=self.ref.turn + 1)
 
-    async def _post(self, surface: Surface[AnyPage], page: AnyPage) -> None:
-        """Post it, unless an earlier try with an unknown outcome has done so."""
+    async def _post(self, surface: Surface[AnyPage], page: AnyPage) -> bool:
+        """Post it, unless an earlier try with an unknown outcome has done so. Whether it surely shows the page."""
         unsure, self._unsure = self._unsure, True
         earlier = await surface.find(self.ref, self._since, self.home.messages) if unsure else None
         if earlier is None:
@@ -222,15 +220,7 @@ class Message(Generic[AnyPage]):
         else:
             self._recall(earlier, None)
         self._unsure = False
-        if unsure:  # the post may have returned the earlier message, because of its nonce
-            await self._edit(surface, page)
-
-    async def _edit(self, surface: Surface[AnyPage], page: AnyPage) -> None:
-        # What a message from before a crash shows is not known.
-        files = page.files != self._files if self._files is not None else bool(page.files)
-        style = self.home.style
-        await surface.edit(self.id, page, self.ref, style, files=files, reset=self._style is None)
-        self._style, self._files = style, page.files
+        return not unsure  # the post may have returned the earlier message, because of its nonce
 
     async def _record(self, before: asyncio.Task[None] | None, shown: str | None) -> None:
         """Store the message's id, and what it shows once that is final."""

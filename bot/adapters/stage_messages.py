@@ -213,7 +213,8 @@ class StageMessages(Generic[AnyPage]):
             waiting, self._put = self._put, {}
             for message, writer in waiting.items():
                 await writer.settled(message)
-                await message.recorded()
+                if message.recording is not None:
+                    await asyncio.shield(message.recording)
         if self.dialect.folded is not None:
             return
         for staged in self.stages:  # delete messages that only the longer text of before a crash needed
@@ -241,8 +242,7 @@ class StageMessages(Generic[AnyPage]):
         message, content, part = editable[-1]
         message.show_finally(page(content, part))
         self._write(message, Rank.FINAL)
-        await self._put.pop(message).settled(message)
-        await message.recorded()
+        await self.written()
         return not (message.gone or message.unshown)
 
     async def tell_asker(self) -> bool:

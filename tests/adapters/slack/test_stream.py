@@ -65,7 +65,8 @@ class One:
                     break
             except Unavailable:
                 pass
-        await self.message.recorded()
+        if self.message.recording is not None:
+            await self.message.recording
 
     @property
     def there(self) -> list[Message]:
