@@ -31,12 +31,12 @@ from bot.retrieval.embedding import embedder
 from bot.retrieval.evaluate import Gold, Question, Report, evaluate, read_questions
 from bot.retrieval.intake import IntakeResult, Item
 from bot.words import words
+from bot.works.course import CourseConfig
 from bot.works.course.catalogue import BOOK, COURSE, SHELF, Catalogue, Catalogues, Course
 from bot.works.course.command_line import called
-from bot.works.course.config import CourseConfig
 from bot.works.course.course_names import CourseNames
-from bot.works.course.intake import shapes
 from bot.works.course.tools import OUTLINE, SEARCH, CourseTools
+from bot.works.course.work import shapes
 
 OWN = Path(__file__).resolve().parents[1] / "tests" / "works" / "course"
 SPACE = "local"
@@ -144,7 +144,7 @@ async def take_in(
     resources: Resources, folder: Path, files: Sequence[tuple[str, str, str]], chunks: str
 ) -> None:
     config = CourseConfig(chunks=chunks) if chunks else CourseConfig()  # type: ignore[arg-type]
-    shapes_by_kind = shapes(config)
+    shapes_by_kind = shapes(windows=config.chunks == "windows")
     results: list[IntakeResult] = []
     for n, (name, text, kind) in enumerate(files):
         path = folder / "file"

@@ -40,9 +40,9 @@ from bot.retrieval.embedding import embedder
 from bot.retrieval.language import detect
 from bot.retrieval.lexical import content_terms
 from bot.works.story import command_line
-from bot.works.story.chat_log import read_chat_log
 from bot.works.story.command_line import PIECES, MemoryQuery, Scores, read_queries, scores_of
 from bot.works.story.config import COMPONENTS, RecallConfig
+from bot.works.story.exchange.chat import read_chat_log
 from bot.works.story.logs import Logs
 from bot.works.story.memory.memory import NEAREST, Memory
 from bot.works.story.memory.pieces import embedded

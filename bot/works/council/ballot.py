@@ -20,8 +20,20 @@ from bot.llm.base import Prompt
 from bot.llm.fields import characters
 from bot.llm.json_answers import UnreadableError, repaired
 from bot.works.council.final_ranking import final_ranking, ordinal
-from bot.works.council.judge_text import NOUNS, QUOTED, heading, marked, own_lines, without_thoughts
-from bot.works.council.places import RANKS, SCORES, Groups, Item, by_value, ranks
+from bot.works.council.judge_text import (
+    NOUNS,
+    QUOTED,
+    RANKS,
+    SCORES,
+    Groups,
+    Item,
+    by_value,
+    heading,
+    marked,
+    own_lines,
+    ranks,
+    without_thoughts,
+)
 from bot.works.council.rotation import labels
 from bot.works.council.values import Reading
 

@@ -8,8 +8,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bot.works.council.judge_text import QUOTED, before, heading, introduces, marked, named
-from bot.works.council.places import RANKS, SCORES, Groups, Item, by_value, ordered, ranks
+from bot.works.council.judge_text import (
+    QUOTED,
+    RANKS,
+    SCORES,
+    Groups,
+    Item,
+    before,
+    by_value,
+    heading,
+    introduces,
+    marked,
+    named,
+    ordered,
+    ranks,
+)
 
 _FINAL = (
     r"(?:final|overall)[ ]+rank(?:ing)?s?|ranking[ ]+(?:final|geral|général)|(?:classifica[çc][ãa]o|ordem)[ ]+final"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
 
 from bot.check import Check
+from bot.config.settings import choice, within
 from bot.events import UserError
 from bot.kind import Complete, Kind, Runs, Setting, Typed
 from bot.verb import PRIVATE, SHARE, Argument, Option, Verb
-from bot.works.course.config import MOST_MEMORY, CourseConfig
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -23,6 +25,7 @@ MEMORY: Final = "course.memory"
 """The setting for how many exchanges of a thread are remembered."""
 COMPLETIONS: Final = 25
 """Suggestions of one autocomplete: Discord's limit."""
+MOST_MEMORY: Final = 20
 OVERVIEW: Final = 12
 """Courses that an overview lists, at most."""
 
@@ -77,24 +80,31 @@ VERBS: tuple[Verb, ...] = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class CourseConfig:
+    """`folder` is kept in step with the courses of the space `space`.
+
+    Passages are cut at headings and paragraphs, as books are, or as `windows` of sentences that overlap, as seed 003
+    has them. `rounds` of tools are asked for before the answer, and `memory` exchanges of a thread are remembered.
+    """
+
+    folder: Path | None = None
+    space: str = "local"
+    chunks: Literal["headings", "windows"] = choice("headings", "windows")
+    rounds: int = within(2, 1, 10)
+    memory: int = within(2, 0, MOST_MEMORY)
+
+
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.course.answer import CourseQuestions
     from bot.works.course.catalogue import Catalogues
     from bot.works.course.course_names import CourseNames
-    from bot.works.course.intake import CourseIntake
     from bot.works.course.quiz import Quiz
     from bot.works.course.quiz_answers import QuizAnswers
     from bot.works.course.work import Courses
     from bot.works.library.config import LibraryConfig
 
     catalogues = Catalogues(resources.outlines, resources.shelves)
-    intake = CourseIntake(
-        resources.intake,
-        resources.jobs,
-        resources.incoming,
-        resources.config.section(LibraryConfig).max_bytes,
-        _shapes(resources.config),
-    )
     section, names = resources.config.section(CourseConfig), CourseNames(resources.embedding)
 
     async def memory(request: Request) -> int:
@@ -123,14 +133,25 @@ def make(resources: Resources, runs: Runs) -> Work:
         resources.prompts,
         resources.settings.roles,
     )
-    quiz_answers = QuizAnswers(resources.quizzes, runs.request_of)
-    return Courses(catalogues, names, intake, questions, quiz, quiz_answers, resources.quizzes)
+    return Courses(
+        catalogues,
+        names,
+        questions,
+        quiz,
+        QuizAnswers(resources.quizzes, runs.request_of),
+        resources.quizzes,
+        resources.intake,
+        resources.jobs,
+        resources.incoming,
+        resources.config.section(LibraryConfig).max_bytes,
+        _shapes(resources.config),
+    )
 
 
 def _shapes(config: Config) -> Mapping[str, Shape]:
-    from bot.works.course.intake import shapes
+    from bot.works.course.work import shapes
 
-    return shapes(config.section(CourseConfig))
+    return shapes(windows=config.section(CourseConfig).chunks == "windows")
 
 
 def _watch(resources: Resources, runs: Runs) -> Watch:

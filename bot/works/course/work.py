@@ -1,64 +1,102 @@
-"""The work "course": its verbs. What is taken in is `intake`'s."""
+"""The work "course": its verbs. Files are taken in by the library's jobs: read, given a course's shape, cut, embedded.
+
+A title is a course's identity: a second file of one title takes the first one's place, or is refused.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Attachment, Event, Run, Stage, Text
+from bot.events import Attachment, Event, Failed, Run, Stage, Status, Text, UserError
 from bot.markdown import harmless, harmless_link
+from bot.readers.kinds import SUFFIXES
+from bot.retrieval.files import Refused
+from bot.retrieval.intake import IntakeResult, Item, Shape, Shaped
 from bot.words import Words, words
+from bot.works.course.catalogue import BOOK, COURSE, SHELF
+from bot.works.course.course_document import read_book, read_course
 from bot.works.course.course_names import course_named
+from bot.works.library.intake_job import IntakeJob, failures, files_of, named_paths
 
 if TYPE_CHECKING:
+    from bot.incoming import Incoming
+    from bot.readers.document import Document
+    from bot.retrieval.intake import Intake
     from bot.works.course.answer import CourseQuestions
     from bot.works.course.catalogue import Catalogues, Course
     from bot.works.course.course_names import CourseNames
-    from bot.works.course.intake import CourseIntake
     from bot.works.course.quiz import Quiz
     from bot.works.course.quiz_answers import QuizAnswers
+    from storage.jobs import Jobs
     from storage.quizzes import Quizzes
 
+OVERLAP: Final = 100
+"""Characters that two windows of one lesson have in common, as seed 003 has it; their size is [retrieval]'s."""
 LESSONS: Final = 100
 """Lessons of an outline in a message; a longer one comes as a file, too."""
 
+NAMED: Final = 20
+"""Titles that the message at a job's end names; `course list` names all."""
 
+
+@dataclass(frozen=True, slots=True)
 class Courses:
-    """The verbs of courses."""
+    """The verbs of courses. Files that are taken in hold at most `max_bytes`, and are read and cut by `shapes`."""
 
-    def __init__(
-        self,
-        catalogues: Catalogues,
-        names: CourseNames,
-        intake: CourseIntake,
-        questions: CourseQuestions,
-        quiz: Quiz,
-        quiz_answers: QuizAnswers,
-        quizzes: Quizzes,
-    ) -> None:
-        self._quiz = quiz
-        self._quiz_answers = quiz_answers
-        self._quizzes = quizzes
-        self._questions = questions
-        self._catalogues = catalogues
-        self._names = names
-        self._intake = intake
+    catalogues: Catalogues
+    names: CourseNames
+    questions: CourseQuestions
+    quiz: Quiz
+    quiz_answers: QuizAnswers
+    quizzes: Quizzes
+    intake: Intake
+    jobs: Jobs
+    incoming: Incoming
+    max_bytes: int
+    shapes: Mapping[str, Shape]
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
-            "add": self._intake.events,
-            "replace": self._intake.events,
+            "add": self._take_in,
+            "replace": self._take_in,
             "remove": self._remove,
-            "ask": self._questions.run,
+            "ask": self.questions.run,
             "list": self._list,
             "outline": self._outline,
-            "quiz": self._quiz.quiz,
-            "lesson": self._quiz.lesson,
-            "answer": self._quiz_answers.answer,
-            "finish": self._quiz_answers.finish,
-            "score": self._quiz_answers.score,
+            "quiz": self.quiz.quiz,
+            "lesson": self.quiz.lesson,
+            "answer": self.quiz_answers.answer,
+            "finish": self.quiz_answers.finish,
+            "score": self.quiz_answers.score,
         }
         return verbs[run.request.verb](run)
+
+    async def _take_in(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Take in the files that were named or attached."""
+        request, say = run.request, words(run.request.locale)
+        named = named_paths(request)
+        if not named and not request.files:
+            raise UserError("course.no_files", kinds=", ".join(SUFFIXES))
+        if request.files:
+            yield Status(say("library.fetching"))
+        files, refused = await files_of(run, self.incoming, named, self.max_bytes)
+        yield Stage("job", say("course.adding", n=len(files) + len(refused)))
+        if not files and not refused:
+            kinds = ", ".join(SUFFIXES)
+            yield Failed(say("library.nothing_there", paths=", ".join(named), kinds=kinds))
+            return
+        kind = BOOK if request.options.get("book") else COURSE
+        items = [Item(file.name, file.path, max_bytes=self.max_bytes, kind=kind) for file in files]
+        job = IntakeJob(self.intake, self.jobs, run, SHELF, self.shapes, _outcome)
+        replace = request.verb == "replace" or bool(request.options.get("replace"))
+        sizes = [file.size for file in files]
+        async with aclosing(job.events(items, sizes, refused, replace=replace)) as events:
+            async for event in events:
+                yield event
 
     async def _remove(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -70,8 +108,8 @@ class Courses:
             return course.document, course.title
 
         async def removed() -> bool:
-            await self._intake.remove(space, document)
-            await self._quizzes.forget(space, title)
+            await self.intake.remove(space, document)  # with all that was made of it
+            await self.quizzes.forget(space, title)
             return True
 
         document, title = await run.step("course", course, tuple[str, str])
@@ -83,7 +121,7 @@ class Courses:
         say = words(run.request.locale)
 
         async def listed() -> tuple[int, str]:
-            courses = (await self._catalogues.of(run.request.place.space)).courses
+            courses = (await self.catalogues.of(run.request.place.space)).courses
             lines = [_line(course, say) for course in courses]
             return len(courses), "\n".join(lines) or say("course.none")
 
@@ -106,7 +144,7 @@ class Courses:
             yield Attachment("outline.md", "text/markdown", file_text.encode())
 
     async def _named(self, space: str, name: str) -> Course:
-        return await course_named(self._names, await self._catalogues.of(space), name)
+        return await course_named(self.names, await self.catalogues.of(space), name)
 
 
 def outline(course: Course, say: Words, most: int | None = None) -> str:
@@ -130,3 +168,34 @@ def _line(course: Course, say: Words) -> str:
     named = f"[{title}]({harmless_link(course.link)})" if course.link else f"**{title}**"
     by = f" · {harmless(course.instructor)}" if course.instructor else ""
     return f"- {named}: {say('course.lessons', n=len(course.lessons))}{by}"
+
+
+def shapes(*, windows: bool) -> Mapping[str, Shape]:
+    """How documents of our kinds are read and cut: at headings and paragraphs, or as `windows` of sentences."""
+    overlap = OVERLAP if windows else None
+    return {COURSE: partial(_course, overlap), BOOK: partial(_book, overlap)}
+
+
+def _course(overlap: int | None, name: str, document: Document) -> Shaped:
+    return Shaped(*read_course(name, document), overlap)
+
+
+def _book(overlap: int | None, name: str, document: Document) -> Shaped:
+    return Shaped(*read_book(name, document), overlap)
+
+
+def _outcome(shelf: str, results: list[IntakeResult], bad: list[Refused], say: Words) -> list[Event]:
+    """The titles that went in, those that were there already, and what failed."""
+    went_in = [result.title for result in results if result.document and not result.known]
+    known_count = sum(1 for result in results if result.known)
+    lines = []
+    if went_in:
+        passages = sum(result.chunks for result in results if result.document and not result.known)
+        lines += [say("course.added", n=len(went_in), passages=passages)]
+        lines += [f"- {title}" for title in went_in[:NAMED]]
+        if more := len(went_in[NAMED:]):
+            lines.append(say("course.more", n=more))
+    if known_count:
+        lines.append(say("course.known", n=known_count))
+    events: list[Event] = [Text("\n".join(lines))] if lines else []
+    return events + failures(bad, len(went_in) + known_count + len(bad), say)

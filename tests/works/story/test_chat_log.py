@@ -13,9 +13,8 @@ import pytest
 from bot.cli import main
 from bot.config import Config
 from bot.events import UserError
-from bot.works.story import chat_log
-from bot.works.story.chat_log import is_chat_log, read_chat_log
 from bot.works.story.command_line import take_in
+from bot.works.story.exchange.chat import TURNS, is_chat_log, read_chat_log
 from bot.works.story.nodes import Part
 from bot.works.story.story import Story, folded
 
@@ -85,7 +84,7 @@ def test_a_file_without_a_line_is_refused(data: bytes) -> None:
 
 def test_more_turns_than_can_be_remembered_are_refused() -> None:
     with pytest.raises(UserError) as caught:
-        read_chat_log(log(LINES[0]) + b"\n{}" * (chat_log.TURNS + 1), "log.jsonl", "local")
+        read_chat_log(log(LINES[0]) + b"\n{}" * (TURNS + 1), "log.jsonl", "local")
     assert caught.value.key == "story.import_long"
 
 

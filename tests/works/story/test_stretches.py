@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.works.story import state
-from bot.works.story.chat_log import read_chat_log
+from bot.works.story.exchange.chat import read_chat_log
 from bot.works.story.json_export import exported
 from bot.works.story.json_import import imported
 from bot.works.story.nodes import Part

@@ -1,8 +1,10 @@
-"""Chats of other programs as the rows of a new story, and a story as SillyTavern's chat.
+"""Chats of other programs and chat logs as the rows of a new story, and a story as SillyTavern's chat.
 
 SillyTavern's file is JSON lines: a header (`chat_metadata`, `user_name`, `character_name`), then a message a line
-(`name`, `is_user`, `mes`, `send_date`, and `swipes` with `swipe_id`, which are versions here). A plain text has
-`NAME: words`; what stands below without a name is said by the same. Knows no database.
+(`name`, `is_user`, `mes`, `send_date`, and `swipes` with `swipe_id`, which are versions here). A chat log is JSON lines
+without a header, {"id", "speaker", "text", "time"?, "scene"?}, whose ids and scenes may be numbers. A plain text has
+`NAME: words`; what stands below without a name is said by the same. Bad lines are named and left out. Knows no
+database.
 """
 
 from __future__ import annotations
@@ -13,12 +15,13 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import PurePath
 from typing import Any, Final
+from uuid import NAMESPACE_OID, uuid5
 
 from bot.events import UserError
 from bot.works.story.cast import CAST
-from bot.works.story.chat_log import BEGINNING, LINE_CHARS, TURNS, decoded, json_object, story_id
 from bot.works.story.json_import import LARGEST_MB, NAME_CHARS, BadLine, Imported
 from bot.works.story.story import Story
 from storage.stories import BranchRow, NodeRow, StoryRow
@@ -35,6 +38,95 @@ _DATES: Final = (
     "%Y-%m-%d @%Hh %Mm %Ss",
 )
 """As SillyTavern has written them over the years."""
+
+TURNS = 200_000
+"""The most lines of a log: the memory of so many turns takes some 125 MB."""
+
+LINE_CHARS = 100_000
+
+BEGINNING = 1_000_000
+"""How many bytes are read to tell a log from a story: more than its first line may have."""
+FIRST_LINES = 100
+"""How many lines are tried for that: the first ones may be bad."""
+
+
+def is_chat_log(data: bytes) -> bool:
+    """Whether the first line that can be read is one of a chat log, and the file no whole story."""
+    for line in data[:BEGINNING].removeprefix(BOM_UTF8).split(b"\n", FIRST_LINES)[:FIRST_LINES]:
+        try:
+            row = json.loads(decoded(line))
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(row, dict) and {"speaker", "format"} & row.keys():
+            return "speaker" in row
+    return False
+
+
+def read_chat_log(data: bytes, file: str, space: str, id: str = "") -> Imported:
+    """The story of a log's lines; without an `id` the same log is the same story, so that an import that was killed
+    goes on.
+
+    Raises UserError ("story.import_…"), which names `file`, where none can be taken in.
+    """
+    rows, bad, labels = Rows(id or story_id(space, data), space, _title(file)), list[BadLine](), set[str]()
+    for number, line in enumerate(_lines(data, file), 1):
+        if not line.strip():
+            continue
+        body, key = _log_line(line)
+        if body is not None and body["label"] in labels:
+            body, key = None, "story.import_line_twice"
+        if body is None:
+            bad.append(BadLine(number, key))
+            continue
+        labels.add(body["label"])
+        rows.add("act", body)
+    if not rows.turns:
+        raise UserError("story.import_no_lines", file=file)
+    return rows.imported(bad=bad)
+
+
+def story_id(space: str, data: bytes) -> str:
+    """The id of the story of a log with these contents."""
+    return str(uuid5(NAMESPACE_OID, f"{space}/{sha256(data).hexdigest()}"))
+
+
+def decoded(line: bytes) -> str:
+    """Each by itself: where a file is cut in the middle of a character, the lines before are what they were."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode("cp1252", errors="replace")  # what older programs write
+
+
+def json_object(line: str) -> dict[str, Any] | None:
+    """None for what is no object, or cannot be kept: half a pair of surrogates may stand in a line as an escape."""
+    try:
+        tree = json.loads(line)
+        json.dumps(tree, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    return tree if isinstance(tree, dict) else None
+
+
+def _log_line(line: str) -> tuple[dict[str, Any] | None, str]:
+    """The body of a line's turn, or why it has none."""
+    if len(line) > LINE_CHARS:
+        return None, "story.import_line_long"
+    if (row := json_object(line)) is None:
+        return None, "story.import_line_unreadable"
+    values = {name: _text(row.get(name)) for name in ("id", "speaker", "text", "time", "scene")}
+    if not values["id"] or not values["speaker"] or not (values["text"] or "").strip():
+        return None, "story.import_line_lacking"
+    body = {"mode": "say", "text": values["text"], "name": values["speaker"], "label": values["id"]}
+    body |= {"when": values["time"]} if values["time"] else {}
+    body |= {"group": values["scene"]} if values["scene"] else {}
+    return body, ""
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value
+    return str(value) if type(value) is int else None
 
 
 class Rows:
@@ -93,8 +185,6 @@ def is_sillytavern(data: bytes) -> bool:
 
 def read_sillytavern(data: bytes, file: str, space: str, id: str) -> Imported:
     """The story of a chat. Raises UserError ("story.import_…") where it has no header, or no line is a message."""
-    if len(data) > LARGEST_MB * 1_000_000:
-        raise UserError("story.import_large", file=file, limit=LARGEST_MB)
     if (header := _header(data)) is None:
         raise UserError("story.import_header", file=file)
     character = _name(header.get("character_name"))
@@ -133,8 +223,6 @@ def read_sillytavern(data: bytes, file: str, space: str, id: str) -> Imported:
 
 def read_plain(data: bytes, file: str, space: str, id: str) -> Imported:
     """The story of a text with `NAME: words`. Raises UserError ("story.import_…") where nobody says anything in it."""
-    if len(data) > LARGEST_MB * 1_000_000:
-        raise UserError("story.import_large", file=file, limit=LARGEST_MB)
     rows, bad, messages = Rows(id, space, _title(file)), list[BadLine](), list[tuple[str, list[str], int]]()
     for number, line in enumerate(_lines(data, file), 1):
         if len(line) > LINE_CHARS:
@@ -235,6 +323,8 @@ def _header(data: bytes) -> dict[str, Any] | None:
 
 
 def _lines(data: bytes, file: str) -> Iterator[str]:
+    if len(data) > LARGEST_MB * 1_000_000:
+        raise UserError("story.import_large", file=file, limit=LARGEST_MB)
     lines = data.removeprefix(BOM_UTF8).split(b"\n")
     if len(lines) > TURNS + 1:
         raise UserError("story.import_long", file=file, limit=TURNS)

@@ -20,10 +20,16 @@ from bot.events import UserError
 from bot.readers.archive import Archive
 from bot.readers.document import Document, Progress, sectioned
 from bot.readers.sandbox import Sandbox
-from bot.works.story.chat_log import is_chat_log, read_chat_log
 from bot.works.story.exchange import png
 from bot.works.story.exchange.card import CARD_JSON, Card, card_of, is_card
-from bot.works.story.exchange.chat import Rows, is_sillytavern, read_plain, read_sillytavern
+from bot.works.story.exchange.chat import (
+    Rows,
+    is_chat_log,
+    is_sillytavern,
+    read_chat_log,
+    read_plain,
+    read_sillytavern,
+)
 from bot.works.story.exchange.lorebook import Lorebook, is_lorebook, lorebook_of
 from bot.works.story.json_import import LARGEST_MB, BadLine, Imported, imported, tree_of
 from storage.db import new_id
