@@ -28,7 +28,6 @@ AnswerPlace = Literal["thread", "here", "channel", "alone", "direct", "there"]
 conversation with the bot, under a root message. "there": the thread of the request's place, where no person has
 written, as for a schedule.
 """
-Kind = Literal["message", "command", "action", "view", "shortcut"]
 Body = Mapping[str, Any]
 
 
@@ -60,12 +59,7 @@ class Location:
     @property
     def real(self) -> str:
         """The thread's id in `storage.threads`, "" where there is none."""
-        return real(self.channel, self.thread) if self.thread else ""
-
-    @property
-    def root(self) -> str:
-        """The ts of the thread of an answer to the message here, "" without a message."""
-        return self.thread or self.message
+        return f"{self.channel}:{self.thread}" if self.thread else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +146,7 @@ def home(location: Location, *, ordered: bool, private: bool = False) -> AnswerP
     """The place of the answer. A private answer of an unordered verb is shown in place, to the asker alone."""
     if private and not location.direct:
         return "direct" if ordered else "alone"
-    if location.root:
+    if location.thread or location.message:
         return "here"
     return "thread" if ordered else "channel"
 
@@ -167,27 +161,13 @@ def place(location: Location, *, event: str, goes: AnswerPlace, thread_row: Thre
         return Place(PLATFORM, location.space, location.channel, event)
     if thread_row is not None:
         return Place(PLATFORM, location.space, thread_row.channel, thread_row.thread)
-    return Place(PLATFORM, location.space, location.channel, location.root)
-
-
-def real(channel: str, thread: str) -> str:
-    """The id of a thread in `storage.threads`: a ts is unique only in its channel."""
-    return f"{channel}:{thread}"
+    return Place(PLATFORM, location.space, location.channel, location.thread or location.message)
 
 
 def parted(real: str) -> tuple[str, str]:
-    """The channel and the ts of the thread out of `real`."""
+    """The channel and the ts of a thread out of its id in `storage.threads`: a ts is unique only in its channel."""
     channel, _, thread = real.partition(":")
     return channel, thread
-
-
-def event_of(kind: Kind, *parts: str) -> str:
-    """The event's own id, the same for each delivery, also where Slack sends two events for one message.
-
-    A message's are its channel and ts, under which a mention arrives twice; a command's its trigger_id; an
-    action's channel, message, action_ts and user; a window's its view id.
-    """
-    return ":".join((kind, *parts))
 
 
 def location_of_event(body: Body, team: str | None, enterprise: str | None) -> Location:
@@ -207,11 +187,6 @@ def location_of_event(body: Body, team: str | None, enterprise: str | None) -> L
     )
 
 
-def location_of_command(body: Body, team: str | None, enterprise: str | None) -> Location:
-    """The location of a command, which is never in a thread."""
-    return Location(text_of(body, "user_id"), team or "", text_of(body, "channel_id"), enterprise or "")
-
-
 def location_of_interaction(body: Body, team: str | None, enterprise: str | None) -> Location:
     """The location of an interaction; `team` and `enterprise` are Bolt's, read from each kind of payload.
 
@@ -225,13 +200,6 @@ def location_of_interaction(body: Body, team: str | None, enterprise: str | None
         enterprise=enterprise or "",
         thread=text_of(body, "container", "thread_ts") or text_of(body, "message", "thread_ts"),
     )
-
-
-def event_of_press(body: Body, location: Location) -> str:
-    """The event id of a press: that of this action on this message, by this person."""
-    action = action_of(body)
-    where = location.channel or text_of(body, "container", "view_id")
-    return event_of("action", where, message_of(body), str(action.get("action_ts", "")), location.user)
 
 
 def action_of(body: Body) -> Mapping[str, Any]:
@@ -250,11 +218,6 @@ def alone(body: Body) -> bool:
     """Whether the message is shown to the presser alone. Slack does not send its text then."""
     container = body.get("container")
     return isinstance(container, dict) and bool(container.get("is_ephemeral"))
-
-
-def response_url(body: Body) -> str:
-    """A secret, good for five posts within half an hour; "" in a view."""
-    return str(body.get("response_url") or "")
 
 
 def text_of(body: Body, *path: str) -> str:

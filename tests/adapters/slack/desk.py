@@ -88,7 +88,7 @@ class Desk:
             channel.id,
             self.ana.id,
             self.team.id,
-            thread=here.root if goes == "here" else "",
+            thread=here.message if goes == "here" else "",
             message=message,
             title=text,
             asked=text,

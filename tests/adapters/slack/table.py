@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.adapters.slack.installed.credentials import Credentials
-from bot.adapters.slack.placing import PLATFORM, Origin, origin_of, real
+from bot.adapters.slack.placing import PLATFORM, Origin, origin_of
 from bot.adapters.slack.received.fetched import Files, ThreadReader
 from bot.adapters.slack.service import Slack, register
 from bot.adapters.slack.shown.home import view_of
@@ -100,7 +100,7 @@ class Plain:
         to = origin.user if origin.home == "direct" else origin.channel
         asked = f"{self._request.author.name} asked: {origin.asked}"
         root: Any = await client.chat_postMessage(channel=to, text=asked)
-        thread = real(root["channel"], root["ts"])
+        thread = f"{root['channel']}:{root['ts']}"
         await self._bot.app.resources.records.threads.bind(place.space, place.channel, place.thread, thread)
         await client.chat_postMessage(channel=root["channel"], thread_ts=root["ts"], text=text)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import pytest_asyncio
 
-from bot.adapters.slack.placing import PLATFORM, real
+from bot.adapters.slack.placing import PLATFORM
 from bot.events import Event, Request, Run, Text
 from bot.runs.requests import request_from_json
 from tests.adapters.slack.table import Table
@@ -133,7 +133,7 @@ async def test_where_the_root_is_deleted_its_conversation_stops(at: Table, slow:
     client = await at.bot.workspaces.client(at.space)
     posted = await client.chat_postMessage(channel=at.channel.id, text="Ana asked: Who?")
     root, resources = at.channel.posts[posted["ts"]], at.app.resources
-    thread = real(at.channel.id, root.ts)
+    thread = f"{at.channel.id}:{root.ts}"
     await resources.records.threads.bind(at.space, at.channel.id, "talk", thread)
     here = (at.space, PLATFORM, at.channel.id, "talk")
     await resources.records.sessions.open(*here, "rules", author_id=at.ana.id)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack.placing import Location, event_of
+from bot.adapters.slack.placing import Location
 from bot.adapters.slack.received.fetched import MESSAGES, NAMES, ThreadReader
 from bot.events import Request
 from tests.adapters.slack.table import Table
@@ -99,12 +99,10 @@ async def test_it_is_known_when_the_question_is_asked_again(at: Table) -> None:
     async def ack() -> None:
         pass
 
-    await at.bot.intake.again(here, event_of("action", root.ts, "1"), request.id, ack)
+    await at.bot.intake.again(here, f"action:{root.ts}:1", request.id, ack)
     _, _later, again = await at.ended(3)
     assert await earlier(at)(again) == "Ana: The siege"
     elsewhere = await at.slack.say(at.ana, at.channel, "Another thread")
-    await at.bot.intake.again(
-        replace(here, thread=elsewhere.ts), event_of("action", root.ts, "2"), request.id, ack
-    )
+    await at.bot.intake.again(replace(here, thread=elsewhere.ts), f"action:{root.ts}:2", request.id, ack)
     *_, apart = await at.ended(4)
     assert await earlier(at)(apart) == ""

@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from bot.accounts import Accounts
-from bot.adapters.slack.placing import PLATFORM, real
+from bot.adapters.slack.placing import PLATFORM
 from bot.adapters.slack.received import home_tab, windows
 from bot.adapters.slack.received.home_tab import ARCHIVE, ASK, OPEN, REFRESH, RESUME
 from bot.config import BudgetConfig
@@ -110,7 +110,7 @@ async def test_conversations_are_ones_own_with_the_way_to_their_thread(at: Table
     root = await at.slack.say(at.ana, at.channel, "Who?", wait=False)
     mine = await session(at, at.ana, "The <!channel> siege", thread="the-first-event")
     await at.app.resources.records.threads.bind(
-        at.space, at.channel.id, "the-first-event", real(at.channel.id, root.ts)
+        at.space, at.channel.id, "the-first-event", f"{at.channel.id}:{root.ts}"
     )
     await session(at, at.bia, "Bia's secret", thread="2.5")
     await at.app.resources.records.sessions.open(

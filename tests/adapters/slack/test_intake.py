@@ -10,7 +10,7 @@ import pytest
 from bot import commands
 from bot.adapters.intake import HINTS, LONG_REQUESTS, QUICK_REQUESTS
 from bot.adapters.invocation import Invocation
-from bot.adapters.slack.placing import Location, event_of, origin_of
+from bot.adapters.slack.placing import Location, origin_of
 from bot.adapters.slack.received.intake import request_of
 from bot.adapters.slack.received.people import Person
 from bot.words import words
@@ -37,7 +37,7 @@ def spot(at: Table, **more: Any) -> Location:
 
 def press(at: Table, name: str) -> str:
     """An event of this table's own."""
-    return event_of("action", at.channel.id, name)
+    return f"action:{at.channel.id}:{name}"
 
 
 async def test_a_request_is_kept_before_anybody_is_told_so(at: Table) -> None:
@@ -53,7 +53,7 @@ async def test_a_request_is_kept_before_anybody_is_told_so(at: Table) -> None:
 
 
 async def test_the_same_event_is_one_run_however_often_it_comes(at: Table) -> None:
-    event, acks = event_of("message", at.channel.id, "1.1"), [Acks() for _ in range(5)]
+    event, acks = f"message:{at.channel.id}:1.1", [Acks() for _ in range(5)]
     take = at.bot.intake.perform
     runs = await asyncio.gather(
         *(take(spot(at, message="1.1"), event, Invocation(ROLL, "2d6"), ack) for ack in acks)

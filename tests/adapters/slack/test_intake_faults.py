@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from bot import commands
 from bot.adapters.invocation import Invocation
-from bot.adapters.slack.placing import Location, event_of
+from bot.adapters.slack.placing import Location
 from bot.app import Acknowledge, Ticket
 from bot.events import Request, UserError
 from tests.adapters.slack.table import Table
@@ -120,7 +120,7 @@ async def test_what_comes_after_the_acknowledgement_is_not_waited_for(at: Table,
     app = failing(UserError("storage.full"), acknowledged=True)
     app.failed.clear()
     async with asyncio.timeout(60):
-        here, event = Location(at.ana.id, at.space, at.channel.id), event_of("action", at.channel.id)
+        here, event = Location(at.ana.id, at.space, at.channel.id), f"action:{at.channel.id}"
         run = await at.bot.intake.perform(here, event, Invocation(commands.verb("rules", "roll"), "2d6"), ack)
     app.failed.set()
     await at.slack.until(lambda: at.whispers(at.ana))

@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 import pytest_asyncio
 
-from bot.adapters.slack.placing import PLATFORM, real
+from bot.adapters.slack.placing import PLATFORM
 from bot.adapters.slack.received.line import command_of
 from bot.commands import FOLLOW_UP
 from bot.events import Event, Failed, Place, Run, Text
@@ -116,7 +116,7 @@ async def slow(at: Table) -> AsyncGenerator[asyncio.Event]:
 async def held(at: Table) -> Message:
     """The root of a thread that the bot has opened, for the conversation "talk"."""
     root = await at.slack.say(at.ana, at.channel, "A root")
-    thread = real(at.channel.id, root.ts)
+    thread = f"{at.channel.id}:{root.ts}"
     await at.app.resources.records.threads.bind(at.space, at.channel.id, "talk", thread)
     return root
 

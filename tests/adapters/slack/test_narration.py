@@ -12,7 +12,6 @@ import pytest
 import soundfile
 from aiohttp import web
 
-from bot.adapters.slack.placing import event_of
 from bot.adapters.slack.shown import narration
 from bot.config import Config, ProviderConfig, SpeechConfig
 from bot.events import Changed, Event, Hush, Place, Run, Speak, Stage, Text
@@ -109,7 +108,7 @@ async def test_what_a_crash_cut_off_is_posted_once(slack: FakeSlack, tmp_path: P
         async with served(tmp_path, slack, {"play": scene}, config=speaking(tmp_path, service)) as bot:
             await slack.until(lambda: any(reply.files for reply in message.thread))
             (sent,) = (reply for reply in message.thread if reply.files)
-            run = event_id("slack", team.id, event_of("message", channel.id, message.ts))
+            run = event_id("slack", team.id, f"message:{channel.id}:{message.ts}")
             request = await bot.app.request_of(team.id, run)
             assert request is not None
             name = sent.files[0].name
@@ -144,7 +143,7 @@ async def test_what_is_said_of_a_scene_goes_with_the_scene(slack: FakeSlack, tmp
         await bot.app.resources.settings.set(place, ana.id, NARRATE, ON, "space")
         message = await slack.say(ana, channel, "play", mention=True)
         await slack.until(lambda: any(reply.files for reply in message.thread))
-        runs.append(event_id("slack", team.id, event_of("message", channel.id, message.ts)))
+        runs.append(event_id("slack", team.id, f"message:{channel.id}:{message.ts}"))
         await slack.say(ana, channel, "away", mention=True)
         await slack.until(lambda: all(file.deleted for file in slack.files.all.values()))
         await slack.until(lambda: any("Taken out." in reply.shown for reply in message.thread))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.slack.placing import PLATFORM, real
+from bot.adapters.slack.placing import PLATFORM
 from bot.app import App
 from bot.events import Author, Event, Place, Request, Run, Stage, Text
 from tests.adapters.slack.serving import served
@@ -63,7 +63,7 @@ async def test_the_answer_stands_in_the_thread_that_the_conversation_is_in(tmp_p
             await slack.command(ana, channel, "/rules", "ask Who?")
             await slack.until(lambda: answers(channel))
             (root,) = channel.messages
-            held = await bot.app.resources.records.threads.held(channel.team.id, real(channel.id, root.ts))
+            held = await bot.app.resources.records.threads.held(channel.team.id, f"{channel.id}:{root.ts}")
             assert held is not None
             assert await begun(bot.app, place_of(channel, held.thread), "1" * 32) == "done"
             talk = await slack.say(ana, channel, "Let us talk.")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.slack.placing import Location, location_of_command, location_of_event
+from bot.adapters.slack.placing import Location, location_of_event
 
 SAID = {"type": "message", "user": "U1", "channel": "C1", "ts": "5.5"}
 
@@ -33,11 +33,6 @@ def test_where_the_installation_is_a_whole_organisations_the_event_names_the_wor
     body: dict[str, Any], enterprise: str | None, space: str
 ) -> None:
     assert location_of_event(body | {"event": SAID}, None, enterprise).space == space
-
-
-def test_a_command_is_typed_in_no_thread() -> None:
-    body = {"user_id": "U1", "channel_id": "C1", "team_id": "T1", "text": "ask Who?"}
-    assert location_of_command(body, "T1", None) == Location("U1", "T1", "C1")
 
 
 @pytest.mark.parametrize("odd", [None, 7, [], {}])

@@ -6,11 +6,13 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import asdict
+from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from bot.adapters.slack.placing import PLATFORM, AnswerPlace, event_of_press, location_of_interaction
+from bot.adapters.slack.placing import PLATFORM, AnswerPlace, location_of_interaction
+from bot.adapters.slack.received.presses import Press
 from bot.events import Choice, Citation, Event, Request, Run, Text
 from bot.runs.requests import event_id
 from tests.adapters.slack.pressing import FEEDBACK, done, live, press, shown, told
@@ -238,15 +240,13 @@ async def test_a_press_is_another_one_by_where_when_and_whose_it_is() -> None:
         body | {"container": {"view_id": "V2"}},
         body | {"actions": [{"action_ts": "4.0"}]},
     ]
-    assert (
-        len(
-            {
-                event_of_press(press, location_of_interaction(press, "T1", None))
-                for press in [body, dict(body), *others]
-            }
-        )
-        == 7
-    )
+    intake: Any = None
+    ack: Any = None
+    presses = [
+        Press(intake, press, location_of_interaction(press, "T1", None), ack)
+        for press in [body, dict(body), *others]
+    ]
+    assert len({press.event for press in presses}) == 7
 
 
 async def test_what_goes_wrong_in_a_press_is_told_and_says_nothing_of_its_cause(at: Table) -> None:

@@ -21,10 +21,7 @@ from bot.adapters.slack.installed.manifest import ASK, ASK_ABOUT, COMMANDS, MENU
 from bot.adapters.slack.placing import (
     Body,
     Location,
-    event_of,
-    location_of_command,
     location_of_interaction,
-    response_url,
     text_of,
 )
 from bot.adapters.slack.received import setup, windows
@@ -101,16 +98,18 @@ class Invoked:
         self._ack_s = ack_s
 
     async def on_command(self, body: dict[str, Any], context: AsyncBoltContext, ack: AsyncAck) -> None:
-        location = location_of_command(body, context.team_id, context.enterprise_id)
+        # A command is never in a thread.
+        team, enterprise = context.team_id or "", context.enterprise_id or ""
+        location = Location(text_of(body, "user_id"), team, text_of(body, "channel_id"), enterprise)
         taking = self._intake.later(self.take(location, body, ack))
         await asyncio.wait({taking}, timeout=self._ack_s)
         await ack()
 
     async def take(self, location: Location, body: Body, ack: Ack) -> None:
         """Handle a command; returns when its request is stored, or refused."""
-        intake, url = self._intake, response_url(body)
+        intake, url = self._intake, text_of(body, "response_url")
         trigger = text_of(body, "trigger_id")
-        event = event_of("command", trigger)
+        event = f"command:{trigger}"
         async with intake.reporting_faults(location, response_url=url):
             line = line_of(text_of(body, "command"), text_of(body, "text"))
             if line.lower() == f"/{SETUP}":
@@ -120,7 +119,11 @@ class Invoked:
             parsed = _parsed(line)
             row = parsed.verb
             assert row is not None, "the line has a slash"
-            if _lacks_text(row, parsed):
+            if row.rewords:
+                lacking = len(parsed.text.split()) == 1  # only the name
+            else:
+                lacking = row.argument is not None and row.argument.required and not parsed.text
+            if lacking:
                 intake.later(self._ask(location, event, trigger, row, parsed, url))
             else:
                 invocation = Invocation(row, parsed.text, parsed.options)
@@ -171,13 +174,6 @@ def _parsed(line: str) -> Parsed:
     return parsed
 
 
-def _lacks_text(row: Verb, parsed: Parsed) -> bool:
-    argument = row.argument
-    if row.rewords:
-        return len(parsed.text.split()) == 1
-    return argument is not None and argument.required and not argument.many and not parsed.text
-
-
 class Shortcuts:
     def __init__(self, intake: Intake) -> None:
         self._intake = intake
@@ -186,20 +182,20 @@ class Shortcuts:
     async def about(self, body: Body, location: Location) -> None:
         """Open a window for a question about the message, to be answered in that message's thread."""
         intake, message = self._intake, body.get("message") or {}
-        async with intake.reporting_faults(location, response_url=response_url(body)):
+        async with intake.reporting_faults(location, response_url=text_of(body, "response_url")):
             say = await intake.words(location)
             text = await text_without_mention(
                 str(message.get("text") or ""), "", lambda user: intake.people.name(location, user)
             )
             quoted = quotation(text)
             if not quoted:
-                await intake.tell(location, say("edge.no_text"), response_url(body))
+                await intake.tell(location, say("edge.no_text"), text_of(body, "response_url"))
                 return
             await windows.ask(
                 intake,
                 str(body.get("trigger_id") or ""),
                 await self._answered_at(body, location),
-                event_of("shortcut", str(body.get("action_ts")), location.user),
+                f"shortcut:{body.get('action_ts')}:{location.user}",
                 PendingForm(*commands.plain_verb(DEFAULT_WORK), after=f"\n\n{quoted}"),
                 title=say("slack_window.about"),
                 label=say("edge.about_label"),
@@ -225,8 +221,8 @@ class Shortcuts:
             channel = thread_row.channel if thread_row is not None else location.channel
             return await intake.called_on_message(location, row, (ts, OWN + ts), channel)
 
-        event = event_of("shortcut", str(body.get("action_ts")), location.user)
-        await intake.perform(location, event, asked, ack, response_url=response_url(body))
+        event = f"shortcut:{body.get('action_ts')}:{location.user}"
+        await intake.perform(location, event, asked, ack, response_url=text_of(body, "response_url"))
 
     async def ask(self, body: Body, location: Location) -> None:
         """Open the window for a question from anywhere."""

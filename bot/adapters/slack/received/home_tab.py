@@ -80,7 +80,7 @@ class HomeTab:
         """
         real = await self._intake.app.records.threads.real(row.space, row.channel, row.thread)
         if real is None and _TS.fullmatch(row.thread):
-            real = placing.real(row.channel, row.thread)
+            real = f"{row.channel}:{row.thread}"
         if real is None:
             return ""
         channel, ts = placing.parted(real)

@@ -217,6 +217,10 @@ class Intake(intake.Intake):
     ) -> str:
         """Perform an event's invocation once, also if Slack sends the event more than once. Returns the run's id, "" if
         it was refused, which the person is told.
+
+        `event` is the event's own id, the same for each delivery, also where Slack sends two events for one message. A
+        message's has its channel and ts, under which a mention arrives twice; a command's its trigger_id; an action's
+        its channel, message, action_ts and user; a window's its view id.
         """
         run = event_id(PLATFORM, location.space, event)
         acknowledged = False
@@ -327,7 +331,7 @@ def request_of(
         user=location.user,
         team=location.team,
         enterprise=location.enterprise,
-        thread=location.root,
+        thread=location.thread or location.message,
         message=before or location.message,
         response_url=response_url,
         until=time.time() + RESPONSE_SECONDS if response_url else 0.0,

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.invocation import Invocation, reads_files, spoken
-from bot.adapters.slack.placing import PLATFORM, Body, Location, event_of, location_of_event, place, text_of
+from bot.adapters.slack.placing import PLATFORM, Body, Location, location_of_event, place, text_of
 from bot.adapters.slack.received import setup
 from bot.adapters.slack.received.fetched import transcript_of
 from bot.adapters.slack.received.line import (
@@ -95,7 +95,7 @@ class Listener:
                     self._intake.people.expect(replace(location, user=user))
         if await _lacks_files(event, me):
             await asyncio.sleep(self._twin_s)
-        async with self._intake.turns.of((location.channel, location.root)):
+        async with self._intake.turns.of((location.channel, location.thread or location.message)):
             if await self._meant(location, text, me):
                 await self._answer(location, event, me, ack)
 
@@ -115,7 +115,7 @@ class Listener:
     async def _answer(
         self, location: Location, event: Mapping[str, Any], me: Installed, ack: AsyncAck
     ) -> None:
-        intake, id = self._intake, event_of("message", location.channel, location.message)
+        intake, id = self._intake, f"message:{location.channel}:{location.message}"
         raw, files = text_of(event, "text"), files_of(event)
         text = await text_without_mention(raw, me.user, partial(self._intake.people.name, location))
         readable_files = [file.name for file in files if readable(file.name)]
@@ -191,7 +191,11 @@ class Deletions:
         location = location_of_event(body, context.team_id, context.enterprise_id)
         if now.get("subtype") == _REMAINS:
             await self._forget(location, before or now)
-        elif _reworded(now, before):
+            return
+        edited = now.get("edited") or {}
+        by_themselves = isinstance(edited, dict) and edited.get("user") == now.get("user") is not None
+        written = now.get("subtype") in SPOKEN and not now.get("bot_id")
+        if by_themselves and written and text_of(now, "text") != text_of(before, "text"):
             await self._reword(location, now)
 
     async def on_deleted(self, body: dict[str, Any], context: AsyncBoltContext) -> None:
@@ -226,7 +230,7 @@ class Deletions:
             return
         async with self._turn(location, message):
             # The message event itself may come later, as after a broken connection.
-            self._intake.never(location, event_of("message", location.channel, ts))
+            self._intake.never(location, f"message:{location.channel}:{ts}")
             forgetting = self._intake.later(self._intake.app.forget(location.space, _run(location, ts)))
             # The withdrawal is stored at once; Slack need not wait for the run's end.
             await asyncio.wait({forgetting}, timeout=WAIT_S)
@@ -251,14 +255,6 @@ class Deletions:
         )
 
 
-def _reworded(now: Body, before: Body) -> bool:
-    """Whether its author has changed its text."""
-    edited = now.get("edited") or {}
-    by_themselves = isinstance(edited, dict) and edited.get("user") == now.get("user") is not None
-    written = now.get("subtype") in SPOKEN and not now.get("bot_id")
-    return by_themselves and written and text_of(now, "text") != text_of(before, "text")
-
-
 def _run(location: Location, ts: str) -> str:
     """The id of the run that the message has begun, if any."""
-    return event_id(PLATFORM, location.space, event_of("message", location.channel, ts))
+    return event_id(PLATFORM, location.space, f"message:{location.channel}:{ts}")

@@ -81,10 +81,16 @@ class People:
             # Old data are good enough, except of an admin, who may be none any more.
             if not person.admin or listed or self._clock() - since < CACHED_S:
                 return person
-            return await self._answer(self._look(location), WAIT_S) or replace(person, admin=False)
-        person_found = await self._answer(self._look(location), FRESH_S if fresh else WAIT_S)
-        if person_found is not None:
-            return person_found
+        look = self._look(location)
+        # Counted from the request's beginning, so that many waiters wait together.
+        remaining = look.since + (FRESH_S if fresh else WAIT_S) - self._clock()
+        if remaining > 0:
+            await asyncio.wait({look.answer}, timeout=remaining)
+        answer = look.answer.result() if look.answer.done() and not look.answer.cancelled() else None
+        if answer is not None:
+            return answer
+        if cached is not None:
+            return replace(cached[1], admin=False)
         if fresh and not listed:
             raise UserError("slack.who")
         return Person(admin=listed)
@@ -126,15 +132,6 @@ class People:
             look = self._looks[key] = _Look(self._clock(), asyncio.create_task(self._ask(location)))
         return look
 
-    async def _answer(self, look: _Look, seconds: float) -> Person | None:
-        """Wait for a request, `seconds` from its beginning, so that many waiters wait together."""
-        remaining = look.since + seconds - self._clock()
-        if remaining > 0:
-            await asyncio.wait({look.answer}, timeout=remaining)
-        if not look.answer.done() or look.answer.cancelled():
-            return None
-        return look.answer.result()
-
     async def _ask(self, location: Location) -> Person | None:
         try:
             client = await self._workspaces.client(location.team, location.enterprise)
@@ -155,16 +152,12 @@ def person_of(location: Location, user: Mapping[str, Any], admins: Collection[st
     name = (
         profile.get("display_name") or profile.get("real_name") or user.get("real_name") or user.get("name")
     )
-    admin = location.user in admins or _in_charge(location, user)
+    admin = location.user in admins
+    if not any(map(user.get, _GUESTS)):
+        # An admin of this workspace, or of its whole organisation; other admins are guests here.
+        above: Mapping[str, Any] = user.get("enterprise_user") or {}
+        if location.team and user.get("team_id") == location.team:
+            admin = admin or any(map(user.get, _CHARGE))
+        if location.enterprise and above.get("enterprise_id") == location.enterprise:
+            admin = admin or any(map(above.get, _CHARGE))
     return Person(clean(str(name or "")), locale_of(str(user.get("locale") or "")), admin)
-
-
-def _in_charge(location: Location, user: Mapping[str, Any]) -> bool:
-    """Whether an admin of this workspace, or of its whole organisation; other admins are guests here."""
-    if any(map(user.get, _GUESTS)):
-        return False
-    if location.team and user.get("team_id") == location.team and any(map(user.get, _CHARGE)):
-        return True
-    above: Mapping[str, Any] = user.get("enterprise_user") or {}
-    ours = location.enterprise != "" and above.get("enterprise_id") == location.enterprise
-    return ours and any(map(above.get, _CHARGE))

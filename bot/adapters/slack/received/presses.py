@@ -24,10 +24,9 @@ from bot.adapters.slack.placing import (
     Location,
     action_of,
     alone,
-    event_of_press,
     location_of_interaction,
     message_of,
-    response_url,
+    text_of,
 )
 from bot.adapters.slack.received import sharing, windows
 from bot.adapters.slack.shown.ephemeral import ALONE, answer_action
@@ -74,12 +73,15 @@ class Press:
 
     @property
     def event(self) -> str:
-        return event_of_press(self.body, self.location)
+        """The id of this action on this message, by this person."""
+        where = self.location.channel or text_of(self.body, "container", "view_id")
+        action_ts = text_of(action_of(self.body), "action_ts")
+        return f"action:{where}:{message_of(self.body)}:{action_ts}:{self.location.user}"
 
     @property
     def response_url(self) -> str:
-        """A secret; "" in a view."""
-        return response_url(self.body)
+        """A secret, good for five posts within half an hour; "" in a view."""
+        return text_of(self.body, "response_url")
 
     @property
     def trigger(self) -> str:

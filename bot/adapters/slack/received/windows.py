@@ -16,7 +16,7 @@ from bot import commands
 from bot.adapters import buttons_row
 from bot.adapters.buttons_row import label as cut
 from bot.adapters.invocation import FIELD, Field, Invocation, PendingForm
-from bot.adapters.slack.placing import PLATFORM, Body, Location, event_of, location_of_interaction
+from bot.adapters.slack.placing import PLATFORM, Body, Location, location_of_interaction
 from bot.adapters.slack.text.page import Block
 from bot.adapters.surface import SurfaceFault
 from bot.command_line import parse
@@ -167,7 +167,7 @@ async def wrong(ack: AsyncAck, sentence: str, block: str = "") -> None:
 
 
 def _event(body: Body) -> str:
-    return event_of("view", str(body["view"]["id"]))
+    return f"view:{body['view']['id']}"
 
 
 def _hint(row: Verb, say: Words) -> str:

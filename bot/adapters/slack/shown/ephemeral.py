@@ -202,7 +202,8 @@ async def show(workspaces: Workspaces, location: Location, page: Page, response_
 def _ways(client: Any, location: Location) -> Iterator[tuple[Post, dict[str, Any]]]:
     """The calls to try: in the conversation itself, then in the person's direct one."""
     if location.direct:
-        yield client.chat_postMessage, {"channel": location.channel, "thread_ts": location.root or None}
+        thread = location.thread or location.message or None
+        yield client.chat_postMessage, {"channel": location.channel, "thread_ts": thread}
     elif location.channel:
         # Slack shows no ephemeral message under a message without replies ("chat.postEphemeral").
         where = {"channel": location.channel, "user": location.user, "thread_ts": location.thread or None}

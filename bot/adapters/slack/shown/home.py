@@ -156,8 +156,7 @@ class SlackHome:
             channel, thread = placing.parted(bound)
         else:
             channel, thread = await self._post_root(root_message)
-            real = placing.real(channel, thread)
-            await self._threads.bind(place.space, place.channel, place.thread, real)
+            await self._threads.bind(place.space, place.channel, place.thread, f"{channel}:{thread}")
         self.surface = self._thread(channel, thread)
         self.messages.add(thread)
         if channel != origin.channel:
