@@ -127,7 +127,7 @@ def fits(page: Page) -> bool:
     def new_id(kind: str) -> str:
         return f"{kind}{next(number)}"
 
-    if page.file is None:
+    if not page.files:
         assert block_rules.accept(page.blocks, new_id)
     if page.buttons_plain:
         assert block_rules.accept(list(page.buttons_plain), new_id)

@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.adapters.buttons_row import Button
 from bot.adapters.slack.placing import PLATFORM, AnswerPlace, Origin
-from bot.adapters.slack.text.page import actions_of, feedback_of
+from bot.adapters.slack.text.page import rows_of
 from bot.events import Author, Place, Request, Text
 from bot.runs.requests import event_id
 from bot.words import words
@@ -47,12 +47,9 @@ async def shown(
 ) -> Message:
     """An answer with buttons of these action_ids; `to` one person alone."""
     client = await at.bot.workspaces.client(at.space)
-    buttons = [Button(one, one.split(":")[0]) for one in ids if not one.startswith(FEEDBACK)]
-    blocks = [
-        {"type": "markdown", "text": text},
-        *([actions_of(buttons)] if buttons else []),
-        *(feedback_of(one.split(":")[1], words("en")) for one in ids if one.startswith(FEEDBACK)),
-    ]
+    buttons = [Button(one, one.split(":")[0]) for one in ids]
+    run = ids[0].split(":")[1] if ids else ""
+    blocks = [{"type": "markdown", "text": text}, *rows_of(buttons, run, words("en"))]
     where: dict[str, Any] = {"channel": at.channel.id, "thread_ts": thread.ts if thread else None}
     if to is None:
         sent = await client.chat_postMessage(**where, text=text, blocks=blocks)

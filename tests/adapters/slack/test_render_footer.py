@@ -8,8 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bot.adapters.buttons_row import Button, custom_id
 from bot.adapters.slack.text import render
-from bot.adapters.slack.text.page import feedback_of
+from bot.adapters.slack.text.page import rows_of
 from bot.adapters.stage_content import StageContent
 from bot.events import Attachment, Choice, Choices, Citation, Picture, Status
 from bot.words import words
@@ -102,7 +103,8 @@ def test_why_it_failed_is_not_to_be_shared() -> None:
 
 
 def test_both_thumbs_are_one_element_that_says_which_was_pressed() -> None:
-    block = feedback_of(RUN, words("pt-BR"))
+    thumbs = [Button(custom_id("feedback", RUN, verdict)) for verdict in ("up", "down")]
+    (block,) = rows_of(thumbs, RUN, words("pt-BR"))
     (element,) = block["elements"]
     assert element["action_id"] == f"feedback:{RUN}"
     assert [element[name]["value"] for name in ("positive_button", "negative_button")] == ["up", "down"]
@@ -178,10 +180,10 @@ def test_files_are_messages_of_their_own_once_the_stage_is_closed_each_under_a_n
         Attachment("pacing _!here_.png", "image/png", b"2"),
     ]
     sheet = StageContent("chart", "Chart", "Here.", files=files)
-    assert not any(page.file for page in render.pages(sheet, FACTS))
+    assert not any(page.files for page in render.pages(sheet, FACTS))
     text, *made = render.pages(replace(sheet, growing=False), replace(DONE, retry=True))
     assert buttons(text) == ["🔁 Try again"]
-    assert [page.file for page in made] == [
+    assert [file for page in made for file in page.files] == [
         ("pacing _here_.png", b"png"),
         ("açúcar.txt", b"1"),
         ("pacing __here_.png", b"2"),
@@ -194,7 +196,7 @@ def test_files_are_messages_of_their_own_once_the_stage_is_closed_each_under_a_n
         alone.plain == "📎 açúcar.txt, pacing \\_!here\\_.png".replace("\\", "")
         or "açúcar.txt" in alone.plain
     )
-    assert file.file == ("açúcar.txt", b"1")
+    assert file.files == (("açúcar.txt", b"1"),)
 
 
 def test_files_that_may_not_be_sent_are_named() -> None:

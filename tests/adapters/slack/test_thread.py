@@ -33,7 +33,7 @@ STOP = {
 PAGE = Page(
     "### Answer\nIt is **Ana**.", closing=(STOP,), plain="*Answer*\nIt is *Ana*.", buttons_plain=(STOP,)
 )
-FILE = Page("", plain="notes.md", file=("notes.md", b"# Notes"))
+FILE = Page("", plain="notes.md", files=(("notes.md", b"# Notes"),))
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -126,7 +126,7 @@ async def test_a_file_is_a_message_of_its_own(bench: Desk, root: Message, thread
     assert [(file.name, file.data) for file in message.files] == [("notes.md", b"# Notes")]
     assert message.text == message.files[0].alt == "All of it."
     await thread.edit(id, said, MARK, MessageStyle.LAYOUT, files=True, reset=True)
-    other = replace(said, file=("notes.md", b"# More notes"))
+    other = replace(said, files=(("notes.md", b"# More notes"),))
     with pytest.raises(NotEditable):
         await thread.edit(id, other, MARK, MessageStyle.LAYOUT, files=True, reset=False)
     await thread.delete(id)

@@ -23,8 +23,8 @@ from bot.adapters.slack.placing import (
 )
 from bot.adapters.slack.received.commands import open_ask
 from bot.adapters.slack.received.intake import unattended
-from bot.adapters.slack.text.mrkdwn import literal, plain
-from bot.adapters.slack.text.page import SMALL, Block, section, small
+from bot.adapters.slack.text.mrkdwn import literal
+from bot.adapters.slack.text.page import LABEL, SMALL, Block, plain_text, section, small
 from bot.config import DEMO
 from bot.events import UserError
 from bot.words import Words
@@ -261,12 +261,11 @@ def _lines(lines: Sequence[str]) -> list[Block]:
 
 
 def _header(text: str) -> Block:
-    return {"type": "header", "text": {"type": "plain_text", "text": plain(text, 150), "emoji": True}}
+    return {"type": "header", "text": plain_text(text, 150)}
 
 
 def _button(action_id: str, label: str) -> Block:
-    text = {"type": "plain_text", "text": plain(label, 75), "emoji": True}
-    return {"type": "button", "action_id": action_id, "text": text}
+    return {"type": "button", "action_id": action_id, "text": plain_text(label, LABEL)}
 
 
 def listen(bolt: AsyncApp, intake: Intake) -> None:

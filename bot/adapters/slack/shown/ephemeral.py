@@ -136,7 +136,7 @@ class Response:
         """Raises Unavailable while the page grows, PlaceClosed once the address has expired or refuses the page."""
         if page.growing:
             raise Unavailable("it could not be changed any more")
-        if page.file is not None and style is not MessageStyle.BARE:
+        if page.files and style is not MessageStyle.BARE:
             raise PlaceClosed("no_files")
         for content in (
             sent_as(page, style),

@@ -37,7 +37,9 @@ async def post(
     home.tell = lines.append
     try:
         await home.find()
-        pages = [Page(body=clip.label, plain=clip.label, file=(clip.name, clip.data))] if clip.data else []
+        pages = (
+            [Page(body=clip.label, plain=clip.label, files=((clip.name, clip.data),))] if clip.data else []
+        )
         for n, page in enumerate(pages):
             await _once(records.outbox, home, request, f"{key}:{n}", page, MessageStyle.LAYOUT)
         for n, sentence in enumerate(lines, len(pages)):
@@ -93,8 +95,8 @@ async def _once(
         return
     ref = MessageRef(request.id, stage)
     message = None if row.fresh else await with_retries(partial(surface.find, ref, row.created_at, ()))
-    if message is None and page.file is not None and isinstance(surface, Thread):
-        message = surface.file_seen(ref, page.file[0])
+    if message is None and page.files and isinstance(surface, Thread):
+        message = surface.file_seen(ref, page.files[0][0])
     if message is None:
         message = await with_retries(partial(surface.post, page, ref, style))
     await outbox.sent(request.place.space, request.id, stage, message, "")

@@ -113,7 +113,7 @@ class Thread:
 
     def _own(self, page: Page) -> Speaker | None:
         """The speaker as the page's sender, None for the bot."""
-        speaker = page.speaker if page.file is None else None
+        speaker = None if page.files else page.speaker
         workspace = self._workspace
         return speaker if speaker and speaker.own and workspace.workspaces.names(workspace.space) else None
 
@@ -135,11 +135,11 @@ class Thread:
         return await self._post(page, ref, style, {})
 
     async def _post(self, page: Page, ref: MessageRef, style: MessageStyle, own: Mapping[str, Any]) -> str:
-        if page.file is not None and style is not MessageStyle.BARE:
+        if page.files and style is not MessageStyle.BARE:
             try:
                 return await self._uploads.post(page, ref)
             except (Refused, PlaceClosed) as fault:  # then at least its name is shown
-                self._without_file(page.file[0], fault)
+                self._without_file(page.files[0][0], fault)
                 style = MessageStyle.BARE
         if style is MessageStyle.LAYOUT and page.growing and self._streams is not None:
             begun = await self._streams.begin(page, own)
@@ -320,8 +320,7 @@ class Uploads:
 
     async def post(self, page: Page, ref: MessageRef) -> str:
         """Send the page's file with its words. Raises Unavailable, and the faults of a surface."""
-        assert page.file is not None
-        name, data = page.file
+        ((name, data),) = page.files
         for file in self._seen.pop(ref, ()):
             if file.get("name") == name and file.get("size") == len(data):
                 return FILE + str(file["id"])
@@ -347,14 +346,15 @@ class Uploads:
 
     async def same(self, message: str, page: Page) -> None:
         """Raises NotEditable where the message is another file than the page's, and Unavailable."""
-        if page.file is None:
+        if not page.files:
             raise NotEditable
         try:
             client = await self.workspace.client()
             stored: Any = (await client.files_info(file=message.removeprefix(FILE)))["file"]
         except Refused:  # deleted, or files may not be read: leave it
             return
-        if (stored.get("name"), stored.get("size")) != (page.file[0], len(page.file[1])):
+        name, data = page.files[0]
+        if (stored.get("name"), stored.get("size")) != (name, len(data)):
             raise NotEditable
 
     async def delete(self, message: str) -> None:

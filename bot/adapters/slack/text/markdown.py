@@ -71,7 +71,7 @@ class Piece:
 
 def pieces(markdown: str, *, whole: bool = True) -> list[Piece]:
     """The pieces of the text; if it is not `whole`, those that no continuation can change."""
-    writer = _Writer(whole)
+    writer = _Writer()
     *lines, last = _LINE_END.split(markdown)
     if whole:
         lines.append(last)
@@ -92,7 +92,6 @@ def pieces(markdown: str, *, whole: bool = True) -> list[Piece]:
 
 @dataclass(slots=True)
 class _Writer:
-    whole: bool
     pieces: list[Piece] = field(default_factory=list)
     gap: bool = False
     fence: Fence | None = None
@@ -130,7 +129,7 @@ class _Writer:
             if (under != following) == quoted and opens_table(bare, under):
                 self.table, self.quoted = [bare], quoted
                 return True
-        self._add(_line_pieces(line), self._between())
+        self._add(*_line_pieces(line))
         return True
 
     def growing(self, line: str) -> None:
@@ -142,7 +141,7 @@ class _Writer:
         before = line.partition("|")[0]
         begun = _TWO_WORDS.match(before.lstrip(" \t>")) and not _UNDECIDED.fullmatch(before)
         if self.fence is None and begun and not fence(line):
-            self._add(_line_pieces(before, whole=False), self._between())
+            self._add(*_line_pieces(before, whole=False))
 
     def end(self) -> None:
         if self.table:
@@ -150,12 +149,10 @@ class _Writer:
         if self.fence is not None:
             self._close()
 
-    def _between(self) -> str:
+    def _add(self, *added: Piece) -> None:
+        """Add the pieces of a line, or a block."""
         lead = "" if not self.pieces else "\n\n" if self.gap else "\n"
         self.gap = False
-        return lead
-
-    def _add(self, added: tuple[Piece, ...], lead: str) -> None:
         for at, piece in enumerate(added):
             self.pieces.append(replace(piece, lead=lead, glued=self.glue) if at == 0 else piece)
             self.glue = False
@@ -164,7 +161,7 @@ class _Writer:
     def _open(self, opened: Fence) -> None:
         if marker := opened.before.replace(">", " ").strip():
             # A hyphen alone in a line would turn the line before into a heading.
-            self._add((Piece("•" if marker in "-*+" else marker),), self._between())
+            self._add(Piece("•" if marker in "-*+" else marker))
         language = _LANGUAGE.fullmatch(opened.info)
         self.fence, self.opening, self.opened = opened, f"```{opened.info if language else ''}\n", False
         if opened.info and not language:
@@ -190,7 +187,7 @@ class _Writer:
                 self.pieces.append(Piece(part, lead, self.opening, code=True))
             else:
                 # The opening is part of the first line's piece, so that it is not alone at the end of a message.
-                self._add((Piece(self.opening + part, code=True),), self._between())
+                self._add(Piece(self.opening + part, code=True))
                 self.opened = True
 
     def _close(self) -> None:
@@ -213,7 +210,7 @@ class _Writer:
             lines = [f"> {quoted_line}" for quoted_line in lines]
             part = "\n".join(lines)
         if cost(part) <= WHOLE:
-            self._add((Piece(part),), self._between())
+            self._add(Piece(part))
         elif lines[0] == "```":
             self.opening, self.opened = "```\n", False
             for line in lines[1:-1]:
@@ -221,7 +218,7 @@ class _Writer:
             self._close()
         else:
             for line in lines:
-                self._add(_line_pieces(line), self._between())
+                self._add(*_line_pieces(line))
 
 
 # Cached, because nearly every line of a growing text is the same as a moment ago.

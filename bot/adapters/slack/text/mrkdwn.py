@@ -19,7 +19,8 @@ _PART = re.compile(
     r"|\[(?P<label>[^\[\]\n]*)\]\((?P<url>https?://[^\s()<>]+)\)"
     r"|<(?P<auto>https?://[^\s<>]+)>"
     r"|\\(?P<escape>[!-/:-@\[-`{-~])"
-    r"|(?P<strong>\*\*|__)|(?P<strike>~~)|(?P<em>(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?![\w*]))",
+    r"|(?P<strong>\*\*|__)|(?P<strike>~~)|(?P<em>(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?![\w*]))"
+    r"|(?P<control>[&<>])",
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"^#{1,6} +")
@@ -48,22 +49,14 @@ def _line(line: str) -> str:
     if quotes := _QUOTES.match(line):
         return "> " * quotes[0].count(">") + _line(line[quotes.end() :])
     if heading := _HEADING.match(line):
-        words = _inline(re.sub(r"\s+#+$", "", line[heading.end() :])).replace("*", "")
+        words = _PART.sub(_shown, re.sub(r"\s+#+$", "", line[heading.end() :])).replace("*", "")
         return f"*{words}*" if words.strip() else ""
-    return _inline(_ITEM.sub(r"\1• ", line))
-
-
-def _inline(line: str) -> str:
-    shown, at = [], 0
-    for part in _PART.finditer(line):
-        shown += [escaped(line[at : part.start()]), _shown(part)]
-        at = part.end()
-    return "".join([*shown, escaped(line[at:])])
+    return _PART.sub(_shown, _ITEM.sub(r"\1• ", line))
 
 
 def _shown(part: re.Match[str]) -> str:
     match part.lastgroup:
-        case "code":
+        case "code" | "control":
             return escaped(part[0])
         case "url":
             label = escaped(part["label"].replace("**", "").replace("|", "¦"))
@@ -100,7 +93,7 @@ def mrkdwn(markdown: str) -> str:
 
 def line(markdown: str, most: int) -> str:
     """Markdown as one line of mrkdwn, of at most `most` characters."""
-    return _within(mrkdwn, " ".join(clean(markdown).split()), most)
+    return _within(safe, " ".join(clean(markdown).split()), most)
 
 
 def literal(text: str, most: int = 0) -> str:
@@ -108,8 +101,7 @@ def literal(text: str, most: int = 0) -> str:
 
     Double asterisks are removed, since a book's bold is noise in a quotation.
     """
-    words_shown = " ".join(clean(text).replace("**", "").split())
-    return _within(_literal, words_shown, most) if most else _literal(words_shown)
+    return _within(words, " ".join(clean(text).replace("**", "").split()), most)
 
 
 def plain(text: str, most: int) -> str:
@@ -118,13 +110,13 @@ def plain(text: str, most: int) -> str:
     return shortened(shown, most, size)
 
 
-def _literal(text: str) -> str:
-    return converted(words(text))
-
-
-def _within(convert: Callable[[str], str], text: str, most: int) -> str:
-    """The converted text, shortened until it fits: how much escaping adds is not known beforehand."""
+def _within(escape: Callable[[str], str], text: str, most: int) -> str:
+    """The text, made Markdown by `escape`, as mrkdwn of at most `most` characters if given. It is shortened until that
+    fits: how much escaping adds is not known beforehand.
+    """
+    shown = converted(escape(shortened(text, most, size) if most else text))
     room = most
-    while size(shown := convert(shortened(text, room, size))) > most and room > 2:
+    while most and size(shown) > most and room > 2:
         room = max(min(room * most // size(shown), room - 1), 2)
+        shown = converted(escape(shortened(text, room, size)))
     return shown

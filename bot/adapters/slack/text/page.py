@@ -7,7 +7,7 @@ Limits: Slack's documentation, "Block elements" and "Blocks".
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Literal
@@ -45,7 +45,7 @@ class Page:
     `closing` are the blocks below both: notes, sources, buttons.
 
     `growing`: more of `body` may follow. `plain` is all of it without blocks, in mrkdwn, at most TEXT characters where
-    possible. `buttons_plain` are the rows of buttons under the plain text. `file`: the message is this file (name,
+    possible. `buttons_plain` are the rows of buttons under the plain text. `files`: the message is this one file (name,
     content), and `body` is its description. `meanwhile` is a row of buttons for a
     stream, above its text. `speaker` is the page's speaker; `names` are the lines of `body` and
     `plain` with their name, "" if an earlier page has it.
@@ -57,7 +57,7 @@ class Page:
     plain: str = ""
     buttons_plain: tuple[Block, ...] = ()
     growing: bool = False
-    file: tuple[str, bytes] | None = None
+    files: tuple[()] | tuple[tuple[str, bytes]] = ()
     speaker: Speaker | None = None
     meanwhile: Block | None = None
     names: tuple[str, str] = ("", "")
@@ -65,7 +65,7 @@ class Page:
     @property
     def wordless(self) -> bool:
         """Whether it has no text yet besides its title and its speaker's name."""
-        body = self.nameless.body
+        body = without_line(self.body, self.names[0]) if self.names[0] else self.body
         return body.strip() in ("", self.names[0]) or (body.startswith("### ") and "\n" not in body)
 
     @property
@@ -84,10 +84,6 @@ class Page:
         return [*body, *([small(self.passing)] if self.passing else []), *self.closing]
 
     @property
-    def files(self) -> tuple[tuple[str, bytes], ...]:
-        return (self.file,) if self.file else ()
-
-    @property
     def shown(self) -> str:
         """16 hexadecimal digits that are equal for equal pages."""
         digest = blake2b(digest_size=8)
@@ -95,8 +91,8 @@ class Page:
         if self.speaker is not None:
             content.append(repr(self.speaker))
         digest.update(json.dumps(content, sort_keys=True).encode("utf-8", "surrogatepass"))
-        if self.file:
-            digest.update(self.file[0].encode() + blake2b(self.file[1]).digest())
+        for name, data in self.files:
+            digest.update(name.encode() + blake2b(data).digest())
         return digest.hexdigest()
 
 
@@ -111,27 +107,33 @@ class Task:
 
 def actions_of(buttons: Sequence[Button]) -> Block:
     """A row of one to 25 buttons; the custom_id is the action's id and its value."""
-    return {"type": "actions", "elements": list(map(_button, buttons[:PER_ROW]))}
+    elements: list[Block] = []
+    for button in buttons[:PER_ROW]:
+        element: Block = {
+            "type": "button",
+            "action_id": button.custom_id,
+            "text": plain_text(f"{button.emoji} {button.label}", LABEL),
+            "value": button.custom_id,
+        }
+        elements.append({**element, "style": "primary"} if button.loud else element)
+    return {"type": "actions", "elements": elements}
 
 
-def feedback_of(run: str, say: Words) -> Block:
-    """A thumb up and one down: action_id "feedback:<run>", value "up" or "down"."""
-    element = {
-        "type": "feedback_buttons",
-        "action_id": f"{_FEEDBACK}{run}",
-        "positive_button": {"text": _text(say("slack_page.up"), LABEL), "value": "up"},
-        "negative_button": {"text": _text(say("slack_page.down"), LABEL), "value": "down"},
-    }
-    return {"type": "context_actions", "elements": [element]}
-
-
-def rows_of(buttons: Sequence[Button], run: str, say: Words) -> Iterator[Block]:
-    """The rows of `buttons_row.controls`; its thumbs become one element in a block of their own."""
+def rows_of(buttons: Sequence[Button], run: str, say: Words) -> list[Block]:
+    """The rows of `buttons_row.controls`. Its thumbs become one element in a block of their own: action_id
+    "feedback:<run>", value "up" or "down".
+    """
     others = [button for button in buttons if not button.custom_id.startswith(_FEEDBACK)]
-    if others:
-        yield actions_of(others)
+    rows = [actions_of(others)] if others else []
     if len(others) < len(buttons):
-        yield feedback_of(run, say)
+        thumbs = {
+            "type": "feedback_buttons",
+            "action_id": f"{_FEEDBACK}{run}",
+            "positive_button": {"text": plain_text(say("slack_page.up"), LABEL), "value": "up"},
+            "negative_button": {"text": plain_text(say("slack_page.down"), LABEL), "value": "down"},
+        }
+        rows.append({"type": "context_actions", "elements": [thumbs]})
+    return rows
 
 
 def plan_of(tasks: Sequence[Task], title: str) -> Block:
@@ -178,7 +180,7 @@ def relabelled(blocks: Sequence[Block], labels: Mapping[str, str]) -> list[Block
     for block in blocks:
         if block.get("type") == "actions":
             elements = [
-                {**element, "text": _text(labels[element["action_id"]], LABEL)}
+                {**element, "text": plain_text(labels[element["action_id"]], LABEL)}
                 if element.get("action_id") in labels
                 else element
                 for element in block["elements"]
@@ -188,15 +190,6 @@ def relabelled(blocks: Sequence[Block], labels: Mapping[str, str]) -> list[Block
     return result
 
 
-def _button(button: Button) -> Block:
-    block: Block = {
-        "type": "button",
-        "action_id": button.custom_id,
-        "text": _text(f"{button.emoji} {button.label}".strip() or "…", LABEL),
-        "value": button.custom_id,
-    }
-    return {**block, "style": "primary"} if button.loud else block
-
-
-def _text(words: str, most: int) -> dict[str, Any]:
+def plain_text(words: str, most: int) -> Block:
+    """A text object without formatting: one line of at most `most` characters."""
     return {"type": "plain_text", "text": plain(words, most) or "…", "emoji": True}

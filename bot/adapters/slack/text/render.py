@@ -84,13 +84,39 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
     """The stage's pages in order, at least one.
 
     While the text grows, each page's body is the beginning of its final body, and only the last page changes. Where a
-    page ends in the middle of code, the code is closed, and opened again on the next.
+    page ends in the middle of code, the code is closed, and opened again on the next. Files are sent once the stage is
+    finished, so none is uploaded twice.
     """
-    stage_pages = _pages(stage, context)
-    if not (names := _names(stage))[0]:
-        return stage_pages
-    first, *others = (replace(page, speaker=stage.speaker) for page in stage_pages)
-    return [replace(first, names=names), *others]
+    growing = stage.growing and not context.ended
+    names = _names(stage)
+    *full, last = _texts(stage, names[0], growing)
+    stage_pages = [Page(filled.closed, plain=_full(filled.closed)) for filled in full]
+    called = [f"<@{id}>" for id in stage.calls if _MEMBER.fullmatch(id)][:CALLS]
+    links = [*([" ".join(called)] if called else []), *[link for link in stage.links if size(link) <= NOTE]]
+    notes = FOOTER.notes(stage, context, links)
+    # A failure is shown at the end: beside a growing text with its status line there may be no room for it.
+    failed = [] if growing else FOOTER.failed(stage, context)
+    offered = [] if growing else _offered(stage, context.run)
+    room = TEXT - SPARE - _length([*failed, *[offer.prompt for offer in offered]])
+    if growing:
+        notes = FOOTER.as_fit(notes, room - cost(last.closed) - PASSING)
+    elif cost(last.text) + _length(notes) > room:  # then the notes have messages of their own
+        stage_pages += [Page(last.closed, plain=_full(last.closed))] if last.text else []
+        *packed, notes = _packed(notes, room)
+        stage_pages += [Page("", closing=(small(note),), plain=note) for note in map("\n".join, packed)]
+        last = Filled()
+    files = [] if growing or context.no_files else stage.files
+    alone = [literal(file.name, 100) for file in files] if not stage_pages else []
+    stage_pages.append(_last(stage, context, last, names, notes, failed, offered, alone))
+    taken: set[str] = set()
+    for file in files:
+        name = file_name(file.name, taken, _UNSAFE)
+        alt = shortened(words(file.alt), ALT, size) if isinstance(file, Picture) else ""
+        stage_pages.append(Page(alt, plain=converted(alt) or literal(name), files=((name, file.data),)))
+    if names[0]:
+        stage_pages = [replace(page, speaker=stage.speaker) for page in stage_pages]
+        stage_pages[0] = replace(stage_pages[0], names=names)
+    return stage_pages
 
 
 def _names(stage: StageContent) -> tuple[str, str]:
@@ -99,35 +125,11 @@ def _names(stage: StageContent) -> tuple[str, str]:
     return (f"**{named}**", converted(f"**{named}**")) if named else ("", "")
 
 
-def _pages(stage: StageContent, context: PageContext) -> list[Page]:
-    growing = stage.growing and not context.ended
-    *full, last = _texts(stage, growing)
-    stage_pages = [Page(filled.closed, plain=_full(filled.closed)) for filled in full]
-    # A failure is shown at the end: beside a growing text with its status line there may be no room for it.
-    called = [f"<@{id}>" for id in stage.calls if _MEMBER.fullmatch(id)][:CALLS]
-    links = [*([" ".join(called)] if called else []), *(link for link in stage.links if size(link) <= NOTE)]
-    notes = FOOTER.notes(stage, context, links)
-    fixed = [] if growing else FOOTER.failed(stage, context)
-    offered = [] if growing else _offered(stage, context.run)
-    room = TEXT - SPARE - _length([*fixed, *(offer.prompt for offer in offered)])
-    files = [] if growing or context.no_files else _files(stage)
-    if growing:
-        notes_shown = FOOTER.as_fit(notes, room - cost(last.closed) - PASSING)
-        return [*stage_pages, _last(stage, context, last, notes_shown, [], [], [])]
-    if cost(last.text) + _length(notes) > room:  # then the notes have messages of their own
-        stage_pages += [Page(last.closed, plain=_full(last.closed))] if last.text else []
-        *packed, notes = _packed(notes, room)
-        stage_pages += [Page("", closing=(small(note),), plain=note) for note in map("\n".join, packed)]
-        last = Filled()
-    names = [literal(file.name, 100) for file in stage.files] if files and not stage_pages else []
-    return [*stage_pages, _last(stage, context, last, notes, fixed, offered, names), *files]
-
-
-def root_page(root_page: str, who: str, say: Words, *, tasks: Sequence[Task] = (), title: str = "") -> Page:
+def root_page(question: str, who: str, say: Words, *, tasks: Sequence[Task] = (), title: str = "") -> Page:
     """The root message: who asked what, and below it the plan of `tasks` with this `title`. `who` is a name."""
     lines = [say("page.asked", who=f"**{words(who) or '…'}**")]
     room = ASKED
-    for question_line in filter(None, map(words, shortened(clean(root_page), ASKED, size).split("\n"))):
+    for question_line in filter(None, map(words, shortened(clean(question), ASKED, size).split("\n"))):
         room -= cost(question_line) + 3
         if room < 0:
             lines.append("> …")
@@ -138,12 +140,11 @@ def root_page(root_page: str, who: str, say: Words, *, tasks: Sequence[Task] = (
     return Page(body, closing=plan, plain=converted(body))
 
 
-def _texts(stage: StageContent, growing: bool) -> list[Filled]:
-    """The title and the text, at least one page of them."""
+def _texts(stage: StageContent, name: str, growing: bool) -> list[Filled]:
+    """The title, the line with the speaker's name and the text, at least one page of them."""
     title = words(shortened(" ".join(clean(stage.title).split()), TITLE, size))
     text_pieces = pieces(stage.text, whole=not growing)
     titled = [Piece(f"### {title}")] if title else []
-    name, _ = _names(stage)
     if name:
         titled.append(Piece(name, lead="\n", glued=True) if titled else Piece(name))
     if titled and text_pieces:
@@ -177,16 +178,18 @@ def _last(
     stage: StageContent,
     context: PageContext,
     text: Filled,
+    names: tuple[str, str],
     notes: list[str],
     failed: list[str],
     offered: list[Offer],
-    names: list[str],
+    files: list[str],
 ) -> Page:
+    """The page with all that stands below the text. `files` are the files' names if there is nothing else."""
     growing = stage.growing and not context.ended
     body = text.text if growing else text.closed
     plain = converted(text.closed)
     # The beginning of the text may be held back.
-    passing = FOOTER.passing(stage, context, wordless=Page(body, names=_names(stage)).wordless)
+    passing = FOOTER.passing(stage, context, wordless=Page(body, names=names).wordless)
     prompts = [offer.prompt for offer in offered]
     used = SPARE + size(plain) + _length([*notes, passing, *failed, *prompts])
     sources = FOOTER.sources(stage.citations, stage.text, context.say)
@@ -197,7 +200,7 @@ def _last(
     if short == left_out:
         plainly = quoted
     if not (body or notes or failed or offered or closing or passing):
-        notes = [f"📎 {shortened(', '.join(names), NOTE, size)}"] if names else [context.say("page.nothing")]
+        notes = [f"📎 {shortened(', '.join(files), NOTE, size)}"] if files else [context.say("page.nothing")]
     blocks = [*closing, *map(small, filter(None, map("\n".join, _packed(notes, SMALL))))]
     rows: list[Block] = []
     for offer in offered:
@@ -207,7 +210,7 @@ def _last(
             rows.append(actions_of(offer.buttons))
     if failed:
         blocks += [section(failed[0]), small(failed[1])]
-    buttons = list(rows_of(controls(stage, context, more=bool(hidden or left_out)), context.run, context.say))
+    buttons = rows_of(controls(stage, context, more=bool(hidden or left_out)), context.run, context.say)
     says = [plain, plainly, *notes, passing, *prompts, *failed]
     return Page(
         body,
@@ -218,17 +221,6 @@ def _last(
         growing,
         meanwhile=actions_of([Button(*stage.meanwhile)]) if growing and stage.meanwhile else None,
     )
-
-
-def _files(stage: StageContent) -> list[Page]:
-    """A page for each file. They are sent once the stage is finished, so none is uploaded twice."""
-    file_pages: list[Page] = []
-    taken: set[str] = set()
-    for file in stage.files:
-        name = file_name(file.name, taken, _UNSAFE)
-        alt = shortened(words(file.alt), ALT, size) if isinstance(file, Picture) else ""
-        file_pages.append(Page(alt, plain=converted(alt) or literal(name), file=(name, file.data)))
-    return file_pages
 
 
 def _packed(lines: list[str], room: int) -> list[list[str]]:
