@@ -21,7 +21,7 @@ LAYERS = (
     ("bot.adapters.slack.received",),
     ("bot.adapters.slack.shown",),
     ("bot.adapters.slack.installed",),
-    ("bot.adapters.slack.text", "bot.adapters.slack.placing"),
+    ("bot.adapters.slack.text", "bot.adapters.slack.placing", "bot.adapters.slack.manifest"),
     ("bot.adapters",),
     (
         "bot.app",

@@ -18,7 +18,7 @@ import yaml
 from pydantic import ValidationError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.slack.installed import manifest
+from bot.adapters.slack import manifest
 from bot.adapters.slack.service import ANY, register
 from bot.commands import KINDS, TABLE, WORKS
 from bot.words import words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.discord.text.markdown import coded
-from bot.adapters.slack.text.inline import cell_text
+from bot.adapters.slack.text.escaping import cell_text
 from bot.adapters.tables import Cell, cells, tables, width_of
 
 

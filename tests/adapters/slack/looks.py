@@ -6,7 +6,7 @@ from itertools import count
 
 from hypothesis import strategies as st
 
-from bot.adapters.slack.text.inline import size
+from bot.adapters.slack.text.escaping import size
 from bot.adapters.slack.text.page import TEXT, Page
 from bot.adapters.stage_content import PageContext
 from bot.words import words

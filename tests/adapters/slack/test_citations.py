@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from bot.adapters.slack.text import render
-from bot.adapters.slack.text.inline import size
+from bot.adapters.slack.text.escaping import size
 from bot.adapters.slack.text.page import SMALL, small
 from bot.adapters.slack.text.render import FOOTER
 from bot.adapters.stage_content import StageContent

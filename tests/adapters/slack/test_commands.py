@@ -11,7 +11,7 @@ import pytest
 from slack_bolt.async_app import AsyncBoltContext
 
 from bot.adapters.intake import QUICK_REQUESTS
-from bot.adapters.slack.installed.manifest import COMMANDS
+from bot.adapters.slack.manifest import COMMANDS
 from bot.adapters.slack.received.commands import Invoked, line_of
 from bot.command_line import parse
 from bot.commands import BARE, TABLE, verb

@@ -10,7 +10,7 @@ import pytest
 
 from bot.adapters.slack.installed.credentials import configured
 from bot.adapters.slack.installed.doctor import examine
-from bot.adapters.slack.installed.manifest import BOT_SCOPES
+from bot.adapters.slack.manifest import BOT_SCOPES
 from bot.check import Check
 from bot.config import Config, Secrets, SlackConfig, load
 from bot.doctor import examine as examine_all

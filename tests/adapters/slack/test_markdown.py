@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.slack.text.markdown import Piece, pieces
-from bot.adapters.slack.text.mrkdwn import converted, mrkdwn, safe
+from bot.adapters.slack.text.escaping import converted
+from bot.adapters.slack.text.markdown import Piece, mrkdwn, pieces, safe
 from bot.works.council.formatting import quoted
 from tests.adapters.slack.looks import CALLS, MARKS, markdown
 

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from bot.adapters.slack.installed.http import install_page
-from bot.adapters.slack.installed.manifest import ASKED_SCOPES
+from bot.adapters.slack.manifest import ASKED_SCOPES
 from bot.adapters.slack.received.setup import revoked
 from bot.adapters.surface import PlaceClosed
 from bot.events import Event, Run, Text

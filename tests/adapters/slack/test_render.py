@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bot.adapters.buttons_row import Button
 from bot.adapters.slack.text import render
-from bot.adapters.slack.text.inline import cost
+from bot.adapters.slack.text.escaping import cost
 from bot.adapters.slack.text.page import Page, Task, actions_of
 from bot.adapters.slack.text.render import BODY
 from bot.adapters.stage_content import StageContent

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.buttons_row import Button, custom_id
+from bot.adapters.buttons_row import Button
 from bot.adapters.slack.text import render
 from bot.adapters.slack.text.page import rows_of
 from bot.adapters.stage_content import StageContent
@@ -103,7 +103,7 @@ def test_why_it_failed_is_not_to_be_shared() -> None:
 
 
 def test_both_thumbs_are_one_element_that_says_which_was_pressed() -> None:
-    thumbs = [Button(custom_id("feedback", RUN, verdict)) for verdict in ("up", "down")]
+    thumbs = [Button(f"feedback:{RUN}:{verdict}") for verdict in ("up", "down")]
     (block,) = rows_of(thumbs, RUN, words("pt-BR"))
     (element,) = block["elements"]
     assert element["action_id"] == f"feedback:{RUN}"

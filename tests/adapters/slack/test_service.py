@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.slack.installed.credentials import Credentials, configured, needed
-from bot.adapters.slack.installed.manifest import BOT_SCOPES, COMMANDS, EVENTS
+from bot.adapters.slack.manifest import BOT_SCOPES, COMMANDS, EVENTS
 from bot.commands import WORKS
 from bot.config import Config, Secrets, SlackConfig
 from bot.events import UserError

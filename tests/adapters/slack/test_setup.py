@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack.installed.manifest import BOT_SCOPES
+from bot.adapters.slack.manifest import BOT_SCOPES
 from bot.adapters.slack.placing import Location
 from bot.adapters.slack.received import setup
 from bot.config import ProviderConfig, RolesConfig

@@ -15,7 +15,7 @@ from bot.adapters.slack.placing import PLATFORM, AnswerPlace, Origin
 from bot.adapters.slack.received import sharing
 from bot.adapters.slack.shown.ephemeral import EPHEMERAL
 from bot.adapters.slack.shown.thread import metadata
-from bot.adapters.slack.text.mrkdwn import mrkdwn
+from bot.adapters.slack.text.markdown import mrkdwn
 from bot.adapters.slack.text.page import actions_of
 from bot.adapters.surface import MessageRef
 from bot.events import Author, Place, Request

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.slack.installed.manifest import ASK, ASK_ABOUT
+from bot.adapters.slack.manifest import ASK, ASK_ABOUT
 from bot.adapters.slack.received import commands, windows
 from bot.words import LOCALES, words
 from storage.document_rows import NewDocument

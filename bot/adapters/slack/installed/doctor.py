@@ -16,7 +16,7 @@ import aiohttp
 from bot.adapters.slack.installed.clients import Clients
 from bot.adapters.slack.installed.faults import as_sorry
 from bot.adapters.slack.installed.http import HEALTH
-from bot.adapters.slack.installed.manifest import BOT_SCOPES, CUSTOMIZE, PUBLIC
+from bot.adapters.slack.manifest import BOT_SCOPES, CUSTOMIZE, PUBLIC
 from bot.check import Check
 from bot.events import UserError
 from bot.words import Words

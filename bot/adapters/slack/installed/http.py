@@ -20,8 +20,8 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 from slack_sdk.oauth.installation_store import Installation
 
-from bot.adapters.slack.installed.manifest import ASKED_SCOPES
 from bot.adapters.slack.installed.workspaces import LIBRARY, NAME, STATE_S, Store
+from bot.adapters.slack.manifest import ASKED_SCOPES
 from bot.events import UserError
 from bot.words import Words, words
 

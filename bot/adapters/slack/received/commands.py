@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot import commands
 from bot.adapters.invocation import Invocation, PendingForm, quotation
-from bot.adapters.slack.installed.manifest import ASK, ASK_ABOUT, COMMANDS, MENU
+from bot.adapters.slack.manifest import ASK, ASK_ABOUT, COMMAND, COMMANDS, MENU, SETUP
 from bot.adapters.slack.placing import (
     Body,
     Location,
@@ -27,7 +27,6 @@ from bot.adapters.slack.placing import (
 from bot.adapters.slack.received import setup, windows
 from bot.adapters.slack.received.intake import Ack
 from bot.adapters.slack.received.line import text_without_mention
-from bot.adapters.slack.text.help import COMMAND, SETUP
 from bot.adapters.surface import OWN, SurfaceFault, Unavailable
 from bot.command_line import Parsed, parse
 from bot.commands import DEFAULT_WORK, TABLE

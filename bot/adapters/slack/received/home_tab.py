@@ -23,7 +23,7 @@ from bot.adapters.slack.placing import (
 )
 from bot.adapters.slack.received.commands import open_ask
 from bot.adapters.slack.received.intake import unattended
-from bot.adapters.slack.text.mrkdwn import literal
+from bot.adapters.slack.text.escaping import literal
 from bot.adapters.slack.text.page import LABEL, SMALL, Block, plain_text, section, small
 from bot.config import DEMO
 from bot.events import UserError

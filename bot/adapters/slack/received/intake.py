@@ -21,11 +21,12 @@ from bot.adapters.intake import KeyedLocks
 from bot.adapters.invocation import Invocation, choice_invocation
 from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.slack import placing
+from bot.adapters.slack.manifest import as_typed
 from bot.adapters.slack.placing import PLATFORM, RESPONSE_SECONDS, Location, Origin, origin_of
 from bot.adapters.slack.received.line import parsed_of
 from bot.adapters.slack.received.people import People, Person
 from bot.adapters.slack.shown.ephemeral import show, tell
-from bot.adapters.slack.text.help import as_typed, help_page
+from bot.adapters.slack.text.render import help_page
 from bot.adapters.surface import SurfaceFault
 from bot.events import Author, File, Request
 from bot.runs.requests import event_id

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Final
 
 from bot.adapters import invocation
-from bot.adapters.slack.text.help import COMMAND
+from bot.adapters.slack.manifest import COMMAND
 from bot.command_line import Parsed, parse, tokens
 from bot.commands import BARE, MAX_LINE, NAME_FILES, ROWS, TABLE, WORKS
 from bot.events import File, UserError

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.invocation import Invocation, reads_files, spoken
+from bot.adapters.slack.manifest import SETUP
 from bot.adapters.slack.placing import PLATFORM, Body, Location, location_of_event, place, text_of
 from bot.adapters.slack.received import setup
 from bot.adapters.slack.received.fetched import transcript_of
@@ -25,7 +26,6 @@ from bot.adapters.slack.received.line import (
     people_in,
     text_without_mention,
 )
-from bot.adapters.slack.text.help import SETUP
 from bot.commands import NAME_FILES
 from bot.events import File, Place, UserError
 from bot.faults import in_words

@@ -30,8 +30,7 @@ from bot.adapters.slack.placing import (
 )
 from bot.adapters.slack.received import sharing, windows
 from bot.adapters.slack.shown.ephemeral import ALONE, answer_action
-from bot.adapters.slack.text.inline import size
-from bot.adapters.slack.text.mrkdwn import literal
+from bot.adapters.slack.text.escaping import literal, size
 from bot.adapters.slack.text.page import LABEL, TEXT, Block, actions_of, relabelled, small, without_button
 from bot.adapters.stored_choices import StoredChoice, labels
 from bot.adapters.surface import SurfaceFault

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from bot.adapters import checklist
-from bot.adapters.slack.installed.manifest import BOT_SCOPES, PUBLIC
+from bot.adapters.slack.manifest import BOT_SCOPES, PUBLIC
 from bot.adapters.slack.placing import PLATFORM, Location, location_of_event, origin_of, text_of
 from bot.adapters.slack.received.intake import unattended
-from bot.adapters.slack.text.mrkdwn import mrkdwn
+from bot.adapters.slack.text.markdown import mrkdwn
 from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, Unavailable
 from bot.check import Check
 from bot.events import UserError

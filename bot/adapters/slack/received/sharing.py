@@ -17,7 +17,8 @@ from bot.adapters import buttons_row
 from bot.adapters.intake import KeyedLocks
 from bot.adapters.slack.placing import Body, Location, message_of, origin_of
 from bot.adapters.slack.shown.ephemeral import EPHEMERAL
-from bot.adapters.slack.text.mrkdwn import literal, mrkdwn
+from bot.adapters.slack.text.escaping import literal
+from bot.adapters.slack.text.markdown import mrkdwn
 from bot.adapters.slack.text.page import BLOCKS, TEXT, Block, small
 from bot.adapters.surface import Gone, PlaceClosed, Refused, bare
 from bot.events import Request

@@ -18,7 +18,7 @@ import aiohttp
 
 from bot.adapters.markdown import clean
 from bot.adapters.slack.shown.thread import sent_as
-from bot.adapters.slack.text.mrkdwn import mrkdwn
+from bot.adapters.slack.text.markdown import mrkdwn
 from bot.adapters.slack.text.page import TEXT, Page
 from bot.adapters.surface import MessageRef, MessageStyle, PlaceClosed, Refused, SurfaceFault, Unavailable
 from storage.faults import StorageFault

@@ -18,14 +18,13 @@ from bot.adapters.composer import Composer
 from bot.adapters.home import first_message, leave_place
 from bot.adapters.slack import placing
 from bot.adapters.slack.installed.faults import LOST, NOT_IN_CHANNEL, NOWHERE
-from bot.adapters.slack.installed.manifest import CUSTOMIZE
 from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
+from bot.adapters.slack.manifest import CUSTOMIZE, as_typed
 from bot.adapters.slack.shown.ephemeral import EphemeralReply, Response, usable
 from bot.adapters.slack.shown.root_message import ASKED, PLAN, Plan, Planned, RootMessage
 from bot.adapters.slack.shown.stream import WAITS, WORKS, Session, Streams
 from bot.adapters.slack.shown.thread import Thread
-from bot.adapters.slack.text.help import as_typed
-from bot.adapters.slack.text.mrkdwn import literal
+from bot.adapters.slack.text.escaping import literal
 from bot.adapters.slack.text.render import pages
 from bot.adapters.stage_messages import Dialect
 from bot.adapters.surface import Gone, MessageStyle, NotEditable, PlaceClosed, Refused, Surface, SurfaceFault

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from bot.adapters.slack.text.mrkdwn import literal
+from bot.adapters.slack.text.escaping import literal
 from bot.adapters.slack.text.page import Page, State, Task, plan_of, small
 from bot.adapters.slack.text.render import root_page
 from bot.adapters.surface import (

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bot.adapters.markdown import clean
 from bot.adapters.slack.installed.faults import NO_SCOPE, Unsure
-from bot.adapters.slack.text.mrkdwn import plain
+from bot.adapters.slack.text.escaping import plain
 from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, SurfaceFault, Unavailable
 from bot.adapters.writer import Clock, LoopClock, Rank, SideTasks, urgency, with_retries
 

@@ -16,7 +16,7 @@ import aiohttp
 
 from bot.adapters.slack.installed.faults import CALL_FAULTS, NO_SCOPE, Conflict, Unsure, surface_fault
 from bot.adapters.slack.shown.stream import Streams
-from bot.adapters.slack.text.mrkdwn import plain
+from bot.adapters.slack.text.escaping import plain
 from bot.adapters.slack.text.page import BLOCKS, SMALL, TEXT, Page, section, small, without_button
 from bot.adapters.surface import (
     OWN,

@@ -1,4 +1,4 @@
-"""Markdown for Slack's `markdown` block, in pieces that can be appended to a stream. Pure.
+"""Markdown made safe for Slack: for a `markdown` block, in pieces that can be appended to a stream, or as mrkdwn. Pure.
 
 The pieces of a text's beginning must also be those of the whole text, because a stream can only be appended to. So
 everything that the rest of a growing text may still change is held back: the last word, half a link or code, a table.
@@ -18,7 +18,16 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from bot.adapters.markdown import Fence, clean, fence
-from bot.adapters.slack.text.inline import BROKEN, atoms, cell_text, coded, cost, inline
+from bot.adapters.slack.text.escaping import (
+    BROKEN,
+    as_mrkdwn,
+    atoms,
+    cell_text,
+    coded,
+    converted,
+    cost,
+    inline,
+)
 from bot.adapters.tables import tables
 from bot.readers.lines import opens_table
 
@@ -67,6 +76,21 @@ class Piece:
     head: str = ""
     code: bool = False
     glued: bool = False
+
+
+def safe(markdown: str) -> str:
+    """A model's or a document's Markdown for a `markdown` block or a stream. Idempotent."""
+    return "".join(piece.lead + piece.text for piece in pieces(markdown))
+
+
+def mrkdwn(markdown: str) -> str:
+    """The same in mrkdwn, for a text, a section or a context."""
+    return converted(safe(markdown))
+
+
+def line(markdown: str, most: int) -> str:
+    """Markdown as one line of mrkdwn, of at most `most` characters."""
+    return as_mrkdwn(safe, " ".join(clean(markdown).split()), most)
 
 
 def pieces(markdown: str, *, whole: bool = True) -> list[Piece]:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from bot.adapters.buttons_row import Button
 from bot.adapters.markdown import without_line
-from bot.adapters.slack.text.mrkdwn import plain
+from bot.adapters.slack.text.escaping import plain
 from bot.events import Speaker
 from bot.words import Words
 
@@ -57,7 +57,7 @@ class Page:
     plain: str = ""
     buttons_plain: tuple[Block, ...] = ()
     growing: bool = False
-    files: tuple[()] | tuple[tuple[str, bytes]] = ()
+    files: tuple[tuple[str, bytes], ...] = ()
     speaker: Speaker | None = None
     meanwhile: Block | None = None
     names: tuple[str, str] = ("", "")

@@ -10,16 +10,17 @@ anything from a message that has been shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from bot import manual
 from bot.adapters.buttons_row import Button, Offer, controls, offers
 from bot.adapters.footer import NOTE, PASSING, Footer
 from bot.adapters.markdown import clean, file_name, shortened
-from bot.adapters.slack.text.inline import cost, size, words
-from bot.adapters.slack.text.markdown import Piece, pieces
-from bot.adapters.slack.text.mrkdwn import converted, line, literal
+from bot.adapters.slack.manifest import COMMAND, SETUP, as_typed
+from bot.adapters.slack.text.escaping import converted, cost, literal, size, words
+from bot.adapters.slack.text.markdown import Piece, line, mrkdwn, pieces, safe
 from bot.adapters.slack.text.page import (
     LABEL,
     SMALL,
@@ -34,7 +35,9 @@ from bot.adapters.slack.text.page import (
     small,
 )
 from bot.adapters.stage_content import PageContext, StageContent
+from bot.commands import TABLE
 from bot.events import Picture
+from bot.verb import Verb
 from bot.words import Words
 
 SPARE = 12
@@ -138,6 +141,32 @@ def root_page(question: str, who: str, say: Words, *, tasks: Sequence[Task] = ()
     body = "\n".join(lines)
     plan = (plan_of(tasks, title or say("slack_page.plan")),) if tasks else ()
     return Page(body, closing=plan, plain=converted(body))
+
+
+def help_page(say: Words, topic: str, name: str) -> Page:
+    """All commands, those of one work, or one command; `name` is the bot's name behind the @."""
+    # In the form for a channel; the last sentence is about threads.
+    text = as_typed(manual.help_text(say, topic, table=tuple(_rows()), plain=""), thread=False)
+    for row in _bringing():
+        text = text.replace(f"`/{row.path} ", f"`@{name} {row.path} ")
+    if all(f"`{COMMAND} {name_of_verb}" in text for name_of_verb in ("help", "stop")):  # everything
+        text = f"{text}\n- `{COMMAND} {SETUP}`  {say('welcome.setup')}"
+    text = f"{text}\n\n{say('slack.help_talk', name=name)}"
+    return Page(safe(text), plain=mrkdwn(text)[:TEXT])
+
+
+def _rows() -> Iterator[Verb]:
+    """The table without arguments for files: these are attached to the message."""
+    for row in TABLE:
+        if row in _bringing():
+            needed = " ".join(f"--{option.name} rules" for option in row.options if option.required)
+            yield replace(row, argument=None, example=f"/{row.path} {needed}".strip())
+        else:
+            yield row
+
+
+def _bringing() -> list[Verb]:
+    return [row for row in TABLE if row.argument is not None and row.argument.many]
 
 
 def _texts(stage: StageContent, name: str, growing: bool) -> list[Filled]:

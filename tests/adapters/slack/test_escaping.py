@@ -14,8 +14,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from bot.adapters.markdown import is_misleading
-from bot.adapters.slack.text.inline import cost, size
-from bot.adapters.slack.text.mrkdwn import line, literal, mrkdwn, plain, safe
+from bot.adapters.slack.text.escaping import cost, literal, plain, size
+from bot.adapters.slack.text.markdown import line, mrkdwn, safe
 from tests.adapters.slack.looks import CALLS, MARKS, markdown
 from tests.fakes.slack import texts
 

@@ -1,11 +1,16 @@
-"""The app's scopes, events, commands and shortcuts, as in docs/slack-manifest.yaml."""
+"""The app's scopes, events, commands and shortcuts, as in docs/slack-manifest.yaml; and commands as people type them.
+
+The `bare` verbs are words of /sutradhar; in a thread Slack has no commands at all, so there all are written without the
+slash. Knows the table's names, no request.
+"""
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from typing import Final
 
-from bot.adapters.slack.text.help import COMMAND
-from bot.commands import TABLE, WORKS
+from bot.commands import BARE, TABLE, WORKS
 
 BOT_SCOPES: Final = (
     "app_mentions:read",
@@ -51,6 +56,9 @@ EVENTS: Final = (
     "tokens_revoked",
 )
 
+COMMAND: Final = "/sutradhar"
+SETUP: Final = "setup"
+"""The word for the checklist, as Discord's /setup; it is no verb of the table."""
 COMMANDS: Final = (COMMAND, *(f"/{work}" for work in WORKS))
 
 ASK_ABOUT: Final = "ask_about"
@@ -60,3 +68,26 @@ ASK: Final = "ask"
 MENU: Final = {f"{row.work}_{row.name}": row for row in TABLE if row.menu}
 """Verbs that are message shortcuts, too, by their callback ids."""
 SHORTCUTS: Final = (ASK_ABOUT, ASK, *MENU)
+
+
+def as_typed(sentence: str, *, thread: bool) -> str:
+    """The sentence with each command in the form for this place."""
+
+    def typed(match: re.Match[str]) -> str:
+        tick, path = match[1], match[2]
+        if not thread:
+            return f"{tick}{COMMAND} {path}" if path in _bare_verbs() else match[0]
+        return f"{tick}{path}" if tick else f"`{path}`"
+
+    return _command().sub(typed, sentence)
+
+
+@cache
+def _bare_verbs() -> frozenset[str]:
+    return frozenset({SETUP, *(row.path for row in BARE)})
+
+
+@cache
+def _command() -> re.Pattern[str]:
+    paths = sorted((SETUP, *(row.path for row in TABLE)), key=len, reverse=True)
+    return re.compile(rf"(`?)(?<![\w/])/({'|'.join(map(re.escape, paths))})(?![\w-])")

@@ -1,18 +1,23 @@
-"""A line of untrusted Markdown, parsed and made safe for Slack: no mentions, no misleading links. Pure.
+"""Untrusted words and lines of Markdown, made safe for Slack: no mentions, no misleading links. Pure.
 
-Three invariants hold for any input: backticks are only around code of one line, `](` only in checked links, and `<`
-begins neither a mention nor a tag nor a link in Slack's own syntax.
+A `markdown` block, a mrkdwn text (https://docs.slack.dev/messaging/formatting-message-text) and a plain_text object
+each have their own syntax. All words of a model, a document or a person go through `literal` or `plain`, or through
+`markdown.safe`, `mrkdwn` or `line`.
+
+Three invariants hold for any line that is made safe: backticks are only around code of one line, `](` only in checked
+links, and `<` begins neither a mention nor a tag nor a link in Slack's own syntax.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import unescape
 from urllib.parse import quote
 
-from bot.adapters.markdown import LINK, clean, is_misleading
-from bot.markdown import plain
+from bot.adapters.markdown import LINK, clean, is_misleading, shortened
+from bot.markdown import plain as unmarked
 
 BROKEN = "\u200b"
 """An invisible character that breaks up a construct."""
@@ -41,6 +46,24 @@ _LONGEST = 2_310
 _BARE = re.compile(r"https?://[^\s<>`|\[\]\\]+", re.IGNORECASE)
 _AUTO = re.compile(r"<(https?://[^\s<>`|]+)>", re.IGNORECASE)
 _LIKE_ENTITY = re.compile(r"&(#?\w{1,31});")
+
+_PART = re.compile(
+    r"(?P<code>`[^`\n]+`)"
+    r"|\[(?P<label>[^\[\]\n]*)\]\((?P<url>https?://[^\s()<>]+)\)"
+    r"|<(?P<auto>https?://[^\s<>]+)>"
+    r"|\\(?P<escape>[!-/:-@\[-`{-~])"
+    r"|(?P<strong>\*\*|__)|(?P<strike>~~)|(?P<em>(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?![\w*]))"
+    r"|(?P<control>[&<>])",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"^#{1,6} +")
+_QUOTES = re.compile(r"(?:> ?)+")
+_ITEM = re.compile(r"^(\s*)- ")
+_PLAIN_CALL = re.compile(
+    r"(?:@|&(?:amp;)*(?:#0*64|#x0*40|commat);)(?=everyone|here|channel)"
+    r"|(?:<|&(?:amp;)*(?:lt|#0*60|#x0*3c);)(?=[@!#])",
+    re.IGNORECASE,
+)
 
 
 def size(text: str) -> int:
@@ -108,7 +131,7 @@ def coded(text: str) -> str:
 
 def cell_text(text: str) -> str:
     """A line of Markdown as plain words for a table's cell in code, which would show markup."""
-    return coded(clean(plain(text, addresses=True)))
+    return coded(clean(unmarked(text, addresses=True)))
 
 
 _Made = tuple[list[Atom] | None, int] | None
@@ -118,7 +141,7 @@ _Made = tuple[list[Atom] | None, int] | None
 def _special(line: str, at: int, mark: str, whole: bool) -> _Made:
     match mark:
         case "\\":
-            return _escaped(line, at)
+            return _backslash(line, at)
         case "`":
             return _code(line, at, whole)
         case "[" | "!":
@@ -142,7 +165,7 @@ def _broken(char: str, at: int) -> _Made:
     return [Atom(char + BROKEN)], at + 1
 
 
-def _escaped(line: str, at: int) -> _Made:
+def _backslash(line: str, at: int) -> _Made:
     following = line[at + 1 : at + 2]
     if following == "`":
         return [Atom(GRAVE)], at + 2
@@ -221,3 +244,75 @@ def _target(url: str) -> str:
     if not url.lower().startswith(("http://", "https://")):
         return ""
     return re.sub(r"[()`|\\\[\]]", lambda match: quote(match[0], safe=""), _address(url))
+
+
+def converted(markdown: str) -> str:
+    """The safe Markdown as mrkdwn; never longer than `cost` of the Markdown."""
+    code, shown = False, []
+    for line in markdown.split("\n"):
+        if line.startswith("```"):
+            code = not code
+            shown.append("```")
+        else:
+            shown.append(escaped(line) if code else _line(line))
+    return "\n".join(shown)
+
+
+def escaped(text: str) -> str:
+    """The text with the three control characters of Slack's markup escaped (its documentation, "Escaping text")."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _line(line: str) -> str:
+    if quotes := _QUOTES.match(line):
+        return "> " * quotes[0].count(">") + _line(line[quotes.end() :])
+    if heading := _HEADING.match(line):
+        words = _PART.sub(_shown, re.sub(r"\s+#+$", "", line[heading.end() :])).replace("*", "")
+        return f"*{words}*" if words.strip() else ""
+    return _PART.sub(_shown, _ITEM.sub(r"\1• ", line))
+
+
+def _shown(part: re.Match[str]) -> str:
+    match part.lastgroup:
+        case "code" | "control":
+            return escaped(part[0])
+        case "url":
+            label = escaped(part["label"].replace("**", "").replace("|", "¦"))
+            return f"<{escaped(part['url'])}|{label}>"
+        case "auto":
+            return f"<{escaped(part['auto'])}>"
+        case "escape":
+            mark = part["escape"]
+            return mark + BROKEN if mark in "*_~" else escaped(mark)
+        case "strong":
+            return "*"
+        case "strike":
+            return "~"
+        case _:
+            return "_"
+
+
+def as_mrkdwn(escape: Callable[[str], str], text: str, most: int) -> str:
+    """The text, made Markdown by `escape`, as mrkdwn of at most `most` characters if given. It is shortened until that
+    fits: how much escaping adds is not known beforehand.
+    """
+    shown = converted(escape(shortened(text, most, size) if most else text))
+    room = most
+    while most and size(shown) > most and room > 2:
+        room = max(min(room * most // size(shown), room - 1), 2)
+        shown = converted(escape(shortened(text, room, size)))
+    return shown
+
+
+def literal(text: str, most: int = 0) -> str:
+    """Words, escaped, for a mrkdwn text, in one line, of at most `most` characters if given.
+
+    Double asterisks are removed, since a book's bold is noise in a quotation.
+    """
+    return as_mrkdwn(words, " ".join(clean(text).replace("**", "").split()), most)
+
+
+def plain(text: str, most: int) -> str:
+    """Words for a plain_text object, in one line of at most `most` characters."""
+    shown = _PLAIN_CALL.sub(lambda match: match[0] + BROKEN, " ".join(clean(text).split()))
+    return shortened(shown, most, size)
