@@ -10,12 +10,12 @@ import json
 import math
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from bot.events import Completion, Request, Run, Usage, UserError
+from bot.events import Request, Usage, UserError
 from bot.llm.base import Meter, Prompt
 from storage.faults import StorageFault
 from storage.ledger import Caps, OverCap
@@ -115,41 +115,6 @@ class Budget:
         self._ledger = ledger
         self._settings = settings
 
-    async def paid(
-        self,
-        run: Run,
-        step: str,
-        model: str,
-        prompt: Prompt,
-        call: Callable[[Meter], AsyncGenerator[str | Completion, None]],
-        price: Callable[[Usage], Awaitable[Decimal | None]] = unknown,
-    ) -> AsyncGenerator[str | Completion, None]:
-        """Pass on what `call` yields between a reservation and its settlement.
-
-        Settles as "settled" (whole), "stopped" (closed or cancelled) or "failed", each with the
-        tokens the meter shows, and the dollars that `price` gives for them. A process that dies here
-        leaves the reservation, which counts as spent.
-
-        Raises UserError ("budget.run", "budget.space") instead of calling where it could cost more than is left.
-        """
-        space = run.request.place.space
-        entry = await self._reserve(
-            run.request, step, model, Usage(prompt_tokens(prompt), prompt.max_tokens), price
-        )
-        meter = Meter()
-        state: Settled = "failed"
-        try:
-            async with aclosing(call(meter)) as source:
-                async for piece in source:
-                    if isinstance(piece, Completion):
-                        state = "settled"
-                    yield piece
-        except (GeneratorExit, asyncio.CancelledError):
-            state = "settled" if state == "settled" else "stopped"
-            raise
-        finally:
-            await self._settle(space, entry, meter.usage, price, state)
-
     @asynccontextmanager
     async def spending(
         self,
@@ -159,9 +124,11 @@ class Budget:
         most: Usage,
         price: Callable[[Usage], Awaitable[Decimal | None]] = unknown,
     ) -> AsyncGenerator[Meter, None]:
-        """Around a call that is no prompt and may cost as much as `most`; the meter is to show what it did cost.
+        """Around a call that may cost as much as `most`; the meter is to show what it did cost.
 
-        Raises UserError as `paid` does.
+        Settles as "settled" (whole), "stopped" (closed or cancelled) or "failed", each with the tokens the meter shows,
+        and the dollars that `price` gives for them. A process that dies here leaves the reservation, which counts as
+        spent. Raises UserError ("budget.run", "budget.space") instead where it could cost more than is left.
         """
         entry = await self._reserve(request, step, model, most, price)
         meter = Meter()
@@ -169,11 +136,13 @@ class Budget:
         try:
             yield meter
             state = "settled"
-        except asyncio.CancelledError:
+        except (GeneratorExit, asyncio.CancelledError):
             state = "stopped"
             raise
         finally:
-            await self._settle(request.place.space, entry, meter.usage, price, state)
+            await self._settle(
+                request.place.space, entry, meter.usage, price, "settled" if meter.whole else state
+            )
 
     async def _reserve(
         self,

@@ -215,10 +215,11 @@ class Meter:
     """What a call has used so far, over all its attempts.
 
     A provider keeps it current while it streams: a call that is stopped or cut can yield no
-    Completion, and is billed from here.
+    Completion, and is billed from here. `whole`: the Completion has come, so nothing can stop the call any more.
     """
 
     usage: Usage = field(default_factory=Usage)
+    whole: bool = False
 
 
 class ModelError(UserError):

@@ -18,11 +18,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from bot import tracing, untrusted
-from bot.budget import Budget
+from bot.budget import Budget, prompt_tokens
 from bot.config import model_spec
 from bot.events import Completion, Run, Usage, UserError
 from bot.llm import json_answers, prices
-from bot.llm.base import THOUGHTS, Capabilities, Meter, ModelError, Prompt, Provider, without_images
+from bot.llm.base import THOUGHTS, Capabilities, ModelError, Prompt, Provider, without_images
 from bot.llm.faults import Cooldowns
 from bot.llm.prices import CacheWatch
 
@@ -273,20 +273,19 @@ class Models:
         short = spec.short
         unseen = not self.capabilities_of(role, model).sees and bool(prompt.images)
         member_prompt = _for_member(without_images(prompt) if unseen else prompt, model, spec)
-
-        def ask(meter: Meter) -> AsyncGenerator[str | Completion, None]:
-            pieces = provider.stream(short, member_prompt, meter)
-            return tracing.chat(pieces, role, settings, short, member_prompt, meter)
-
+        most = Usage(prompt_tokens(member_prompt), member_prompt.max_tokens)
         price = partial(prices.cost, settings, short)
-        async with aclosing(self._budget.paid(run, key, spec.model, member_prompt, ask, price)) as pieces:
-            async for piece in pieces:
-                if isinstance(piece, Completion):
-                    self._watch.note(spec.model, settings.kind, member_prompt, piece.usage)
-                    owned_raw = f"{model}\n{piece.raw}" if piece.raw or piece.calls else ""
-                    yield replace(piece, raw=owned_raw, unseen=unseen or piece.unseen)
-                else:
-                    yield piece
+        async with self._budget.spending(run.request, key, spec.model, most, price) as meter:
+            answer = provider.stream(short, member_prompt, meter)
+            async with aclosing(tracing.chat(answer, role, settings, short, member_prompt, meter)) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, Completion):
+                        meter.whole = True
+                        self._watch.note(spec.model, settings.kind, member_prompt, piece.usage)
+                        owned_raw = f"{model}\n{piece.raw}" if piece.raw or piece.calls else ""
+                        yield replace(piece, raw=owned_raw, unseen=unseen or piece.unseen)
+                    else:
+                        yield piece
 
 
 async def _last(pieces_of_answer: AsyncGenerator[str | Completion, None]) -> Completion:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from bot.budget import Budget
+from bot.budget import Budget, prompt_tokens
 from bot.config import BudgetConfig, Config, ProviderConfig, Secrets
-from bot.events import Completion
-from bot.llm.base import Message, Meter, ModelError, Prompt, Provider, Tool
+from bot.events import Completion, Usage
+from bot.llm.base import Message, ModelError, Prompt, Provider, Tool
 from bot.llm.registry import provider_of
 from bot.llm.service import Timeouts
 from storage.ledger import Ledger, LedgerRow
@@ -81,12 +81,20 @@ class Desk:
     ) -> AsyncGenerator[str | Completion, None]:
         """The answer as a run gets it, with the ledger around it."""
 
-        def ask(meter: Meter) -> AsyncGenerator[str | Completion, None]:
-            return self.provider.stream("small", prompt, meter, whole=whole)
+        async def paid() -> AsyncGenerator[str | Completion, None]:
+            budget, most = (
+                Budget(self.ledger, BudgetConfig()),
+                Usage(prompt_tokens(prompt), prompt.max_tokens),
+            )
+            async with (
+                budget.spending(self.run.request, step, "here:small", most) as meter,
+                aclosing(self.provider.stream("small", prompt, meter, whole=whole)) as pieces,
+            ):
+                async for piece in pieces:
+                    meter.whole = isinstance(piece, Completion)
+                    yield piece
 
-        return self.run.stream(
-            step, lambda: Budget(self.ledger, BudgetConfig()).paid(self.run, step, "here:small", prompt, ask)
-        )
+        return self.run.stream(step, paid)
 
     async def ask(
         self, prompt: Prompt = PROMPT, *, whole: bool = False, step: str = "answer"

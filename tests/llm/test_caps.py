@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ import pytest
 
 from bot.budget import Budget, dollars
 from bot.config import BudgetConfig
-from bot.events import Author, Completion, Place, Request, Usage, UserError
-from bot.llm.base import Meter
+from bot.events import Author, Place, Request, Usage, UserError
 from bot.words import words
 from storage.db import Database
 from storage.ledger import Ledger
@@ -115,13 +113,11 @@ async def test_a_call_cancelled_before_it_began_stands_against_no_cap(tmp_path: 
     async def price(usage: Usage) -> Decimal:
         return Decimal(usage.output_tokens)
 
-    async def call(meter: Meter) -> AsyncGenerator[str | Completion, None]:
-        yield "It should not have been asked."
+    budget, request = Budget(slow, BudgetConfig(run_usd=1_000.0)), run_of("run").request
 
-    paid = Budget(slow, BudgetConfig(run_usd=1_000.0)).paid(run_of("run"), "one", "a:b", PROMPT, call, price)
-
-    async def ask_for_it() -> object:
-        return await anext(paid)
+    async def ask_for_it() -> None:
+        async with budget.spending(request, "one", "a:b", Usage(100, PROMPT.max_tokens), price):
+            raise AssertionError("it should not have been asked")
 
     asking = asyncio.create_task(ask_for_it())
     await slow.kept.wait()
