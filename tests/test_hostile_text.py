@@ -19,9 +19,8 @@ from bot.adapters.discord.text import markdown as discord_markdown
 from bot.adapters.invocation import quotation
 from bot.adapters.markdown import is_misleading
 from bot.adapters.slack.received import line
-from bot.adapters.slack.text import inline as slack_inline
+from bot.adapters.slack.text import escaping as slack_escaping
 from bot.adapters.slack.text import markdown as slack_markdown
-from bot.adapters.slack.text import mrkdwn
 from bot.adapters.terminal.markdown import Ink, MarkdownStream
 from bot.citing.gate import CitationGate, Verbatim
 from bot.citing.markers import unmarked
@@ -126,12 +125,12 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "Discord, a line": discord_markdown.inline,
     "Discord, literally": discord_markdown.literal,
     "Discord, a text": lambda text: discord_markdown.pieces(text, 1_900),
-    "Slack, a line": slack_inline.inline,
-    "Slack, in a table": slack_inline.cell_text,
+    "Slack, a line": slack_escaping.inline,
+    "Slack, in a table": slack_escaping.cell_text,
     "Slack, a text": slack_markdown.pieces,
     "Slack, a growing text": lambda text: slack_markdown.pieces(text, whole=False),
-    "Slack, mrkdwn": mrkdwn.converted,
-    "Slack, made safe": mrkdwn.safe,
+    "Slack, mrkdwn": slack_escaping.converted,
+    "Slack, made safe": slack_markdown.safe,
     "Slack, who is mentioned": line.people_in,
     "Slack, whether others are": lambda text: line.calls_others(text, "U1"),
     "Slack, escapes": lambda text: line.unwrapped(text, {}),

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.slack.installed import http, manifest
+from bot.adapters.slack import manifest
+from bot.adapters.slack.installed import http
 from bot.config import SlackConfig
 from bot.words import words
 
