@@ -23,9 +23,9 @@ from bot.platforms import LogView, Platform
 from bot.runs.arrivals import AcknowledgementGate, Arrivals
 from bot.runs.engine import Engine
 from bot.runs.execution import VIEW_S, Execution
-from bot.runs.live import LiveRuns, Order
+from bot.runs.live import LiveRuns
 from bot.runs.past_requests import PastRequests
-from bot.runs.requests import PLAYED, WATCH, child_id, line_of, ordered, request_from_json
+from bot.runs.requests import PLAYED, WATCH, child_id, request_from_json
 from bot.waiting import wait_at_most
 from storage.faults import StorageFault
 from storage.inbox import Inbox
@@ -84,8 +84,6 @@ class App:
         self.library = resources.library
         self._inbox: Inbox = resources.records.inbox
         self._started = False
-        self._order = Order()
-        self._arrivals = Arrivals(self._inbox, self._arrived)
         self._gate = AcknowledgementGate()
         self._clips: list[tuple[str, Clips]] = []
         self._begun: set[asyncio.Task[Ticket]] = set()
@@ -93,6 +91,7 @@ class App:
         self._guard: asyncio.Task[None] | None = None
         self._platforms: dict[str, Platform] = {WATCH: Platform(WATCH, LogView)}
         self._live = LiveRuns(self._inbox)
+        self._arrivals = Arrivals(self._inbox, self._live.arrived)
         self._past = PastRequests(self._inbox, resources.records.sessions, resources.withdrawals)
         self.works = works(resources, self)
         self._execution = Execution(
@@ -101,7 +100,6 @@ class App:
             self._platforms,
             self._begin,
             live=self._live,
-            order=self._order,
             gate=self._gate,
             past=self._past,
         )
@@ -232,7 +230,7 @@ class App:
                 if row.state == "answered":  # it has left its line, and nobody waits for it
                     self._live.expect(request, row.seq).answered.set_result("done")
                 else:
-                    self._arrived(request, row.seq)
+                    self._live.arrived(request, row.seq)
             except (KeyError, TypeError, ValueError, UserError):  # written by another release
                 _log.exception("run %s cannot be read", row.id)
                 await self._inbox.set_states({row.id: "failed"})
@@ -348,12 +346,6 @@ class App:
                 await self._start_run(child, seq)
         return child.id
 
-    def _arrived(self, request: Request, seq: int) -> None:
-        """Register a request in the order of the numbers."""
-        self._live.expect(request, seq)
-        if ordered(request):
-            self._order.enter(line_of(request), seq)
-
     async def plain(self, place: Place, author: str, text: str) -> tuple[str, str]:
         """The work and verb of a person's plain text in this place: those of its session, else of the default work."""
         place_key = (place.space, place.platform, place.channel, place.thread)
@@ -373,7 +365,7 @@ class App:
 
     async def settled(self, place: Place, work: str, verbs: Collection[str]) -> None:
         """Wait for the answer of the run that goes on in this place, if it is of one of these verbs."""
-        going = self._live.numbered(self._order.called(place))
+        going = self._live.order.called(place)
         if going is not None and going.request.work == work and going.request.verb in verbs:
             await asyncio.shield(going.answered)
 

@@ -4,92 +4,102 @@ from __future__ import annotations
 
 import asyncio
 
-from bot.runs.live import Order
+from bot.runs.live import LiveRun, Order
+from tests.fakes.scripted_app import asked
 
 
-async def turn(order: Order, key: str, seq: int) -> None:
-    """Wait for the number's turn, as a run does."""
-    while order.ahead(key, seq):
-        await order.moved(key, seq)
+def run(seq: int, thread: str = "here") -> LiveRun:
+    """A run that was received as number `seq`."""
+    loop = asyncio.get_running_loop()
+    return LiveRun(asked(str(seq), ""), seq, thread, loop.create_future(), loop.create_future())
+
+
+async def turn(order: Order, live: LiveRun) -> None:
+    """Wait for the run's turn, as it does itself."""
+    while order.ahead(live):
+        await order.moved(live)
 
 
 async def test_the_first_to_enter_goes_at_once_and_the_next_waits() -> None:
-    order = Order()
-    order.enter("here", 1)
-    order.enter("here", 2)
-    await turn(order, "here", 1)
-    second = asyncio.create_task(turn(order, "here", 2))
+    order, first, second = Order(), run(1), run(2)
+    order.enter(first)
+    order.enter(second)
+    await turn(order, first)
+    waiting = asyncio.create_task(turn(order, second))
     await asyncio.sleep(0)
-    assert not second.done()
-    order.leave("here", 1)
-    await second
+    assert not waiting.done()
+    order.leave(first)
+    await waiting
 
 
 async def test_places_do_not_wait_for_each_other() -> None:
-    order = Order()
-    order.enter("here", 1)
-    order.enter("there", 2)
-    await turn(order, "there", 2)
+    order, elsewhere = Order(), run(2, "there")
+    order.enter(run(1))
+    order.enter(elsewhere)
+    await turn(order, elsewhere)
 
 
 async def test_after_a_restart_the_numbers_decide_not_who_asks_first() -> None:
-    order = Order()
-    for seq in (7, 5, 6):
-        order.enter("here", seq)
+    order, runs = Order(), {seq: run(seq) for seq in (7, 5, 6)}
+    for live in runs.values():
+        order.enter(live)
     # 7 was called when it stood alone; the others go by number once it has left.
-    fifth = asyncio.create_task(turn(order, "here", 5))
+    fifth = asyncio.create_task(turn(order, runs[5]))
     await asyncio.sleep(0)
     assert not fifth.done()
-    order.leave("here", 7)
+    order.leave(runs[7])
     await fifth
-    sixth = asyncio.create_task(turn(order, "here", 6))
+    sixth = asyncio.create_task(turn(order, runs[6]))
     await asyncio.sleep(0)
     assert not sixth.done()
-    order.leave("here", 5)
+    order.leave(runs[5])
     await sixth
 
 
 async def test_one_who_gives_up_waiting_lets_the_others_pass() -> None:
-    order = Order()
-    for seq in (1, 2, 3):
-        order.enter("here", seq)
-    order.leave("here", 2)
-    order.leave("here", 1)
-    await turn(order, "here", 3)
+    order, first, second, third = Order(), run(1), run(2), run(3)
+    for live in (first, second, third):
+        order.enter(live)
+    order.leave(second)
+    order.leave(first)
+    await turn(order, third)
 
 
-async def test_each_knows_how_many_go_before() -> None:
-    order = Order()
-    for seq in (7, 5, 6):  # 7 was called when it stood alone
-        order.enter("here", seq)
-    assert [order.ahead("here", seq) for seq in (7, 5, 6)] == [0, 1, 2]
-    moved = asyncio.create_task(order.moved("here", 6))
+async def test_each_knows_who_and_how_many_go_before() -> None:
+    order, runs = Order(), [run(seq) for seq in (7, 5, 6)]  # 7 is called while it stands alone
+    for live in runs:
+        order.enter(live)
+    seventh, fifth, sixth = runs
+    assert [order.ahead(live) for live in runs] == [0, 1, 2]
+    assert [order.before(live) for live in runs] == [sixth, None, fifth]
+    assert order.called("here") is seventh
+    moved = asyncio.create_task(order.moved(sixth))
     await asyncio.sleep(0)
     assert not moved.done()
-    order.leave("here", 7)
+    order.leave(seventh)
     await moved
-    assert [order.ahead("here", seq) for seq in (5, 6)] == [0, 1]
-    order.leave("here", 5)
-    assert order.ahead("here", 6) == 0
-    order.leave("here", 6)
-    assert order.ahead("here", 6) == 0
-    await order.moved("here", 6)
+    assert [order.ahead(live) for live in (fifth, sixth)] == [0, 1]
+    order.leave(fifth)
+    assert order.ahead(sixth) == 0
+    order.leave(sixth)
+    assert order.ahead(sixth) == 0
+    await order.moved(sixth)
 
 
 async def test_who_is_called_while_they_read_how_many_go_before_does_not_wait() -> None:
-    order = Order()
-    order.enter("here", 1)
-    order.enter("here", 2)
-    assert order.ahead("here", 2) == 1
-    order.leave("here", 1)
-    await asyncio.wait_for(order.moved("here", 2), 1)
+    order, first, second = Order(), run(1), run(2)
+    order.enter(first)
+    order.enter(second)
+    assert order.ahead(second) == 1
+    order.leave(first)
+    await asyncio.wait_for(order.moved(second), 1)
 
 
 async def test_leaving_twice_is_leaving_once() -> None:
-    order = Order()
-    order.enter("here", 1)
-    order.leave("here", 1)
-    order.leave("here", 1)
-    order.leave("there", 9)
-    order.enter("here", 2)
-    await turn(order, "here", 2)
+    order, first, second = Order(), run(1), run(2)
+    order.enter(first)
+    order.leave(first)
+    order.leave(first)
+    order.leave(run(9, "there"))
+    order.enter(second)
+    await turn(order, second)

@@ -40,8 +40,8 @@ from bot.events import (
 )
 from bot.faults import failure
 from bot.runs.engine import Begin, DurableRun
-from bot.runs.live import LiveRun, LiveRuns, Order
-from bot.runs.requests import child_id, ended_as, line_of, ordered, request_from_json
+from bot.runs.live import LiveRun, LiveRuns
+from bot.runs.requests import child_id, ended_as, request_from_json
 from bot.waiting import wait_at_most
 from bot.words import words
 from storage.faults import StorageFault
@@ -73,7 +73,6 @@ class Execution:
         begin: Begin,
         *,
         live: LiveRuns,
-        order: Order,
         gate: AcknowledgementGate,
         past: PastRequests,
     ) -> None:
@@ -84,7 +83,6 @@ class Execution:
         self._platforms = platforms
         self._begin = begin
         self._live = live
-        self._order = order
         self._gate = gate
         self._past = past
         self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -114,7 +112,7 @@ class Execution:
             if row.state == "stopped" and view is not None:  # unlike other ends, written before it was shown
                 await wait_at_most(view.flush("stopped"), VIEW_S, f"run {run_id} was not shown to its end")
                 await self.hush(request)
-            self._leave(live, ended_as(row.state))
+            self._live.over(run_id, ended_as(row.state))
             return row.state
         if view is None:
             await self.end(live, "failed")
@@ -165,7 +163,7 @@ class Execution:
                     with suppress(StorageFault):  # tried again after the next run, and at the next start
                         await kind.tidy(self._resources)
         finally:
-            self._leave(live, status)
+            self._live.over(run, status)
 
     async def give_up(self, live: LiveRun) -> None:
         """End a run that will not be started again, and say so where it was asked."""
@@ -193,9 +191,9 @@ class Execution:
         aloud: _Aloud | None = None
         try:
             if not live.quiet:  # else it was interrupted after its answer, and has left its line
-                if ordered(request):
-                    say, line = words(request.locale), line_of(request)
-                    before = self._live.numbered(self._order.before(line, live.seq))
+                if live.line is not None:
+                    say, order = words(request.locale), self._live.order
+                    before = order.before(live)
                     if before is not None and not request.parent:
                         # New requests start sooner than those of before a restart: keep messages in the line's order.
                         with suppress(TimeoutError):
@@ -203,11 +201,11 @@ class Execution:
                                 NOTICED_S
                             ):  # wait_for of 3.11 may swallow a cancellation
                                 await before.noticed.wait()
-                    while ahead := self._order.ahead(line, live.seq):
+                    while ahead := order.ahead(live):
                         if not request.parent:
                             await view.show(Status(say("app.in_line", n=ahead + 1)))
                             live.noticed.set()
-                        await self._order.moved(line, live.seq)
+                        await order.moved(live)
                 await self._live.keep(request.id, "running")
             row = verb(request.work, request.verb)
             run = DurableRun(request, self._begin, self._new_thread, self._origin)
@@ -280,7 +278,7 @@ class Execution:
             await self._live.keep(run, "answered")
         if live.shown or not live.request.parent:
             await wait_at_most(view.close(status), VIEW_S, f"the view of run {run} was not closed")
-        self._order.leave(line_of(live.request), live.seq)
+        self._live.order.leave(live)
         live.answered.set_result(status)
 
     async def _change(self, request: Request, changed: Changed) -> None:
@@ -328,10 +326,6 @@ class Execution:
         if platform is not None and platform.hush is not None:
             label = f"what was said of {request.id} was not taken back"
             await wait_at_most(platform.hush(request, stage), VIEW_S, label)
-
-    def _leave(self, live: LiveRun, status: Ended) -> None:
-        self._order.leave(line_of(live.request), live.seq)
-        self._live.over(live.request.id, status)
 
 
 @dataclass(frozen=True, slots=True)

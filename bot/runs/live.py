@@ -11,11 +11,12 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
 from bot import commands
 from bot.events import Ended, Place, Request
-from bot.runs.requests import ended_as
+from bot.runs.requests import ended_as, line_of, ordered
 from storage.faults import StorageFault
 from storage.inbox import UNFINISHED
 
@@ -25,16 +26,18 @@ if TYPE_CHECKING:
 State = Literal["running", "answered", "done", "failed", "stopped"]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class LiveRun:
     """A run of this process. `ending`: the work is done, its view is being finished.
 
-    `answered` is set when its answer is whole, `end` when its background part is over, too: between these a run is
-    `quiet`. `shown`: it has shown something. `reworded` is the request's present text, where a person has edited it.
+    `line` is the line that it waits in, None where it waits for nobody. `answered` is set when its answer is whole,
+    `end` when its background part is over, too: between these a run is `quiet`. `shown`: it has shown something.
+    `reworded` is the request's present text, where a person has edited it.
     """
 
     request: Request
     seq: int
+    line: Hashable
     answered: asyncio.Future[Ended]
     end: asyncio.Future[Ended]
     task: asyncio.Task[Ended] | None = None
@@ -54,6 +57,7 @@ class LiveRun:
 class LiveRuns:
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
+        self.order = Order()
         self._runs: dict[str, LiveRun] = {}
         self._unwritten: dict[str, State] = {}
         self._writing = asyncio.Lock()
@@ -62,22 +66,20 @@ class LiveRuns:
     def expect(self, request: Request, seq: int) -> LiveRun:
         """Register the run before it begins, so that it can be awaited and stopped."""
         if request.id not in self._runs:
+            line = line_of(request) if ordered(request) else None
             loop = asyncio.get_running_loop()
-            self._runs[request.id] = LiveRun(request, seq, loop.create_future(), loop.create_future())
+            self._runs[request.id] = LiveRun(request, seq, line, loop.create_future(), loop.create_future())
         return self._runs[request.id]
+
+    def arrived(self, request: Request, seq: int) -> None:
+        """Register the run and let it join its line."""
+        self.order.enter(self.expect(request, seq))
 
     def all(self) -> Iterable[LiveRun]:
         return list(self._runs.values())
 
     def get(self, run: str) -> LiveRun | None:
         return self._runs.get(run)
-
-    def numbered(self, seq: int | None) -> LiveRun | None:
-        """The run that was received as number `seq`."""
-        for live in self._runs.values():
-            if live.seq == seq:
-                return live
-        return None
 
     def of(self, space: str, run: str) -> LiveRun | None:
         """The run, if it is of this space."""
@@ -162,8 +164,9 @@ class LiveRuns:
             raise
 
     def over(self, run: str, status: Ended) -> None:
-        """Remove a run that has ended, and resolve what awaits its end."""
+        """Remove a run that has ended, also from its line, and resolve what awaits its end."""
         if (live := self._runs.pop(run, None)) is not None:
+            self.order.leave(live)
             live.noticed.set()
             for waiting in (live.answered, live.end):
                 if not waiting.done():
@@ -178,51 +181,51 @@ class LiveRuns:
 
 
 class Order:
-    """First in, first out per key, by the sequence number each run got when it was received."""
+    """First in, first out in each line, by the number that each run got when it was received."""
 
     def __init__(self) -> None:
-        self._lines: dict[Hashable, list[int]] = {}
-        self._called: dict[Hashable, int] = {}
+        self._lines: dict[Hashable, list[LiveRun]] = {}
+        self._called: dict[Hashable, LiveRun] = {}
         """Whose turn it is in each line; lower numbers may come behind it, after a restart."""
         self._moved: dict[Hashable, asyncio.Event] = {}
 
-    def enter(self, key: Hashable, seq: int) -> None:
-        """Join the line of this key; again does nothing."""
-        line = self._lines.setdefault(key, [])
-        if seq not in line:
-            insort(line, seq)
-            self._called.setdefault(key, seq)
+    def enter(self, live: LiveRun) -> None:
+        """Join the line of this run, if it has one; again does nothing."""
+        if live.line is not None and live not in (line := self._lines.setdefault(live.line, [])):
+            insort(line, live, key=attrgetter("seq"))
+            self._called.setdefault(live.line, live)
 
-    def ahead(self, key: Hashable, seq: int) -> int:
-        """How many go before this number, the one whose turn it is included; 0 when it is its turn."""
-        if (called := self._called.get(key)) in (None, seq):
+    def ahead(self, live: LiveRun) -> int:
+        """How many go before this run, the one whose turn it is included; 0 when it is its turn."""
+        if (called := self._called.get(live.line)) in (None, live):
             return 0
-        return sum(number < seq or number == called for number in self._lines[key] if number != seq)
+        line = self._lines[live.line]
+        return sum(other.seq < live.seq or other is called for other in line if other is not live)
 
-    def called(self, key: Hashable) -> int | None:
-        """The number whose turn it is."""
-        return self._called.get(key)
+    def called(self, line: Hashable) -> LiveRun | None:
+        """The run whose turn it is."""
+        return self._called.get(line)
 
-    def before(self, key: Hashable, seq: int) -> int | None:
-        """The number right before this one in the line."""
-        line = self._lines.get(key, [])
-        at = bisect_left(line, seq)
+    def before(self, live: LiveRun) -> LiveRun | None:
+        """The run right before this one in its line."""
+        line = self._lines.get(live.line, [])
+        at = bisect_left(line, live.seq, key=attrgetter("seq"))
         return line[at - 1] if at else None
 
-    async def moved(self, key: Hashable, seq: int) -> None:
-        """Wait until a number has left the line; return at once where it is the turn of `seq`."""
-        if self.ahead(key, seq):
-            await self._moved.setdefault(key, asyncio.Event()).wait()
+    async def moved(self, live: LiveRun) -> None:
+        """Wait until a run has left the line of this one; return at once where it is its turn."""
+        if self.ahead(live):
+            await self._moved.setdefault(live.line, asyncio.Event()).wait()
 
-    def leave(self, key: Hashable, seq: int) -> None:
-        """Leave the line; does nothing where `seq` is not in it."""
-        line = self._lines.get(key, [])
-        if seq not in line:
+    def leave(self, live: LiveRun) -> None:
+        """Leave the line; does nothing where the run is in none."""
+        line = self._lines.get(live.line, [])
+        if live not in line:
             return
-        line.remove(seq)
+        line.remove(live)
         if not line:
-            del self._lines[key], self._called[key]
-        elif self._called[key] == seq:
-            self._called[key] = line[0]
-        if (moved := self._moved.pop(key, None)) is not None:
+            del self._lines[live.line], self._called[live.line]
+        elif self._called[live.line] is live:
+            self._called[live.line] = line[0]
+        if (moved := self._moved.pop(live.line, None)) is not None:
             moved.set()
