@@ -227,10 +227,12 @@ class App:
                 continue
             try:
                 request = request_from_json(row.payload)
+                resumed = row.state != "received"
+                live = self._live.expect(request, row.seq, row.created_at, resumed=resumed)
                 if row.state == "answered":  # it has left its line, and nobody waits for it
-                    self._live.expect(request, row.seq).answered.set_result("done")
+                    live.answered.set_result("done")
                 else:
-                    self._live.arrived(request, row.seq)
+                    self._live.order.enter(live)
             except (KeyError, TypeError, ValueError, UserError):  # written by another release
                 _log.exception("run %s cannot be read", row.id)
                 await self._inbox.set_states({row.id: "failed"})
@@ -250,10 +252,10 @@ class App:
                     await self._engine.start(request.id)
                 case "running":  # the engine continues it by itself
                     pass
-                case ended:
+                case ended if (waiting := self._live.get(request.id)) is not None:
                     _log.error("run %s cannot be taken up again: %s", request.id, ended)
                     # In a task: a platform that is slow to show it must not delay the start.
-                    reporting = asyncio.create_task(self._execution.give_up(self._live.expect(request, 0)))
+                    reporting = asyncio.create_task(self._execution.give_up(waiting))
                     self._reporting.add(reporting)
                     reporting.add_done_callback(self._reporting.discard)
         await self._engine.purge()
@@ -320,12 +322,12 @@ class App:
                     late = f"run {request.id} was not acknowledged"
                     await wait_at_most(acknowledge(), ACKNOWLEDGE_S, late)
             if seq is not None:
-                await self._start_run(request, seq)
+                await self._start_run(request)
         if seq is not None and follows is not None:
             await self._perform(follows, None)
         return Ticket(request.id, seq is not None, self._live.ended)
 
-    async def _start_run(self, request: Request, seq: int) -> None:
+    async def _start_run(self, request: Request) -> None:
         """Start the run of a stored request. Raises StorageFault."""
         try:
             row = commands.verb(request.work, request.verb)
@@ -335,15 +337,16 @@ class App:
             await self._gate.passed()
             await self._engine.start(request.id)
         except StorageFault:  # it must neither block its line nor begin at the next start
-            await self._execution.end(self._live.expect(request, seq), "failed")
+            if (live := self._live.get(request.id)) is not None:
+                await self._execution.end(live, "failed")
             raise
 
     async def _begin(self, child: Request, key: str) -> str:
         """Start a run's child, as durably as a person's request; again with the same key it does nothing."""
         child = replace(child, id=child_id(replace(child, id=child.parent), key))
         with in_words():
-            if (seq := await self._arrivals.receive(child)) is not None:
-                await self._start_run(child, seq)
+            if await self._arrivals.receive(child) is not None:
+                await self._start_run(child)
         return child.id
 
     async def plain(self, place: Place, author: str, text: str) -> tuple[str, str]:
@@ -447,6 +450,8 @@ class App:
                 live.reworded = text
             if not await self._past.reword(space, run, text):
                 return False
+            if live is not None and live.task is None:  # it has not begun
+                live.request = replace(live.request, text=text)
             if follows:
                 more = replace(request, verb=follows, text=text, options={}, files=(), line="")
                 await self._begin(replace(more, parent=run, answers=run), key)

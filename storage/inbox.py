@@ -6,7 +6,7 @@ Knows nothing of what a request asks: `payload` is the caller's JSON.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
@@ -34,6 +34,7 @@ class NewRequest:
     ordered: bool
     payload: str
     parent: str = ""
+    created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class Inbox:
 
         An id that is missing there was kept before: the platform delivered it twice.
         """
-        values = [{**asdict(row), "state": "received", "created_at": datetime.now(UTC)} for row in rows]
+        values = [{**asdict(row), "state": "received"} for row in rows]
         async with self._db.write() as connection:
             fresh = await connection.execute(self._receive, values)
             return dict(sorted(map(tuple, fresh), key=itemgetter(1)))

@@ -85,6 +85,16 @@ async def test_a_request_whose_asker_is_cut_off_is_done_all_the_same(tmp_path: P
     assert recorder.events["one"] == [Text("hello")]
 
 
+async def test_what_is_edited_before_it_begins_is_done_as_it_reads_then(tmp_path: Path) -> None:
+    async with running(tmp_path, recorder := Recorder()) as app:
+
+        async def edited() -> None:
+            assert await app.reword("local", "one", "hello")
+
+        assert await (await app.perform(asked("one", "helo"), edited)).wait() == "done"
+    assert recorder.events["one"] == [Text("hello")]
+
+
 async def test_a_hundred_at_once_are_acknowledged_and_shown_once_each(tmp_path: Path) -> None:
     acknowledged: list[int] = []
 
@@ -124,7 +134,7 @@ async def test_those_that_wait_for_a_commit_share_the_next_in_the_order_they_cam
             return await super().receive(rows)
 
     arrived: list[str] = []
-    arrivals = Arrivals(Counting(database), lambda request, seq: arrived.append(request.id))
+    arrivals = Arrivals(Counting(database), lambda request, seq, since: arrived.append(request.id))
     ids = [f"r{n}" for n in range(20)]
     numbers = await asyncio.gather(*(arrivals.receive(asked(id, "hello")) for id in ids))
     assert await arrivals.receive(asked("r3", "hello")) is None
@@ -136,7 +146,7 @@ async def test_those_that_wait_for_a_commit_share_the_next_in_the_order_they_cam
 
 async def test_one_that_cannot_be_written_does_not_take_the_others_along(tmp_path: Path) -> None:
     database = await Database.open(migrated.database(tmp_path / "a.db"))
-    arrivals = Arrivals(Inbox(database), lambda request, seq: None)
+    arrivals = Arrivals(Inbox(database), lambda request, seq, since: None)
     broken: Request = asked("broken", "half a letter: \ud800")
     got = await asyncio.gather(
         *(arrivals.receive(request) for request in (asked("a", "hello"), broken, asked("b", "hello"))),

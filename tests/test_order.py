@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 
+from bot.events import Ended
 from bot.runs.live import LiveRun, Order
 from tests.fakes.scripted_app import asked
 
 
 def run(seq: int, thread: str = "here") -> LiveRun:
     """A run that was received as number `seq`."""
-    loop = asyncio.get_running_loop()
-    return LiveRun(asked(str(seq), ""), seq, thread, loop.create_future(), loop.create_future())
+    answered, end = asyncio.Future[Ended](), asyncio.Future[Ended]()
+    return LiveRun(asked(str(seq), ""), seq, thread, datetime.now(UTC), False, answered, end)
 
 
 async def turn(order: Order, live: LiveRun) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bot.runs.requests import row_of
@@ -27,8 +28,8 @@ GATE_S = 1.0
 
 
 class Arrivals:
-    def __init__(self, inbox: Inbox, arrived: Callable[[Request, int], None]) -> None:
-        """`arrived` is called for each fresh request with its number, in the order of the numbers."""
+    def __init__(self, inbox: Inbox, arrived: Callable[[Request, int, datetime], object]) -> None:
+        """`arrived` is called for each fresh request with its number and moment, in the order of the numbers."""
         self._inbox = inbox
         self._arrived = arrived
         self._turn = asyncio.Lock()
@@ -46,7 +47,8 @@ class Arrivals:
 
     async def _keep(self, batch: Sequence[tuple[Request, asyncio.Future[int | None]]]) -> None:
         try:
-            numbers = await self._inbox.receive([row_of(request) for request, _ in batch])
+            rows = [row_of(request) for request, _ in batch]
+            numbers = await self._inbox.receive(rows)
         except StorageFault as fault:
             for _, number in batch:
                 number.set_exception(fault)
@@ -57,10 +59,10 @@ class Arrivals:
                 for entry in batch:
                     await self._keep([entry])
         else:
-            for request, number in batch:
+            for (request, number), row in zip(batch, rows, strict=True):
                 seq = numbers.pop(request.id, None)
                 if seq is not None:
-                    self._arrived(request, seq)
+                    self._arrived(request, seq, row.created_at)
                 number.set_result(seq)
 
 

@@ -92,34 +92,29 @@ class Execution:
 
     async def body(self, run_id: str) -> str:
         """Execute a run once and return its final state. Raises CancelledError where it is to continue later."""
-        try:
-            row = await self._inbox.get(run_id)
-        except StorageFault:
-            if (waiting := self._live.get(run_id)) is not None:
-                await self.end(waiting, "failed")
-            raise
         if self.leaving:
             raise asyncio.CancelledError
-        if row is None:
-            return "failed"
-        request = request_from_json(row.payload)
-        if request.place.platform not in self._platforms:  # a process that serves its platform will do it
-            raise asyncio.CancelledError
-        live = self._live.expect(request, row.seq)
+        live, state = self._live.get(run_id), ""
+        if live is None:  # its end was stored before a crash, or it is another process's
+            if (row := await self._inbox.get(run_id)) is None:
+                return "failed"
+            request, state = request_from_json(row.payload), row.state
+            if request.place.platform not in self._platforms:  # a process that serves its platform will do it
+                raise asyncio.CancelledError
+            live = self._live.expect(request, row.seq, row.created_at, resumed=state != "received")
         await self._gate.passed()
+        request = live.request
         view = self._view(request)
-        if row.state in ENDED:
-            if row.state == "stopped" and view is not None:  # unlike other ends, written before it was shown
+        if state in ENDED:
+            if state == "stopped" and view is not None:  # unlike other ends, written before it was shown
                 await wait_at_most(view.flush("stopped"), VIEW_S, f"run {run_id} was not shown to its end")
                 await self.hush(request)
-            self._live.over(run_id, ended_as(row.state))
-            return row.state
+            self._live.over(run_id, ended_as(state))
+            return state
         if view is None:
             await self.end(live, "failed")
             return "failed"
-        if row.state == "answered" and not live.quiet:
-            live.answered.set_result("done")
-        with self._resources.tracing.run(request, row.created_at, resumed=row.state != "received") as traced:
+        with self._resources.tracing.run(request, live.since, resumed=live.resumed) as traced:
             live.task = asyncio.create_task(self._show(live, view))
             try:
                 if live.stopping:

@@ -11,6 +11,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
@@ -30,7 +31,8 @@ State = Literal["running", "answered", "done", "failed", "stopped"]
 class LiveRun:
     """A run of this process. `ending`: the work is done, its view is being finished.
 
-    `line` is the line that it waits in, None where it waits for nobody. `answered` is set when its answer is whole,
+    `line` is the line that it waits in, None where it waits for nobody. `since` is when it was asked for, `resumed`
+    whether an earlier process has begun it. `answered` is set when its answer is whole,
     `end` when its background part is over, too: between these a run is `quiet`. `shown`: it has shown something.
     `reworded` is the request's present text, where a person has edited it.
     """
@@ -38,6 +40,8 @@ class LiveRun:
     request: Request
     seq: int
     line: Hashable
+    since: datetime
+    resumed: bool
     answered: asyncio.Future[Ended]
     end: asyncio.Future[Ended]
     task: asyncio.Task[Ended] | None = None
@@ -63,17 +67,17 @@ class LiveRuns:
         self._writing = asyncio.Lock()
         self._refused = False
 
-    def expect(self, request: Request, seq: int) -> LiveRun:
+    def expect(self, request: Request, seq: int, since: datetime, *, resumed: bool = False) -> LiveRun:
         """Register the run before it begins, so that it can be awaited and stopped."""
         if request.id not in self._runs:
             line = line_of(request) if ordered(request) else None
-            loop = asyncio.get_running_loop()
-            self._runs[request.id] = LiveRun(request, seq, line, loop.create_future(), loop.create_future())
+            answered, end = asyncio.Future[Ended](), asyncio.Future[Ended]()
+            self._runs[request.id] = LiveRun(request, seq, line, since, resumed, answered, end)
         return self._runs[request.id]
 
-    def arrived(self, request: Request, seq: int) -> None:
+    def arrived(self, request: Request, seq: int, since: datetime) -> None:
         """Register the run and let it join its line."""
-        self.order.enter(self.expect(request, seq))
+        self.order.enter(self.expect(request, seq, since))
 
     def all(self) -> Iterable[LiveRun]:
         return list(self._runs.values())

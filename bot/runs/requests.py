@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable
 from dataclasses import asdict
+from datetime import UTC, datetime
 from hashlib import sha256
 
 from bot import commands
@@ -76,6 +77,7 @@ def row_of(request: Request) -> NewRequest:
         ordered=ordered(request),
         payload=request_to_json(request),
         parent=request.parent,
+        created_at=datetime.now(UTC),
     )
 
 
