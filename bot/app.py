@@ -20,12 +20,11 @@ from bot.events import Ended, Place, Request, UserError, Work
 from bot.faults import in_words
 from bot.kind import Runs, Service, Typed
 from bot.platforms import LogView, Platform
-from bot.runs.arrivals import AcknowledgementGate, Arrivals
 from bot.runs.engine import Engine
 from bot.runs.execution import VIEW_S, Execution
 from bot.runs.live import LiveRuns
 from bot.runs.past_requests import PastRequests
-from bot.runs.requests import PLAYED, WATCH, child_id, request_from_json
+from bot.runs.requests import PLAYED, WATCH, AcknowledgementGate, Arrivals, child_id, request_from_json
 from bot.waiting import wait_at_most
 from storage.faults import StorageFault
 from storage.inbox import Inbox

@@ -13,8 +13,7 @@ import pytest
 
 from bot.app import App
 from bot.events import Author, Event, Request, Run, Text, UserError
-from bot.runs.arrivals import GATE_S, AcknowledgementGate, Arrivals
-from bot.runs.requests import event_id
+from bot.runs.requests import GATE_S, AcknowledgementGate, Arrivals, event_id
 from storage.db import Database
 from storage.inbox import Inbox
 from tests.fakes import migrated

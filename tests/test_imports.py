@@ -25,7 +25,6 @@ LAYERS = (
     ("bot.adapters",),
     (
         "bot.app",
-        "bot.runs.arrivals",
         "bot.runs.execution",
         "bot.faults",
         "bot.runs.live",
