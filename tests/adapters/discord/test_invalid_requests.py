@@ -59,7 +59,7 @@ def test_what_is_older_than_ten_minutes_is_forgotten_and_warned_of_anew(
     clock = Clock()
     counter = InvalidRequests(clock)
     for _ in range(LIMIT // 10):
-        counter.note(429, "global")
+        counter.note(429)
     assert len(caplog.records) == 1
     clock.now = WINDOW_S
     assert counter.count == 0

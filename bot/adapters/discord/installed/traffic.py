@@ -155,10 +155,8 @@ class InvalidRequests:
             self._times.popleft()
         return len(self._times)
 
-    def note(self, status: int, scope: str = "") -> None:
-        """Count a response with this status and `X-RateLimit-Scope`."""
-        if status not in (401, 403, 429) or scope == "shared":
-            return
+    def note(self, status: int) -> None:
+        """Count an invalid request, answered with this status."""
         now = self._clock()
         self._times.append(now)
         count = self.count
@@ -177,7 +175,9 @@ class InvalidRequests:
     async def _answered(
         self, session: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestEndParams
     ) -> None:
-        self.note(params.response.status, params.response.headers.get("X-RateLimit-Scope", ""))
+        status, scope = params.response.status, params.response.headers.get("X-RateLimit-Scope", "")
+        if status in (401, 403, 429) and scope != "shared":
+            self.note(status)
 
 
 def guard(client: commands.Bot | commands.AutoShardedBot) -> None:
