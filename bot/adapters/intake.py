@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 from weakref import WeakValueDictionary
 
 from bot import commands
+from bot.adapters.footer import RUN
 from bot.adapters.home import leave_place
 from bot.adapters.invocation import Invocation, PendingForm, pending_form
 from bot.adapters.markdown import title
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 WINDOW = "modal"
 """The kind of the storage's offers that hold pending forms, so that a window works also after a restart."""
+MODAL = rf"modal:{RUN}"
+"""The pattern of a window's id; the run is that which the event that opened it would have begun."""
 KEPT = timedelta(days=1)
 """How long a window may stay open; most older ones have been dismissed."""
 RUN_DIGITS = 8

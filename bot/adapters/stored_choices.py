@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from bot.adapters.buttons_row import counted
+from bot.adapters.footer import counted
 from bot.adapters.markdown import Size
 from bot.adapters.surface import SurfaceFault, Unavailable
 from bot.adapters.writer import Writers

@@ -7,8 +7,8 @@ from typing import Any
 
 from discord import ui
 
-from bot.adapters.buttons_row import Button
 from bot.adapters.discord.text.page import ANSWER, Card, Page, Rule, Shown
+from bot.adapters.footer import Button
 
 STOP = Button("stop:" + "0" * 32, "Stop", "⏹️")
 PICTURE = Shown("chart.png", b"png", picture=True, alt="A chart")

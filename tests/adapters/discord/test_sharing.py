@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bot.adapters.buttons_row import Button
 from bot.adapters.discord.received.presses import texts
 from bot.adapters.discord.text.page import ANSWER, Card, Page
+from bot.adapters.footer import Button
 
 RUN = "0" * 32
 CHOICE = Button(f"choice:{RUN}:0", "Burdens")

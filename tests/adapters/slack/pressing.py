@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from bot.adapters.buttons_row import Button
+from bot.adapters.footer import Button
 from bot.adapters.slack.placing import PLATFORM, AnswerPlace, Origin
 from bot.adapters.slack.text.page import rows_of
 from bot.events import Author, Place, Request, Text

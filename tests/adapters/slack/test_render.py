@@ -10,7 +10,7 @@ from dataclasses import replace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.buttons_row import Button
+from bot.adapters.footer import Button
 from bot.adapters.slack.text import render
 from bot.adapters.slack.text.escaping import cost
 from bot.adapters.slack.text.page import Page, Task, actions_of

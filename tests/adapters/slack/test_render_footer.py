@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.buttons_row import Button
+from bot.adapters.footer import Button
 from bot.adapters.slack.text import render
 from bot.adapters.slack.text.page import rows_of
 from bot.adapters.stage_content import StageContent

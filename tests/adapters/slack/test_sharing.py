@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.buttons_row import Button
+from bot.adapters.footer import Button
 from bot.adapters.slack.placing import PLATFORM, AnswerPlace, Origin
 from bot.adapters.slack.received import sharing
 from bot.adapters.slack.shown.ephemeral import EPHEMERAL

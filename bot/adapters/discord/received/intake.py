@@ -22,12 +22,12 @@ import discord
 from discord import ui
 
 from bot import commands
-from bot.adapters import buttons_row, intake
-from bot.adapters.buttons_row import label as label_of
+from bot.adapters import intake
 from bot.adapters.discord.received import placing
 from bot.adapters.discord.received.commands import Autocomplete, as_in_table, path_of, read
 from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, file_of, request_of, text_of
 from bot.adapters.discord.shown import replies
+from bot.adapters.footer import label as label_of
 from bot.adapters.intake import PEOPLE
 from bot.adapters.invocation import (
     FIELD,
@@ -200,7 +200,7 @@ class Intake(intake.Intake):
             interaction.data, dict
         ):
             return
-        match = re.fullmatch(buttons_row.MODAL, str(interaction.data.get("custom_id", "")))
+        match = re.fullmatch(intake.MODAL, str(interaction.data.get("custom_id", "")))
         if match is None:
             return
         try:

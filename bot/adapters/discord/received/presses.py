@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import discord
 from discord.ui import ActionRow, Button, DynamicItem, Item, LayoutView, TextDisplay
 
-from bot.adapters import buttons_row, footer, presses
+from bot.adapters import footer, presses
 from bot.adapters.discord.received.placing import Location, location_of
 from bot.adapters.discord.shown import replies
 from bot.adapters.discord.shown.surface import as_surface_faults
@@ -250,7 +250,7 @@ def texts(view: LayoutView) -> list[str]:
 
 def _offers(row: ActionRow[LayoutView]) -> bool:
     ids = [button.custom_id or "" for button in row.children if isinstance(button, Button)]
-    return any(re.fullmatch(buttons_row.CHOICE, each) for each in ids)
+    return any(re.fullmatch(footer.CHOICE, each) for each in ids)
 
 
 def _may_write(permissions: discord.Permissions, thread: bool) -> bool:
@@ -309,14 +309,14 @@ def _item(template: str, act: Callable[..., Awaitable[None]]) -> type[DynamicIte
 
 
 _ACTS: dict[str, Callable[..., Awaitable[None]]] = {
-    buttons_row.STOP: presses.stop,
-    buttons_row.RETRY: retry,
-    buttons_row.CHOICE: presses.choose,
-    buttons_row.MEANWHILE: presses.choose_meanwhile,
-    buttons_row.SOURCES: show_sources,
-    buttons_row.SOURCES_PAGE: turn,
-    buttons_row.SHARE: share,
-    buttons_row.FEEDBACK: presses.rate,
+    footer.STOP: presses.stop,
+    footer.RETRY: retry,
+    footer.CHOICE: presses.choose,
+    footer.MEANWHILE: presses.choose_meanwhile,
+    footer.SOURCES: show_sources,
+    footer.SOURCES_PAGE: turn,
+    footer.SHARE: share,
+    footer.FEEDBACK: presses.rate,
 }
 _KNOWN = "|".join(re.sub(r"\(\?P<\w+>", "(?:", template) for template in _ACTS)
 _KINDS = "|".join(sorted({template.partition(":")[0] for template in _ACTS}))

@@ -15,7 +15,7 @@ from typing import Any
 import discord
 from discord import ui
 
-from bot.adapters.buttons_row import PER_ROW, Button
+from bot.adapters.footer import PER_ROW, Button
 from bot.adapters.markdown import clean, without_line
 from bot.events import Speaker
 

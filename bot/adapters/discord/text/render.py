@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.adapters.buttons_row import Offer, controls, offers
 from bot.adapters.discord.text.markdown import divided, inline, literal, pieces, size
 from bot.adapters.discord.text.page import (
     ALT,
@@ -31,7 +30,7 @@ from bot.adapters.discord.text.page import (
     Rule,
     Shown,
 )
-from bot.adapters.footer import NOTE, PASSING, Footer
+from bot.adapters.footer import NOTE, PASSING, Footer, Offer, controls, offers
 from bot.adapters.markdown import Piece, clean, file_name, pack, shortened, split
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.events import Attachment, Citation, Picture

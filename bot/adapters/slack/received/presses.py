@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bot.adapters import buttons_row, footer, presses
-from bot.adapters.buttons_row import Button
+from bot.adapters import footer, presses
+from bot.adapters.footer import Button
 from bot.adapters.invocation import choice_form
 from bot.adapters.markdown import clean
 from bot.adapters.slack.placing import (
@@ -49,7 +49,7 @@ ACK_SECONDS = 2.0
 """How long a press may take before it is acknowledged all the same; Slack waits 3 s (its documentation, "Handling user
 interaction").
 """
-FEEDBACK = rf"feedback:{buttons_row.RUN}"
+FEEDBACK = rf"feedback:{footer.RUN}"
 """Both thumbs are one element, with a value each."""
 
 ROOM = 6_000
@@ -300,13 +300,13 @@ def _pieces(text: str) -> list[str]:
 
 
 _ACTS: dict[str, Callable[..., Awaitable[None]]] = {
-    buttons_row.STOP: presses.stop,
-    buttons_row.RETRY: retry,
-    buttons_row.CHOICE: presses.choose,
-    buttons_row.MEANWHILE: presses.choose_meanwhile,
-    buttons_row.SOURCES: show_sources,
-    buttons_row.SOURCES_PAGE: show_sources,
-    buttons_row.SHARE: share,
+    footer.STOP: presses.stop,
+    footer.RETRY: retry,
+    footer.CHOICE: presses.choose,
+    footer.MEANWHILE: presses.choose_meanwhile,
+    footer.SOURCES: show_sources,
+    footer.SOURCES_PAGE: show_sources,
+    footer.SHARE: share,
     FEEDBACK: rate,
 }
 

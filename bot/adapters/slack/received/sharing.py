@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from bot.adapters import buttons_row
+from bot.adapters import footer
 from bot.adapters.intake import KeyedLocks
 from bot.adapters.slack.placing import Body, Location, message_of, origin_of
 from bot.adapters.slack.shown.ephemeral import EPHEMERAL
@@ -187,7 +187,7 @@ def _offers(block: Block) -> bool:
         for element in block.get("elements", [])
         if block.get("type") == "actions"
     ]
-    return any(re.fullmatch(buttons_row.CHOICE, each) for each in ids)
+    return any(re.fullmatch(footer.CHOICE, each) for each in ids)
 
 
 async def _member(client: AsyncWebClient, channel: str, user: str) -> bool:

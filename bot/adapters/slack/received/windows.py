@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bot import commands
-from bot.adapters import buttons_row
-from bot.adapters.buttons_row import label as cut
+from bot.adapters.footer import label as cut
+from bot.adapters.intake import MODAL
 from bot.adapters.invocation import FIELD, Field, Invocation, PendingForm
 from bot.adapters.slack.placing import PLATFORM, Body, Location, location_of_interaction
 from bot.adapters.slack.text.page import Block
@@ -127,7 +127,7 @@ async def perform(
 
 async def finish(intake: Intake, body: Body, ack: AsyncAck, location: Location) -> None:
     """Perform the pending form of a submitted window. After a fault the window stays open with its texts."""
-    match = re.fullmatch(buttons_row.MODAL, str(body["view"].get("callback_id", "")))
+    match = re.fullmatch(MODAL, str(body["view"].get("callback_id", "")))
     say = await intake.words(location)
     pending = await intake.stored_form(location, match["run"]) if match else None
     if pending is None or match is None:
@@ -300,4 +300,4 @@ def listen(bolt: AsyncApp, intake: Intake) -> None:
         location = location_of_interaction(body, context.team_id, context.enterprise_id)
         await taken(intake, location, ack, finish(intake, body, ack, location))
 
-    bolt.view(re.compile(rf"\A{buttons_row.MODAL}\Z"))(submitted)
+    bolt.view(re.compile(rf"\A{MODAL}\Z"))(submitted)

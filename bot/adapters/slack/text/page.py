@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Literal
 
-from bot.adapters.buttons_row import Button
+from bot.adapters.footer import Button
 from bot.adapters.markdown import without_line
 from bot.adapters.slack.text.escaping import plain
 from bot.events import Speaker
@@ -120,7 +120,7 @@ def actions_of(buttons: Sequence[Button]) -> Block:
 
 
 def rows_of(buttons: Sequence[Button], run: str, say: Words) -> list[Block]:
-    """The rows of `buttons_row.controls`. Its thumbs become one element in a block of their own: action_id
+    """The rows of `footer.controls`. Its thumbs become one element in a block of their own: action_id
     "feedback:<run>", value "up" or "down".
     """
     others = [button for button in buttons if not button.custom_id.startswith(_FEEDBACK)]

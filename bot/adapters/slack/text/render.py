@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from bot import manual
-from bot.adapters.buttons_row import Button, Offer, controls, offers
-from bot.adapters.footer import NOTE, PASSING, Footer
+from bot.adapters.footer import NOTE, PASSING, Button, Footer, Offer, controls, offers
 from bot.adapters.markdown import clean, file_name, shortened
 from bot.adapters.slack.manifest import COMMAND, SETUP, as_typed
 from bot.adapters.slack.text.escaping import converted, cost, literal, size, words
