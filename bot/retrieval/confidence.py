@@ -6,14 +6,7 @@ Knows neither texts nor models: it weighs evidence measured on the best passages
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from bot.retrieval.postings import Postings
-
-if TYPE_CHECKING:
-    from bot.retrieval.question import QuestionWord
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,25 +92,6 @@ class Likeness:
 
 _BGE_SMALL = Likeness()
 _SHORT = 2
-
-
-def coverage(
-    words: Sequence[QuestionWord], passages: Sequence[int], postings: Postings
-) -> tuple[float, float, int]:
-    """(share, worth, chunk) of the chunk that covers most of the question's words; chunk is -1 if none does."""
-    import numpy as np
-
-    total = 0.0
-    weights = np.zeros(len(passages), dtype=np.float64)
-    for word in words if passages else ():
-        counts = postings.counts(word.terms, passages)
-        weights += word.weight * counts / (counts + 1)
-        total += word.weight
-    if not total:
-        return 0.0, 0.0, -1
-    at = int(weights.argmax())
-    best = float(weights[at])
-    return best / total, best / math.log1p(postings.size), passages[at] if best else -1
 
 
 def confident(

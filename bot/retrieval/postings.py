@@ -92,17 +92,31 @@ class Postings:
         """The terms in a chunk's text."""
         return self._forward[int(self._forward_offsets[chunk]) : int(self._forward_offsets[chunk + 1])]
 
-    def counts(self, terms: Iterable[int], chunks: Sequence[int]) -> Floats:
-        """How often each of these chunks says any of these terms, its breadcrumb counting twice."""
+    def coverage(
+        self, words: Sequence[tuple[float, Sequence[int]]], chunks: Sequence[int]
+    ) -> tuple[float, float, int]:
+        """(share, worth, chunk) of that chunk of these which says most of the words; chunk is -1 if none says any.
+
+        Of each word its weight and its terms are given. A chunk says it in any of them; its breadcrumb counts twice.
+        """
         import numpy as np
 
-        counts = np.zeros(len(chunks), dtype=np.float32)
-        for term in terms:
-            low, high = int(self._offsets[term]), int(self._offsets[term + 1])
-            places = np.minimum(low + np.searchsorted(self._chunk[low:high], chunks), high - 1)
-            matching = self._chunk[places] == chunks
-            counts += matching * (self._body[places].astype(np.float32) + 2 * self._head[places])
-        return counts
+        total = 0.0
+        weights = np.zeros(len(chunks), dtype=np.float64)
+        for weight, terms in words if chunks else ():
+            counts = np.zeros(len(chunks), dtype=np.float32)
+            for term in terms:
+                low, high = int(self._offsets[term]), int(self._offsets[term + 1])
+                places = np.minimum(low + np.searchsorted(self._chunk[low:high], chunks), high - 1)
+                matching = self._chunk[places] == chunks
+                counts += matching * (self._body[places].astype(np.float32) + 2 * self._head[places])
+            weights += weight * counts / (counts + 1)
+            total += weight
+        if not total:
+            return 0.0, 0.0, -1
+        at = int(weights.argmax())
+        best = float(weights[at])
+        return best / total, best / math.log1p(self.size), chunks[at] if best else -1
 
     def together(self, words: Sequence[Iterable[int]]) -> bool:
         """Whether a chunk holds all of these words, each in any of its terms."""

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from bot.retrieval.cognates import respelt, words_of
 from bot.retrieval.language import FUNCTION_WORDS, HEADING_WORDS
@@ -24,8 +25,7 @@ _NAMED = re.compile(r"\w+(?:['’]\w+)*")
 _FUNCTION = frozenset().union(*FUNCTION_WORDS.values())
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionWord:
+class QuestionWord(NamedTuple):
     """One word of the question: its weight as evidence, and the terms it has in the shelf's languages."""
 
     weight: float

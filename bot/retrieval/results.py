@@ -37,11 +37,6 @@ class Passage:
         """The innermost of its headings."""
         return self.heading.rsplit(SEPARATOR, 1)[-1]
 
-    @property
-    def attached(self) -> bool:
-        """Whether it is out of a file that came with the question."""
-        return self.document.startswith(ATTACHED)
-
     def page_of(self, quote: str) -> int | None:
         """The page that a stretch of the text begins on; the passage's own for what does not stand in it.
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from bot.retrieval.chunk import SEPARATOR
-from bot.retrieval.confidence import Evidence, confident, coverage
+from bot.retrieval.confidence import Evidence, confident
 from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import Segment, terms
 from bot.retrieval.postings import Postings
@@ -76,6 +75,7 @@ class Shelf:
         titled: list[tuple[str, int, str]] = []
         titled_whole: list[tuple[str, int, str]] = []
         segments: list[tuple[str, Segment]] = []
+        languages: list[str] = []
         for at, document in enumerate(documents):
             language, base = document.language, len(self._sections)
             self._documents.append((document.id, language))
@@ -89,19 +89,19 @@ class Shelf:
             section_of.append(np.asarray(document.chunk_sections, dtype=np.int32) + np.int32(base))
             counts.append(len(document.chunk_sections))
             segments.append((language, document.segment))
+            languages.append(language)
         self._section_base.append(len(self._sections))
-        self.languages = sorted(set(map(itemgetter(0), segments)))
+        self.languages = sorted(set(languages))
         self._first = np.cumsum(counts, dtype=np.int64)
         self.size = int(self._first[-1])
-        self._language_of = np.repeat(
-            np.array([language for _, language in self._documents], object), counts[1:]
-        )
+        self._language_of = np.repeat(np.array(languages, object), counts[1:])
         self._section_of = np.concatenate(section_of)
         titled += titled_whole
         self._titles = Titles(titled)
         sections = np.arange(len(self._sections) + 1)
         self._section_first = np.searchsorted(self._section_of, sections).astype(np.int64)
         self._postings = Postings(segments)
+        # Each title leads to the first chunk under it, if that says more than its headings.
         starts = np.concatenate([self._section_first[:-1], self._first[:-1]])
         with_words = starts < np.concatenate([self._section_first[1:], self._first[1:]])
         with_words[with_words] = ~self._postings.hollow[starts[with_words]]
@@ -260,21 +260,28 @@ class Shelf:
 
         Those in other languages than its own are weighed apart, by the words that look like its own.
         """
-        evidence = Evidence(
-            title=self._named(titles), size=self.size, name=question.name, apart=question.apart
-        )
+        bearers: Counter[tuple[int, str]] = Counter()
+        for match in titles:
+            document = -1 - match.entry if match.entry < 0 else self._sections[match.entry][0]
+            spoken = self._documents[document][1]
+            # "Introduction" is no specific title, nor is one that many sections have, or that is only a little alike.
+            near = match.kind != "fuzzy" or match.score >= _NEAR
+            if near and set(terms(match.title, spoken)).difference(heading_terms(spoken)):
+                bearers[document, match.title.casefold()] += 1
+        title = bool(bearers) and min(bearers.values()) <= _BEARERS
+        evidence = Evidence(title=title, size=self.size, name=question.name, apart=question.apart)
         readings = [] if question.foreign else [(evidence, question.words, best, cosines)]
         if (other := question.other_languages) is not None:
             strange = [number for number in best if self._language_of[number] != language]
             if strange or question.foreign:
                 top = max((float(lexical[number]) for number in strange), default=0.0)
-                match = top / other.total if other.total else None
-                foreign = replace(evidence, foreign=True, match=match)
+                alike = top / other.total if other.total else None
+                foreign = replace(evidence, foreign=True, match=alike)
                 strange_cosines = cosines if cosines is None or question.foreign else cosines[strange]
                 readings.append((foreign, other.words, strange, strange_cosines))
         weighed: list[Evidence] = []
         for evidence, words, passages, nearness in readings:
-            share, worth, at = coverage(words, passages, self._postings)
+            share, worth, at = self._postings.coverage(words, passages)
             likeness = None
             if nearness is not None and (
                 at < 0 or may_vote(options.model_languages, None, self._language_of[at])
@@ -296,18 +303,6 @@ class Shelf:
                 sections = slice(min(base + first, end), min(base + past, end))
                 mask[self._section_first[sections.start] : self._section_first[sections.stop]] = True
         return mask
-
-    def _named(self, titles: Sequence[Match]) -> bool:
-        """Whether one of the matched titles is specific: "Introduction" is not, nor one that many sections have."""
-        bearers: Counter[tuple[str, str]] = Counter()
-        for match in titles:
-            if match.kind == "fuzzy" and match.score < _NEAR:
-                continue
-            document = self._title_match(match).document_id
-            words = set(terms(match.title, language := self.language_of(document) or ""))
-            if words.difference(heading_terms(language)):
-                bearers[document, match.title.casefold()] += 1
-        return bool(bearers) and min(bearers.values()) <= _BEARERS
 
     def _votes(
         self,

@@ -18,7 +18,7 @@ from bot.events import Choice, Choices, Citation, Completion, Event, Notice, Run
 from bot.llm.base import Message, Prompt
 from bot.readers.lines import flowing
 from bot.retrieval.lexical import content_terms
-from bot.retrieval.results import Passage, SearchResult
+from bot.retrieval.results import ATTACHED, Passage, SearchResult
 from bot.strategies.base import LANGUAGES
 from bot.words import Words
 from bot.works.rules.question_files import Pictures
@@ -161,7 +161,7 @@ class Answer:
                 authors.append(name)
         for passage in self._near:
             name = passage.section_title
-            if not (passage.attached or name in offered):
+            if not (passage.document.startswith(ATTACHED) or name in offered):
                 offered.add(name)
                 close.append(name)
         choices = [look_ups(self._say("rules.see_also"), authors)] if authors else []
