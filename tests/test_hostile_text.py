@@ -30,8 +30,7 @@ from bot.events import UserError
 from bot.llm import json_answers
 from bot.llm.thoughts import Thoughts
 from bot.readers.decode import decode
-from bot.readers.markdown import read_markdown
-from bot.readers.text import read_text
+from bot.readers.text import read_markdown, read_text
 from bot.retrieval import language, lexical
 from bot.retrieval.chunk import chunks
 from bot.retrieval.cognates import words_of

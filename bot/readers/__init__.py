@@ -23,13 +23,8 @@ def read(name: str, data: bytes) -> Document:
         raise UserError("library.file_kind", name=name, kinds=", ".join(SUFFIXES))
     from bot.readers import sniff
     from bot.readers.decode import decode
+    from bot.readers.text import read_markdown, read_text
 
     sniff.check(name, data)
     text = decode(name, data)
-    if suffix == ".txt":
-        from bot.readers.text import read_text
-
-        return read_text(name, text)
-    from bot.readers.markdown import read_markdown
-
-    return read_markdown(name, text)
+    return read_text(name, text) if suffix == ".txt" else read_markdown(name, text)

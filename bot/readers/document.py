@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Final
 
 from bot.readers.screenplay.elements import Screenplay
@@ -108,6 +109,11 @@ def sectioned(
 def one_line(title: str) -> str:
     """A title in one line of at most TITLE_CHARS, without characters that nobody sees."""
     return _UNSEEN.sub("", " ".join(title.split()))[:TITLE_CHARS].rstrip()
+
+
+def title_from_name(name: str) -> str:
+    """A readable title out of a file's name."""
+    return re.sub(r"[_\s]+", " ", PurePath(name).stem).strip() or name
 
 
 def page_at(pages: Sequence[int], offset: int) -> int | None:

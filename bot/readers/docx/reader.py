@@ -14,12 +14,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from bot.events import UserError
-from bot.readers.document import Document
+from bot.readers.document import Document, title_from_name
 from bot.readers.docx.blocks import Block, blocks
 from bot.readers.docx.parts import Parts
 from bot.readers.docx.styles import Styles
 from bot.readers.docx.xml import Element, child, kind, number, own_text, switch, value
-from bot.readers.markdown import title_from_name
 from bot.readers.writer import Writer, flow
 
 if TYPE_CHECKING:

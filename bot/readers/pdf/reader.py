@@ -18,8 +18,7 @@ from pypdfium2 import raw as pdfium
 from rapidfuzz import fuzz
 
 from bot.events import UserError
-from bot.readers.document import Document, Progress
-from bot.readers.markdown import title_from_name
+from bot.readers.document import Document, Progress, title_from_name
 from bot.readers.pdf.furniture import without_furniture
 from bot.readers.pdf.headings import Entry, body_style, headings
 from bot.readers.pdf.layout import Line, laid_out

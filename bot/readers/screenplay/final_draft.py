@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from bot.events import UserError
-from bot.readers.document import Document, Progress
-from bot.readers.markdown import title_from_name
+from bot.readers.document import Document, Progress, title_from_name
 from bot.readers.screenplay.elements import (
     LEFT,
     MOST_EIGHTHS,

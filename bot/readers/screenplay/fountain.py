@@ -12,8 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from bot.readers.decode import decode
-from bot.readers.document import Document, Progress
-from bot.readers.markdown import title_from_name
+from bot.readers.document import Document, Progress, title_from_name
 from bot.readers.screenplay.elements import LEFT, RIGHT, SPOKEN, Element, Kind, Screenplay, lines
 from bot.readers.screenplay.page import document
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot.events import UserError
 from bot.readers.archive import Archive
-from bot.readers.document import Document, Progress
-from bot.readers.markdown import title_from_name
+from bot.readers.document import Document, Progress, title_from_name
 from bot.readers.web.epub_contents import (
     Contents,
     address,

@@ -12,8 +12,7 @@ from urllib.parse import unquote
 
 from bot.events import UserError
 from bot.readers.decode import decode
-from bot.readers.document import Document, Progress
-from bot.readers.markdown import title_from_name
+from bot.readers.document import Document, Progress, title_from_name
 from bot.readers.web.markup import parse
 from bot.readers.web.survey import Survey, SurveyHandler
 from bot.readers.web.walker import Walker

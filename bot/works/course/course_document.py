@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from bot.events import UserError
-from bot.readers.document import Document, Section, one_line, page_at
+from bot.readers.document import Document, Section, one_line, page_at, title_from_name
 from bot.readers.lines import Line, split_lines
-from bot.readers.markdown import plain, title_from_name
+from bot.readers.text import plain
 from bot.retrieval.titles import normal
 from storage.document_rows import Lesson, Outline
 

@@ -8,9 +8,8 @@ import pytest
 
 from bot.events import UserError
 from bot.readers.document import Document
-from bot.readers.markdown import read_markdown
 from bot.readers.sandbox import Sandbox
-from bot.readers.text import read_text
+from bot.readers.text import read_markdown, read_text
 from bot.retrieval.titles import normal
 from bot.works.course.course_document import address, lesson_id, read_book, read_course
 from storage.document_rows import Outline
