@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bot.events import UserError
 from bot.readers.document import Document, Link, Section
-from bot.readers.kinds import PLAIN, SUFFIXES, suffix_of
+from bot.readers.kinds import PLAIN, SUFFIXES, check, suffix_of
 
 __all__ = ["SUFFIXES", "Document", "Link", "Section", "read"]
 
@@ -16,15 +16,14 @@ __all__ = ["SUFFIXES", "Document", "Link", "Section", "read"]
 def read(name: str, data: bytes) -> Document:
     """The document in `data`, a text or Markdown; blocking.
 
-    Raises UserError: "library.file_kind", "library.file_binary", "library.file_encoding", and that of `sniff.check`.
+    Raises UserError: "library.file_kind", "library.file_binary", "library.file_encoding", and that of `kinds.check`.
     """
     suffix = suffix_of(name)
     if suffix not in PLAIN:
         raise UserError("library.file_kind", name=name, kinds=", ".join(SUFFIXES))
-    from bot.readers import sniff
     from bot.readers.decode import decode
     from bot.readers.text import read_markdown, read_text
 
-    sniff.check(name, data)
+    check(name, data)
     text = decode(name, data)
     return read_text(name, text) if suffix == ".txt" else read_markdown(name, text)

@@ -1,6 +1,6 @@
 """Decodes bytes of unknown encoding to text, or raises a sentence saying why not.
 
-Knows no file format; `sniff` has looked for those that a text could be mistaken for.
+Knows no file format; `kinds.check` has looked for those that a text could be mistaken for.
 """
 
 from __future__ import annotations

@@ -1,12 +1,17 @@
-"""Which kinds of files are read, known by the suffixes of their names (what a file really is: see `sniff`).
+"""The kinds of files that are read: by the suffix of a name, and by a file's first bytes (a zip's by the names inside).
 
-Knows no reader, so that whoever looks at names only imports none.
+Knows no reader, so that whoever looks at names only imports none. Looks at bytes only and unpacks nothing, so it is
+safe for any file. It is unsure rather than wrong: what it does not know is left to the reader of the kind that the
+name says.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
-from typing import Final
+from typing import Final, NamedTuple
+
+from bot.events import UserError
 
 PLAIN: Final = (".md", ".markdown", ".txt")
 """Read as they are, in this process."""
@@ -29,6 +34,103 @@ PICTURES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 """Not read, but looked at by a model that sees (see `pictures`)."""
 
 
+class Kind(NamedTuple):
+    """`format` is its own name, the same in every language. `suffix` is what a file should be called that is of
+    this kind (`read`), or should be saved as. `key`, where there is a sentence of its own."""
+
+    format: str
+    suffix: str
+    read: bool = False
+    key: str = ""
+
+
+PDF: Final = Kind("PDF", ".pdf", read=True)
+WORD: Final = Kind("Word", ".docx", read=True)
+EPUB: Final = Kind("EPUB", ".epub", read=True)
+HTML: Final = Kind("HTML", ".html", read=True)
+FINAL_DRAFT: Final = Kind("Final Draft", ".fdx", read=True)
+TEXT: Final = Kind("TXT", ".txt", read=True)
+OLD_WORD: Final = Kind("Word 97 (.doc)", ".docx")
+MHTML: Final = Kind("", "", key="library.file_mhtml")
+PICTURE: Final = Kind("", "", key="library.file_picture")
+ARCHIVE: Final = Kind("", "", key="library.file_archive")
+LOCKED: Final = Kind("", "", key="library.file_locked")
+OTHER: Final = Kind("", "", key="library.file_binary")
+
+_HEAD: Final = 4096
+_PDF: Final = b"%PDF-"
+_NEAR: Final = 1024
+"""Bytes from either end in which readers look for a PDF's mark and its end (ISO 32000-1, annex H.3.4)."""
+_BLANK: Final = b"\x00 \t\r\n"
+_MARKS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+
+# Gary Kessler's table of file signatures and the formats' own specifications; those that a text could begin with are
+# left out.
+_FIRST: Final = (
+    (b"{\\rtf", Kind("RTF", ".docx")),
+    (b"%!PS-", Kind("PostScript", ".pdf")),
+    (b"AT&TFORM", Kind("DjVu", ".pdf")),
+    (b"\x89PNG\r\n", PICTURE),
+    (b"\xff\xd8\xff", PICTURE),
+    (b"GIF87a", PICTURE),
+    (b"GIF89a", PICTURE),
+    (b"II*\x00", PICTURE),
+    (b"MM\x00*", PICTURE),
+    (b"\x1f\x8b\x08", ARCHIVE),
+    (b"7z\xbc\xaf\x27\x1c", ARCHIVE),
+    (b"Rar!\x1a\x07", ARCHIVE),
+    (b"\xfd7zXZ\x00", ARCHIVE),
+    (b"\x28\xb5\x2f\xfd", ARCHIVE),
+    (b"BZh91AY&SY", ARCHIVE),
+    (b"\x7fELF", OTHER),
+    (b"OggS\x00", OTHER),
+    (b"fLaC\x00", OTHER),
+    (b"ID3\x03\x00", OTHER),
+    (b"ID3\x04\x00", OTHER),
+    (b"\x1aE\xdf\xa3", OTHER),
+)
+_AT: Final = (
+    (60, b"BOOKMOBI", Kind("Mobipocket", ".epub")),
+    (8, b"WEBP", PICTURE),
+    (8, b"WAVE", OTHER),
+    (8, b"AVI ", OTHER),
+    (4, b"ftypheic", PICTURE),
+    (4, b"ftypavif", PICTURE),
+    (4, b"ftyp", OTHER),
+)
+_ZIP_END: Final = b"PK\x05\x06"
+_ZIP_TAIL: Final = 22 + 65_535
+"""Its last record and the longest comment (PKWARE's APPNOTE, 4.3.16)."""
+_OPEN_DOCUMENT: Final = {
+    b"text": Kind("OpenDocument (.odt)", ".docx"),
+    b"spreadsheet": Kind("OpenDocument (.ods)", ".pdf"),
+    b"presentation": Kind("OpenDocument (.odp)", ".pdf"),
+}
+_MIMETYPE: Final = re.compile(
+    rb"mimetypeapplication/(epub\+zip|vnd\.oasis\.opendocument\.(text|spreadsheet|presentation))"
+)
+_OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""Microsoft's compound file ([MS-CFB] 2.2): whatever Office wrote before 2007, and what it encrypts today."""
+_STREAMS: Final = (
+    ("EncryptedPackage", LOCKED),  # [MS-OFFCRYPTO] 2.3.4.4
+    ("WordDocument", OLD_WORD),
+    ("PowerPoint Document", Kind("PowerPoint 97 (.ppt)", ".pdf")),
+    ("Workbook", Kind("Excel 97 (.xls)", ".pdf")),
+)
+_RELATED: Final = re.compile(rb"(?im)^content-type:\s*multipart/related\b")
+_HEADER: Final = re.compile(rb"(?i)(?:from|mime-version|snapshot-content-location|subject|date):[ \t]")
+_MARKUP: Final = re.compile(
+    rb"\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_SCREENPLAY: Final = re.compile(
+    rb"\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!DOCTYPE.{0,2000}?>\s*)?<FinalDraft\b", re.DOTALL
+)
+_DECLARED: Final = re.compile(rb"\s*(?:<\?xml[^>]{0,200}>\s*)?<!DOCTYPE\b", re.IGNORECASE)
+"""Of what kind such XML is stands behind a declaration that may be longer than a file's head."""
+_CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
 def suffix_of(name: str) -> str:
     return PurePath(name).suffix.lower()
 
@@ -36,3 +138,83 @@ def suffix_of(name: str) -> str:
 def readable(name: str) -> bool:
     """Whether a file of this name is of a kind that is read."""
     return suffix_of(name) in SUFFIXES
+
+
+def check(name: str, data: bytes) -> None:
+    """Raises UserError for a file that is empty, or surely of another kind than its name says: "library.file_empty",
+    "library.file_wrong_kind" (for a kind that is read), "library.file_other_kind" (for one that is not),
+    "library.file_mhtml", "library.file_picture", "library.file_archive", "library.file_locked" or
+    "library.file_binary"."""
+    if not data.strip(_BLANK):
+        raise UserError("library.file_empty", name=name)
+    suffix = suffix_of(name)
+    kind = kind_of(data)
+    if kind is None or (suffix == kind.suffix and kind.read):
+        return
+    if suffix == ".pdf" and _PDF in data[:_NEAR]:
+        return  # after other bytes, and perhaps truncated
+    if kind in (HTML, TEXT) and suffix in (*PLAIN, ".html", ".htm", ".fountain"):
+        return  # either is text, and may be about the other
+    if kind.key:
+        raise UserError(kind.key, name=name)
+    key = "library.file_wrong_kind" if kind.read else "library.file_other_kind"
+    raise UserError(key, name=name, kind=kind.format, suffix=kind.suffix)
+
+
+def kind_of(data: bytes) -> Kind | None:
+    """The kind of `data`, where it is certain."""
+    head = data[:_HEAD]
+    for mark in _MARKS:
+        head = head.removeprefix(mark)
+    if head.startswith((b"PK\x03\x04", _ZIP_END)):
+        return _zip(data)
+    if head.startswith(_OLE):
+        return next((kind for stream, kind in _STREAMS if stream.encode("utf-16-le") in data), OTHER)
+    for mark, kind in _FIRST:
+        if head.startswith(mark):
+            return kind
+    if _CONTROL.search(head) and not head.startswith(_PDF):
+        for at, mark, kind in _AT:
+            if head.startswith(mark, at):
+                return kind
+    # A text about PDF may begin with its mark further down, but does not end with its end.
+    if head.startswith(_PDF) or (_PDF in head[:_NEAR] and b"%%EOF" in data[-_NEAR:]):
+        return PDF
+    if _HEADER.match(head) and _RELATED.search(head):
+        return MHTML
+    if _MARKUP.match(head):
+        return HTML
+    if _SCREENPLAY.match(head):
+        return FINAL_DRAFT
+    return TEXT if _is_text(head) and not _DECLARED.match(head) else None
+
+
+def _zip(data: bytes) -> Kind | None:
+    """By its directory, which is at its end and says each name as it is; None for one that is cut off."""
+    if named := _MIMETYPE.search(data, 0, 200):
+        return _OPEN_DOCUMENT.get(named[2], EPUB)
+    if _ZIP_END not in data[-_ZIP_TAIL:]:
+        return None
+    at = data.find(b"PK\x01\x02")
+    names = data[at:] if at >= 0 else b""
+    if b"META-INF/container.xml" in names:
+        return EPUB
+    if b"[Content_Types].xml" in names or b"_rels/.rels" in names:
+        for folder, kind in (
+            (b"word/", WORD),
+            (b"xl/", Kind("Excel", ".pdf")),
+            (b"ppt/", Kind("PowerPoint", ".pdf")),
+        ):
+            if folder in names:
+                return kind
+    return ARCHIVE
+
+
+def _is_text(head: bytes) -> bool:
+    if _CONTROL.search(head):
+        return False
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        return fault.start >= len(head) - 3  # cut in the middle of a letter
+    return True

@@ -32,7 +32,7 @@ def picture_of(data: bytes) -> Picture | None:
     elif data.startswith(b"\xff\xd8\xff"):
         kind_and_size = "jpeg", _jpeg(data)
     elif data.startswith((b"GIF87a", b"GIF89a")):
-        kind_and_size = "gif", _little(data, 6, 2)
+        kind_and_size = "gif", _two(data, 6, 2, "little")
     elif data.startswith(b"RIFF") and data.startswith(b"WEBP", 8):
         kind_and_size = "webp", _webp(data)
     if kind_and_size is None or kind_and_size[1] is None or 0 in kind_and_size[1]:
@@ -40,25 +40,17 @@ def picture_of(data: bytes) -> Picture | None:
     return Picture(kind_and_size[0], *kind_and_size[1])
 
 
-def _big(data: bytes, at: int, bytes_each: int) -> tuple[int, int] | None:
-    """Two numbers, the greater byte first."""
+def _two(data: bytes, at: int, bytes_each: int, order: Literal["big", "little"]) -> tuple[int, int] | None:
+    """Two numbers that follow each other."""
     part = data[at : at + 2 * bytes_each]
     if len(part) < 2 * bytes_each:
         return None
-    return int.from_bytes(part[:bytes_each], "big"), int.from_bytes(part[bytes_each:], "big")
-
-
-def _little(data: bytes, at: int, bytes_each: int) -> tuple[int, int] | None:
-    """Two numbers, the lesser byte first."""
-    part = data[at : at + 2 * bytes_each]
-    if len(part) < 2 * bytes_each:
-        return None
-    return int.from_bytes(part[:bytes_each], "little"), int.from_bytes(part[bytes_each:], "little")
+    return int.from_bytes(part[:bytes_each], order), int.from_bytes(part[bytes_each:], order)
 
 
 def _png(data: bytes) -> tuple[int, int] | None:
     """The header comes first, always (PNG, third edition, 11.2.1)."""
-    return _big(data, 16, 4) if data[12:16] == b"IHDR" else None
+    return _two(data, 16, 4, "big") if data[12:16] == b"IHDR" else None
 
 
 def _jpeg(data: bytes) -> tuple[int, int] | None:
@@ -71,7 +63,7 @@ def _jpeg(data: bytes) -> tuple[int, int] | None:
         elif marker in _BARE:
             at += 2
         elif marker in _FRAMES:
-            size = _big(data, at + 5, 2)
+            size = _two(data, at + 5, 2, "big")
             return (size[1], size[0]) if size else None
         elif marker in (0xD9, 0xDA):  # the end, or the picture itself, and no frame before it
             return None
@@ -83,11 +75,11 @@ def _jpeg(data: bytes) -> tuple[int, int] | None:
 def _webp(data: bytes) -> tuple[int, int] | None:
     """By the first chunk: lossy, lossless or extended (RFC 9649, 2.5 to 2.7; of lossy ones RFC 6386, 9.1)."""
     chunk, size = data[12:16], None
-    if chunk == b"VP8 " and data[23:26] == b"\x9d\x01\x2a" and (size := _little(data, 26, 2)):
+    if chunk == b"VP8 " and data[23:26] == b"\x9d\x01\x2a" and (size := _two(data, 26, 2, "little")):
         return size[0] & 0x3FFF, size[1] & 0x3FFF
     if chunk == b"VP8L" and data[20:21] == b"\x2f" and len(data) >= 25:
         bits = int.from_bytes(data[21:25], "little")
         return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-    if chunk == b"VP8X" and (size := _little(data, 24, 3)):
+    if chunk == b"VP8X" and (size := _two(data, 24, 3, "little")):
         return size[0] + 1, size[1] + 1
     return None

@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Final
 
 from bot.events import UserError
-from bot.readers import frames, sniff
+from bot.readers import frames, kinds
 from bot.readers.child import OUT_OF_MEMORY
 from bot.readers.document import Document, Progress
-from bot.readers.kinds import PARSED, suffix_of
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _KEPT: Final = frozenset({
@@ -62,8 +61,8 @@ class Sandbox:
         self,
         timeouts: Timeouts = Timeouts(),
         at_once: int = 2,
-        readers: Mapping[str, str] = PARSED,
-        check: Callable[[str, bytes], None] = sniff.check,
+        readers: Mapping[str, str] = kinds.PARSED,
+        check: Callable[[str, bytes], None] = kinds.check,
     ) -> None:
         self._check = check
         self._timeouts = timeouts
@@ -73,11 +72,11 @@ class Sandbox:
     async def read(self, name: str, data: bytes, progress: Progress | None = None) -> Document:
         """The document in `data`; `progress` is told how many of how many pages have been read.
 
-        Raises UserError: as `sniff` and the kind's reader do, and "library.file_hangs", "library.file_memory" or
+        Raises UserError: as `kinds.check` and the reader do, and "library.file_hangs", "library.file_memory" or
         "library.file_crashes" for a parser that came to no end of its own, "library.file_unguarded" for one that
         could not be started.
         """
-        if (module := self._readers.get(suffix_of(name))) is None:
+        if (module := self._readers.get(kinds.suffix_of(name))) is None:
             from bot.readers import read
 
             return await asyncio.to_thread(read, name, data)
@@ -196,7 +195,7 @@ async def _died(process: Process, name: str) -> UserError:
 
 def _note(name: str, at: str) -> None:
     if at:
-        _log.warning("the parser of a %s file failed: %.200r", suffix_of(name), at)
+        _log.warning("the parser of a %s file failed: %.200r", kinds.suffix_of(name), at)
 
 
 def _judged(document: Document) -> Document:

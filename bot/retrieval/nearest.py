@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Collection
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.events import UserError
@@ -64,7 +65,16 @@ class Nearest:
         folders = self._vectors.folders
         try:
             vector = await self._query_vector(space, embedder, question)
-            return await self._twice(space, shelf, opened, embedder.name, vector, among)
+            search = partial(self._own, space, shelf, opened, embedder.name, vector, among)
+            try:
+                return await search()
+            except StorageFault as fault:
+                if fault.kind != "damaged":
+                    raise
+            # The store is opened anew, before it is believed to be damaged.
+            with suppress(StorageFault):
+                await self._vectors.release_memory()
+            return await search()
         except StorageFault as fault:
             if fault.kind == "missing":
                 notices.append(await self._why_missing(space, shelf, embedder.name))
@@ -78,25 +88,6 @@ class Nearest:
             _log.warning("the question has no vector: %s", error)
             notices.append("rules.vectors_failed")
             return None
-
-    async def _twice(
-        self,
-        space: str,
-        shelf: str,
-        opened: OpenShelf,
-        embedder: str,
-        vector: NDArray[np.float32],
-        among: Collection[str],
-    ) -> list[tuple[str, float]]:
-        """The same on a store that is opened anew, before it is believed to be damaged."""
-        try:
-            return await self._own(space, shelf, opened, embedder, vector, among)
-        except StorageFault as fault:
-            if fault.kind != "damaged":
-                raise
-        with suppress(StorageFault):
-            await self._vectors.release_memory()
-        return await self._own(space, shelf, opened, embedder, vector, among)
 
     async def _own(
         self,

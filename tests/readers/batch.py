@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bot.events import UserError
-from bot.readers import sniff
+from bot.readers import kinds
 from bot.readers.child import fault_location
 from bot.readers.document import Document, Progress, sectioned
 from bot.readers.kinds import PARSED, suffix_of
@@ -48,7 +48,7 @@ def _files(
 def _outcome(name: str, data: bytes, progress: Progress) -> list[str]:
     """ "read" and the text, or why not; a mistake by its place."""
     try:
-        sniff.check(name, data)
+        kinds.check(name, data)
         document = importlib.import_module(PARSED[suffix_of(name)]).read(name, data, progress)
     except UserError as error:
         return [error.key.removeprefix("library."), str(error)]

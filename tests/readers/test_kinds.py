@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from bot.events import UserError
-from bot.readers import read, sniff
+from bot.readers import kinds, read
 from bot.readers.kinds import SUFFIXES
 from bot.words import LOCALES, words
 
@@ -110,7 +110,7 @@ RIGHT = {
 def said(name: str, data: bytes, locale: str = "en") -> str:
     """The sentence about a file, "" where it is let through."""
     try:
-        sniff.check(name, data)
+        kinds.check(name, data)
     except UserError as error:
         return words(locale)(error.key, **error.values)
     return ""
