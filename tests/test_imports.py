@@ -166,7 +166,7 @@ def test_imports_run_one_way() -> None:
         ("bot.adapters.composer", "bot.adapters.discord.text.render.pages"),
         ("bot.adapters.slack.shown.home", "bot.adapters.slack.received.intake.Intake"),
         ("bot.works.rules.work", "bot.app.App"),
-        ("bot.strategies.multi_hop", "bot.works.rules.work.Asking"),
+        ("bot.strategies.helped", "bot.works.rules.work.Asking"),
         ("bot.retrieval.shelf", "bot.adapters.terminal"),
         ("bot.llm.registry", "openai"),
         ("bot.works.rules.work", "discord.Message"),

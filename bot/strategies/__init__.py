@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from bot.strategies.multi_hop import MultiHop
-from bot.strategies.multi_question import MultiQuestion
+from bot.strategies.helped import MultiHop, MultiQuestion
 
 SINGLE: Final = "single"
 """Nothing more is searched, and no model is asked; findings in several languages are put together."""

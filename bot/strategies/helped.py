@@ -1,4 +1,4 @@
-"""`multi-hop`: a model reads what was found, says what is missing, and that is searched next; a few times over."""
+"""Strategies in which a model says what else to search: `multi-question` all at once, `multi-hop` step by step."""
 
 from __future__ import annotations
 
@@ -22,8 +22,18 @@ from bot.strategies.base import (
 )
 from bot.words import words
 
+PARTS = 4
+"""The most sub-questions that are searched."""
+
 NEXT = 3
 """The most searches of one hop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the model writes of a question that it takes apart."""
+
+    questions: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +44,52 @@ class Judged:
     searches: list[str]
 
 
+class MultiQuestion:
+    """A model takes the question apart; its parts are searched all at once, beside the whole."""
+
+    name = "multi-question"
+    prompts: tuple[str, ...] = ("multi_question",)
+
+    def __init__(self, library: Searchable, models: Asks) -> None:
+        self._library = library
+        self._models = models
+
+    async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[SearchEvent, None]:
+        say = words(inquiry.locale)
+        begun = fused(inquiry.begun, inquiry)
+        yield Status(say("strategies.expanding"))
+        try:
+            parts = await ask_helper(
+                self._models,
+                run,
+                inquiry,
+                "expand",
+                "multi_question",
+                Parts,
+                question=untrusted.data(inquiry.question),
+                languages=named(inquiry.languages),
+            )
+        except UserError as error:
+            yield failed(inquiry, error)
+            yield begun
+            return
+        questions = queries(parts.questions, [inquiry.question], PARTS)
+        if not questions:
+            yield begun
+            return
+        yield Status(say("strategies.searching_for", what=" · ".join(questions)))
+        steps = {f"search-part-{n}": question for n, question in enumerate(questions, 1)}
+        results = await search_all(self._library, run, inquiry, steps)
+        # Parts that a model made up may be answered where the question is not; most of them hardly will.
+        sure = begun.confident or 2 * sum(result.confident for result in results) > len(results)
+        yield fused([begun, *results], inquiry, confident=sure)
+
+
 class MultiHop:
-    """Read, search, read again. What was searched before is hop one; none follows `max_hops`."""
+    """A model reads what was found, says what is missing, and that is searched next; a few times over.
+
+    What was searched before is hop one; none follows `max_hops`.
+    """
 
     name = "multi-hop"
     prompts: tuple[str, ...] = ("multi_hop",)
