@@ -94,7 +94,6 @@ HOMES = {
     "markdown_it": ("bot.markdown", "bot.speech", "bot.works.story.exchange.book"),
     "xllamacpp": ("bot.llm.demo_process",),
     "lxml": (
-        "bot.readers.xml",
         "bot.readers.archive",
         "bot.readers.screenplay.final_draft",
         "bot.readers.web.markup",

@@ -1,4 +1,4 @@
-"""A zip archive (Word, EPUB), unpacked in memory and within limits: no member is ever written to disk.
+"""A zip archive (Word, EPUB) and XML, read in memory and within limits: no member is ever written to disk.
 
 Knows no document format.
 """
@@ -12,7 +12,6 @@ import zlib
 from typing import TYPE_CHECKING, Final
 
 from bot.events import UserError
-from bot.readers.xml import parsed
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
@@ -98,3 +97,21 @@ class Archive:
     def xml(self, member: str) -> Element:
         """A member's root element; entities stay unresolved, nothing is loaded from elsewhere. Raises UserError."""
         return parsed(self._name, self.read(member))
+
+
+def parsed(name: str, data: bytes) -> Element:
+    """The root element of the XML in `data`: entities stay as they are, nothing is loaded from elsewhere.
+
+    Raises UserError: "library.file_bomb", "library.file_damaged".
+    """
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    try:
+        return etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as fault:
+        if fault.code == etree.ErrorTypes.ERR_NO_MEMORY:
+            raise MemoryError from fault
+        # Entities of entities, or elements in elements in elements (256 deep).
+        limit = fault.code in (etree.ErrorTypes.ERR_RESOURCE_LIMIT, etree.ErrorTypes.ERR_ENTITY_LOOP)
+        raise UserError(f"library.file_{'bomb' if limit else 'damaged'}", name=name) from fault

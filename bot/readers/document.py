@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
-from bot.readers.screenplay.elements import Screenplay
+from bot.readers.screenplay.elements import SPOKEN, Screenplay, numbered
+from bot.readers.screenplay.elements import plain as unemphasised
 
 Progress = Callable[[int, int], None]
 """Called with the pages (or parts) read so far and their total."""
@@ -41,6 +42,8 @@ _SEE_BARE = re.compile(
 _BETWEEN = re.compile(r",\s*(?:and |or |e |ou |y |o )?|\s(?:and|or|e|ou|y)\s")
 _ARTICLES = {"see": ("the",), "ver": ("o", "a", "os", "as", "el", "la", "los", "las")}
 _TITLE_WORDS = 8
+_MARKUP: Final = re.compile(r"^(?=#{1,6}(?:\s|$)|```|~~~)", re.MULTILINE)
+_DEEPEST: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,45 @@ def sectioned(
         )
         for ordinal, ((begin, level, words, path), end) in enumerate(zip(marks, ends, strict=True))
     )
+
+
+def screenplay_document(name: str, screenplay: Screenplay) -> Document:
+    """A screenplay's words as Markdown, a section for each scene below the writer's own sections.
+
+    Its title is the title page's, else the name's. Notes and synopses are left out: they are not the script's words.
+    """
+    elements = screenplay.elements
+    deepest = max((element.level for element in elements if element.kind == "section"), default=0)
+    numbers = iter(numbered(elements))
+    parts: list[str] = []
+    length = 0
+    marks: list[Mark] = []
+    trail: list[tuple[int, str]] = []
+
+    def write(text: str, gap: str = "\n\n") -> None:
+        nonlocal length
+        for part in (gap if parts else "", text):
+            parts.append(part)
+            length += len(part)
+
+    if screenplay.title_page:
+        write("\n".join(f"{key}: {' '.join(text.split())}" for key, text in screenplay.title_page))
+    for element in elements:
+        if element.kind in ("heading", "section"):
+            heading = element.kind == "heading"
+            level = min(deepest + 1 if heading else element.level, _DEEPEST)
+            words = " ".join(unemphasised(element.text).split())
+            words = f"{next(numbers)}. {words}" if heading else words
+            trail = [*(step for step in trail if step[0] < level), (level, words)]
+            write(f"{'#' * level} {words}")
+            marks.append((length - len(words) - level - 1, level, words, tuple(step[1] for step in trail)))
+        elif element.kind == "page_break" or element.kind in ("note", "synopsis"):
+            continue
+        else:
+            write(_MARKUP.sub(r"\\", element.text), "\n" if element.kind in SPOKEN else "\n\n")
+    text = "".join(parts)
+    title = screenplay.title or title_from_name(name)
+    return Document(title, text, "", sectioned(text, marks), screenplay=screenplay)
 
 
 def one_line(title: str) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from bot.events import UserError
-from bot.readers.document import Document, Progress, title_from_name
+from bot.readers.archive import parsed
+from bot.readers.document import Document, Progress, screenplay_document
 from bot.readers.screenplay.elements import (
     LEFT,
     MOST_EIGHTHS,
@@ -22,8 +23,6 @@ from bot.readers.screenplay.elements import (
     lines,
     literal,
 )
-from bot.readers.screenplay.page import document
-from bot.readers.xml import parsed
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Node
@@ -69,7 +68,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
         raise UserError("library.file_template", name=name)
     screenplay = Screenplay(elements, tuple(_title_page(root)))
     progress(1, 1)
-    return document(screenplay.title or title_from_name(name), screenplay)
+    return screenplay_document(name, screenplay)
 
 
 def _tag(node: Node) -> str:

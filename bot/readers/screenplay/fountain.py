@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import Final
 
 from bot.readers.decode import decode
-from bot.readers.document import Document, Progress, title_from_name
+from bot.readers.document import Document, Progress, screenplay_document
 from bot.readers.screenplay.elements import LEFT, RIGHT, SPOKEN, Element, Kind, Screenplay, lines
-from bot.readers.screenplay.page import document
 
 _HEADING: Final = re.compile(
     r"(?:INT|EXT|INT\.?/EXT|EXT\.?/INT|I\.?/E|E\.?/I|ИНТ|НАТ|ЭКСТ|ИНТ\.?/НАТ)(?:[.。]|[ \t]|$)|EST\.",
@@ -44,7 +43,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     """The script in `data`; blocking. Raises UserError as `decode` does."""
     screenplay = fountain(decode(name, data))
     progress(1, 1)
-    return document(screenplay.title or title_from_name(name), screenplay)
+    return screenplay_document(name, screenplay)
 
 
 def fountain(text: str) -> Screenplay:
