@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bot.retrieval.embed import Embedder
+from bot.retrieval.embedding import Embedder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

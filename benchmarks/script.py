@@ -26,7 +26,7 @@ from bot.readers.sandbox import Sandbox
 from bot.readers.screenplay import final_draft
 from bot.readers.screenplay.elements import Screenplay
 from bot.readers.screenplay.fountain import fountain
-from bot.retrieval import embed, embedding
+from bot.retrieval import embedding
 from bot.words import words
 from bot.works.script import analysis, likeness
 from bot.works.script.analysis import Analysis, Card
@@ -158,7 +158,7 @@ def recall(long: Script) -> Iterator[Figure]:
             )
 
 
-def searched(long: Script, embedder: embed.Embedder) -> Figure:
+def searched(long: Script, embedder: embedding.Embedder) -> Figure:
     draw = np.random.default_rng(1)
     vectors_by_content = {}
     for scene in long.scenes:

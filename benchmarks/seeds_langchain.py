@@ -23,8 +23,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-from bot.retrieval.embed import Embedder
-from bot.retrieval.embedding import embedder
+from bot.retrieval.embedding import Embedder, embedder
 from bot.retrieval.evaluate import Passage, read_questions, score, summary
 
 K, FETCH, LAMBDA = 12, 30, 0.7

@@ -27,8 +27,7 @@ from benchmarks.retrieval import Corpus, ask, build
 from bot.config import load
 from bot.llm.registry import Models
 from bot.prompts import BUNDLED, PromptText, parse
-from bot.retrieval.embed import Embedder
-from bot.retrieval.embedding import embedder
+from bot.retrieval.embedding import Embedder, embedder
 from bot.retrieval.evaluate import Passage as Judgeable
 from bot.retrieval.evaluate import Question, Scores, score
 from bot.retrieval.language import FUNCTION_WORDS

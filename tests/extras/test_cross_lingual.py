@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from bot.events import UserError
-from bot.retrieval.embed import Embedder
-from bot.retrieval.embedding import embedder
+from bot.retrieval.embedding import Embedder, embedder
 from tests.promises.talk import Talk, of, settings, status, talking
 
 LANTERNS = Path(__file__).resolve().parents[2] / "examples" / "lanterns.md"

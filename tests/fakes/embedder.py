@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bot.retrieval.confidence import Likeness
-    from bot.retrieval.embed import Embedder
+    from bot.retrieval.embedding import Embedder
 
 
 class Letters:

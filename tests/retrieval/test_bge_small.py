@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bot.config import load
-from bot.retrieval.embed import BgeSmall
+from bot.retrieval.embedding import BgeSmall
 
 FOLDER = load(environ=os.environ).models_dir / "bge-small"
 pytestmark = pytest.mark.skipif(

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bot.retrieval.embed import Embedder
-    from bot.retrieval.embedding import Embedding
+    from bot.retrieval.embedding import Embedder, Embedding
     from bot.works.course.catalogue import Catalogue, Course
 
     Floats = NDArray[np.float32]

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bot.retrieval.embed import Embedder
-    from bot.retrieval.embedding import Embedding
+    from bot.retrieval.embedding import Embedder, Embedding
     from bot.works.script.catalogue import OpenScript
     from bot.works.script.model import Scene
     from storage.scripts import Reader, Scripts

@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bot.retrieval.embed import Embedder
-    from bot.retrieval.embedding import Embedding
+    from bot.retrieval.embedding import Embedder, Embedding
     from bot.works.story.config import RecallConfig
     from bot.works.story.story import Story
     from bot.works.story.turn import Turn

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bot.retrieval.embed import Embedder
+    from bot.retrieval.embedding import Embedder
 
 ONE = "openai:one"
 

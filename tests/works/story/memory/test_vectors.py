@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bot.retrieval.embed import unit
+from bot.retrieval.embedding import unit
 from bot.works.story.memory.vectors import PieceVectors, packed
 
 DIMENSIONS = 384
