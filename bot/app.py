@@ -88,7 +88,8 @@ class App:
         self._begun: set[asyncio.Task[Ticket]] = set()
         self._reporting: set[asyncio.Task[None]] = set()
         self._guard: asyncio.Task[None] | None = None
-        self._platforms: dict[str, Platform] = {WATCH: Platform(WATCH, LogView)}
+        self.platforms: dict[str, Platform] = {WATCH: Platform(WATCH, LogView)}
+        """Those that are attached, by their names."""
         self._live = LiveRuns(self._inbox)
         self._arrivals = Arrivals(self._inbox, self._live.arrived)
         self._past = PastRequests(self._inbox, resources.records.sessions, resources.withdrawals)
@@ -96,7 +97,7 @@ class App:
         self._execution = Execution(
             resources,
             self.works,
-            self._platforms,
+            self.platforms,
             self._begin,
             live=self._live,
             gate=self._gate,
@@ -177,7 +178,7 @@ class App:
 
     def attach(self, platform: Platform) -> None:
         """Serve this platform; before `start`, so that interrupted runs have a view."""
-        self._platforms[platform.name] = platform
+        self.platforms[platform.name] = platform
         if platform.fetch is not None:
             self.resources.incoming.attach(platform.name, platform.fetch)
         if platform.read_thread is not None:
@@ -189,19 +190,14 @@ class App:
         if platform.reader is not None:
             self.resources.readers[platform.name] = platform.reader
 
-    @property
-    def platforms(self) -> Collection[str]:
-        """Those that are attached."""
-        return self._platforms.keys()
-
     def origin(self, place: Place) -> str | None:
         """The origin of a request to which no message belongs; None where the platform has none."""
-        platform = self._platforms.get(place.platform)
+        platform = self.platforms.get(place.platform)
         return platform.origin(place) if platform is not None and platform.origin is not None else None
 
     async def adults(self, place: Place) -> bool | None:
         """Whether the platform lets only adults into the place; None where it cannot tell."""
-        platform = self._platforms.get(place.platform)
+        platform = self.platforms.get(place.platform)
         return await platform.adults(place) if platform is not None and platform.adults is not None else None
 
     def load(self) -> None:
@@ -222,7 +218,7 @@ class App:
         unfinished = []
         rows = await self._inbox.unfinished()
         for row in rows:
-            if row.platform not in self._platforms:
+            if row.platform not in self.platforms:
                 continue
             try:
                 request = request_from_json(row.payload)

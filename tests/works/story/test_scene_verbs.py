@@ -833,7 +833,7 @@ async def test_a_scene_is_hushed_before_another_version_of_it_and_once_it_counts
     async with playing(tmp_path, writer) as talk:
         first = await talk.say(START)
         assert talk.app is not None
-        talk.app.attach(replace(talk.app._platforms["terminal"], hush=hush))
+        talk.app.attach(replace(talk.app.platforms["terminal"], hush=hush))
         second = await talk.say("/story retry")
         assert hushed.get_nowait() == (first[0]["run"], "scene", 1), "before the other one is asked for"
         for command in ("/story flip back", "/story edit It rains.", "/story undo"):
