@@ -99,9 +99,15 @@ class Answer:
                     if text := gate.feed(piece) if isinstance(piece, str) else gate.finish():
                         self.shown.append(text)
                         yield Text(text)
-                    if isinstance(piece, Completion):
-                        for notice in self._about(piece):
-                            yield notice
+                    if not isinstance(piece, Completion):
+                        continue
+                    if piece.finish in ("length", "refusal", "cut"):
+                        yield Notice(self._say(f"rules.finish_{piece.finish}"))
+                    if piece.passed_over:
+                        failed = ", ".join(model for model, _ in piece.passed_over)
+                        yield Notice(self._say("rules.answered_instead", answered=piece.model, failed=failed))
+                    if piece.unseen:
+                        yield unseen(self._say, piece.model, self._pictures.names)
         except UserError as error:
             # A failing model degrades to quotations, with a word.
             if rest := gate.finish():
@@ -115,18 +121,6 @@ class Answer:
         elif gate.unborne:
             first = _beginning(gate.unborne[0])
             yield Notice(self._say("rules.unborne", count=len(gate.unborne), first=first))
-
-    def _about(self, answer: Completion) -> list[Notice]:
-        """Notices about how the answer was made."""
-        notices = []
-        if answer.finish in ("length", "refusal", "cut"):
-            notices.append(Notice(self._say(f"rules.finish_{answer.finish}")))
-        if answer.passed_over:
-            failed = ", ".join(model for model, _ in answer.passed_over)
-            notices.append(Notice(self._say("rules.answered_instead", answered=answer.model, failed=failed)))
-        if answer.unseen:
-            notices.append(unseen(self._say, answer.model, self._pictures.names))
-        return notices
 
     def _why_quoted(self) -> str:
         snapshot = self._snapshot
@@ -181,12 +175,14 @@ def unseen(say: Words, model: str | None, names: Sequence[str]) -> Notice:
 
 def rag(snapshot: Snapshot, passages: list[Passage], pictures: Pictures) -> Prompt:
     """What the answerer is told, the passages numbered from 1, and what came with the question for it to look at."""
-    before = untrusted.earlier(snapshot.history, snapshot.earlier)
+    history = untrusted.earlier(snapshot.history, snapshot.earlier)
+    if pictures.names:
+        # Here, after the passages, since a space's own wording has a place for it, and none for pictures.
+        history = "\n".join(filter(None, (untrusted.pictures(pictures.names), history)))
     system, user = snapshot.prompts["rag"].fill(
         language=LANGUAGES.get(snapshot.language, "the language of the question"),
         passages=untrusted.passages(passages),
-        # Here, after the passages, since a space's own wording has a place for it, and none for pictures.
-        history="\n".join(filter(None, (untrusted.pictures(pictures.names), before))),
+        history=history,
         question=untrusted.data(snapshot.question),
     )
     turn = Message("user", user, images=pictures.images)
