@@ -69,8 +69,8 @@ class Threads:
         return row.real if row else None
 
     async def held(self, space: str, real: str) -> ThreadRow | None:
-        """What the bot holds in a real thread; None where it holds nothing."""
-        return await self._db.row(self._held, ThreadRow, of_space=space, of_thread=real)
+        """What the bot holds in a real thread, "" for none; None where it holds nothing."""
+        return await self._db.row(self._held, ThreadRow, of_space=space, of_thread=real) if real else None
 
     async def set_free_chat(self, space: str, real: str, on: bool) -> bool:
         """Whether plain text there is for the bot; False, changing nothing, where it holds nothing."""

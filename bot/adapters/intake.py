@@ -33,7 +33,6 @@ from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.app import App
-    from storage.threads import ThreadRow
 
 WINDOW = "modal"
 """The kind of the storage's offers that hold pending forms, so that a window works also after a restart."""
@@ -139,6 +138,7 @@ class Intake:
 
     def __init__(self, app: App, platform: str, for_one: Callable[[str], bool]) -> None:
         self.app = app
+        self.threads = app.records.threads
         self._platform = platform
         self._for_one = for_one
         self._asks, self._looks, self._slips = (
@@ -161,10 +161,6 @@ class Intake:
     def too_many_hints(self, location: Location) -> bool:
         """Count a hint that a person gets for what was no request; whether it is one too many, and is left out."""
         return self._slips.take(location.space, location.user) > 0
-
-    async def thread_row(self, location: Location) -> ThreadRow | None:
-        """The row of the bot's thread at this location, None elsewhere. Raises StorageFault."""
-        return await self.app.records.threads.held(location.space, location.real) if location.real else None
 
     async def thread_deleted(self, place: Place, real: str) -> None:
         """After a thread was deleted: archive its conversation and stop its runs and schedules. Raises UserError."""

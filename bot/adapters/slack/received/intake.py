@@ -91,7 +91,8 @@ class Intake(intake.Intake):
 
         async def asked() -> Invocation:
             parsed, goes = parsed_of(text, files), placing.home(location, ordered=False)
-            place = placing.place(location, event="", goes=goes, thread_row=await self.thread_row(location))
+            held = await self.threads.held(location.space, location.real)
+            place = placing.place(location, event="", goes=goes, thread_row=held)
             return await self.interpreted(parsed, files, place, location.user)
 
         await self.perform(location, event, asked, ack)
@@ -172,7 +173,7 @@ class Intake(intake.Intake):
         """Whether the bot takes part in this thread already, or is about to. Raises StorageFault."""
         if not location.thread:
             return False
-        if await self.thread_row(location) is not None:
+        if await self.threads.held(location.space, location.real) is not None:
             return True
         place_key, records = (location.space, PLATFORM, location.channel, location.thread), self.app.records
         return await records.sessions.active(*place_key) is not None or await records.inbox.waiting_at(
@@ -253,7 +254,7 @@ class Intake(intake.Intake):
         if not person.name:
             person = replace(person, name=words(person.locale)("slack.somebody"))
         thread_row, called_in = (
-            await self.thread_row(location),
+            await self.threads.held(location.space, location.real),
             bool(row.plain and location.thread and location.message),
         )
         earlier = called_in and not await self.holds(location)
