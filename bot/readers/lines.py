@@ -16,6 +16,8 @@ from typing import Literal
 
 BlockKind = Literal["pipe", "rule", "code", "matter"]
 
+_KEY = re.compile(r"[\w-]+\s*:|#")
+_MATTER_ENDS = ("---", "...")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 # Of a line without the blanks around it: two that may match the same blanks would take their number's square.
 _PIPE_RULE = re.compile(r"\|?\s*:?-+:?(?:\s*\|\s*:?-+:?)*\s*\|?")
@@ -68,7 +70,15 @@ def opens_table(line: str, following: str) -> bool:
 
 def blocks(lines: list[Line]) -> Iterator[Block]:
     """The tables, fenced code and front matter among `lines`, in order, not overlapping."""
-    at = _matter(lines)
+    at = 0
+    # YAML front matter: `---` on the very first line, keys, `---` or `...`.
+    if len(lines) >= 3 and lines[0].text.lstrip("\ufeff").rstrip() == "---" and _KEY.match(lines[1].text):
+        ends = (
+            place + 1
+            for place, line in enumerate(lines[:200])
+            if place and line.text.rstrip() in _MATTER_ENDS
+        )
+        at = next(ends, 0)
     if at:
         yield Block("matter", 0, at)
     while at < len(lines):
@@ -91,18 +101,6 @@ def blocks(lines: list[Line]) -> Iterator[Block]:
         else:
             yield block
             at = block.last
-
-
-def _matter(lines: list[Line]) -> int:
-    """Lines of YAML front matter: `---` on the very first line, keys, `---` or `...`."""
-    if not lines or lines[0].text.lstrip("\ufeff").rstrip() != "---" or len(lines) < 3:
-        return 0
-    if not re.match(r"[\w-]+\s*:|#", lines[1].text):
-        return 0
-    for at in range(1, min(len(lines), 200)):
-        if lines[at].text.rstrip() in ("---", "..."):
-            return at + 1
-    return 0
 
 
 def _fence(lines: list[Line], at: int) -> Block | None:

@@ -31,19 +31,7 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+(?:['’]\w+)*")
 _CLITIC = re.compile(r"['’](?:s|t|ll|re|ve|d|m)$")
 _MAGIC = b"SUT1"
 _COUNTS = "<8sIIII"  # language, terms, postings, chunks, bytes of the words
-_stemmers = threading.local()  # a Snowball stemmer is not safe to share between threads
-
-
-def _stemmer(language: str) -> Stemmer.Stemmer | None:
-    name = STEMMED.get(language)
-    if name is None:
-        return None
-    stemmers: dict[str, Stemmer.Stemmer] = _stemmers.__dict__.setdefault("made", {})
-    if name not in stemmers:
-        import Stemmer
-
-        stemmers[name] = Stemmer.Stemmer(name, 50000)
-    return stemmers[name]
+_stemmers = threading.local()  # by name; a Snowball stemmer is not safe to share between threads
 
 
 def fold(text: str) -> str:
@@ -70,9 +58,14 @@ def terms(text: str, language: str) -> list[str]:
                 words.extend(word.split())
                 continue
         words.append(word.strip("_") or word)
-    stemmer = _stemmer(language)
-    stems = stemmer.stemWords(words) if stemmer is not None else words
-    return [stem if stem.isascii() else fold(stem) for stem in stems]
+    if (name := STEMMED.get(language)) is not None:
+        stemmers: dict[str, Stemmer.Stemmer] = _stemmers.__dict__
+        if name not in stemmers:
+            import Stemmer
+
+            stemmers[name] = Stemmer.Stemmer(name, 50000)
+        words = stemmers[name].stemWords(words)
+    return [word if word.isascii() else fold(word) for word in words]
 
 
 def content_terms(text: str, language: str) -> list[str]:
