@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.discord.received.placing import missing, origin_of
+from bot.adapters.discord.shown.links import name_and_archive
 from bot.adapters.discord.shown.surface import Response
-from bot.adapters.discord.shown.threads import name_and_archive
 from bot.adapters.discord.text.render import pages
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.surface import MessageRef, MessageStyle, Unavailable

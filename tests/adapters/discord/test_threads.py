@@ -8,9 +8,8 @@ from dataclasses import replace
 import pytest
 from discord.ui import LayoutView
 
-from bot.adapters.discord.received.placing import missing, origin_of
+from bot.adapters.discord.received.placing import missing
 from bot.adapters.discord.shown import surface
-from bot.adapters.discord.shown.threads import Opening
 from bot.adapters.discord.text.render import pages
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.surface import MessageRef, MessageStyle
@@ -78,8 +77,7 @@ async def test_nobody_is_brought_into_a_thread_that_has_been_archived_meanwhile(
     _, request = await desk.ask(ana, channel, "here")
     thread = desk.fake.thread(ana, channel, "Talk")
     await desk.fake.archive(thread)
-    opening = Opening(desk.client, request, origin_of(request.origin), desk.outbox, None, words("en"))
-    await opening.invite(thread.id)
+    await desk.home(request).invite(thread.id)
     assert desk.fake.refused == []
 
 

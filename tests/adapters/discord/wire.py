@@ -134,15 +134,17 @@ class Bench:
             run, place, Author(str(user.id), user.name), "rules", "ask", text=question, origin=kept
         )
 
-    def view(self, request: Request, *, free_chat: bool = False) -> Composer[Page]:
-        """A view as the factory makes it, also a second one as after a crash."""
-        origin = origin_of(request.origin)
-
+    def home(self, request: Request, *, free_chat: bool = False) -> DiscordHome:
         async def free(place: Place) -> bool:
             return free_chat
 
-        home = DiscordHome(self.client, request, origin, self.records, self.webhooks, free)
-        spoken = dialect(origin, request.locale)
+        origin = origin_of(request.origin)
+        return DiscordHome(self.client, request, origin, self.records, self.webhooks, free)
+
+    def view(self, request: Request, *, free_chat: bool = False) -> Composer[Page]:
+        """A view as the factory makes it, also a second one as after a crash."""
+        home = self.home(request, free_chat=free_chat)
+        spoken = dialect(origin_of(request.origin), request.locale)
         return Composer(request, self.outbox, self.offers, home, self.writers, spoken)
 
     async def run(self, request: Request, *events: Shown, status: Ended = "done") -> None:

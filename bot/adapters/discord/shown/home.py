@@ -9,54 +9,73 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import discord
 
 from bot.adapters.composer import Composer
 from bot.adapters.discord.received.commands import localized
 from bot.adapters.discord.received.placing import missing, origin_of
-from bot.adapters.discord.shown.overflow import WHOLE, Overflow
+from bot.adapters.discord.shown.links import ASKED, NAME_CHARS, OWN_KEYS, THREAD, Links, name_and_archive
+from bot.adapters.discord.shown.overflow import Overflow
 from bot.adapters.discord.shown.surface import (
+    CLOCKS_APART,
     NO_ACCESS,
     NO_PERMISSION,
+    ORIGINAL,
     UNKNOWN_CHANNEL,
     Channel,
     Response,
+    as_surface_faults,
+    component,
+    component_ids,
     direct,
+    sent_as,
 )
-from bot.adapters.discord.shown.threads import ASKED, THREAD, Opening, Refusal, name_and_archive
-from bot.adapters.discord.text.markdown import literal
-from bot.adapters.discord.text.render import folded, pages
-from bot.adapters.home import first_message, leave_place
-from bot.adapters.markdown import clean
+from bot.adapters.discord.text.render import folded, pages, root_page
+from bot.adapters.home import leave_place
 from bot.adapters.stage_messages import Dialect
-from bot.adapters.surface import Gone, MessageStyle, PlaceClosed, Refused, Surface, SurfaceFault
+from bot.adapters.surface import (
+    Gone,
+    MessageRef,
+    MessageStyle,
+    PlaceClosed,
+    Refused,
+    Surface,
+    SurfaceFault,
+    Unavailable,
+)
 from bot.adapters.writer import Rank, SideTasks, with_retries
 from bot.words import words
-from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client
     from bot.adapters.discord.received.placing import Origin
     from bot.adapters.discord.shown.webhooks import Webhooks
     from bot.adapters.discord.text.page import Page
-    from bot.events import Elsewhere, Link, Place, Request
+    from bot.events import Place, Request
     from storage.outbox import Outbox
     from storage.records import Records
-
-_log = logging.getLogger(__name__)
-
 
 INVITE_AFTER_S = 2.0
 """How long after the opening of a thread its asker is added: with the call at once, half of ten people who asked
 together waited .5 s longer for first words.
 """
+ARCHIVE_MINUTES: Literal[1440] = 1440
+HAS_THREAD, TOO_MANY_THREADS = 160004, 160006
+"""Discord's documentation, "JSON Error Codes"."""
+
+_log = logging.getLogger(__name__)
 
 
-OWN_KEYS = (ASKED, THREAD, WHOLE)
-"""The outbox's keys of messages that are no stage."""
+class Refusal(Exception):
+    """No thread can be opened here; `key` is that of the sentence about it."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
 
 
 class DiscordHome:
@@ -93,9 +112,11 @@ class DiscordHome:
         self._asking: asyncio.Task[None] | None = None
         self._moving = asyncio.Lock()
         self.response = Response(client, origin, request.id) if origin.token else None
-        self._opening = Opening(client, request, origin, records.outbox, self.response, self._say)
+        self._unsure = False
+        """Whether an earlier try may have made the thread."""
         self.overflow = Overflow(client, request, origin, records.outbox, self.response).show
-        self._archive: list[tuple[int, str]] = []
+        self._links = Links(client, request, records, self._side_tasks)
+        self.line, self.link = self._links.line, self._links.link
         self.private = origin.private
         channel_surface = self._at(origin.channel, reply_to=origin.message)
         self.surface: Surface[Page] = (
@@ -128,7 +149,7 @@ class DiscordHome:
         if self._origin.home == "thread":
             await self._open_thread()
         elif self._origin.home == "here" and self.response is not None:
-            self._asking = self._side_tasks.do(with_retries(self._opening.root_message))
+            self._asking = self._side_tasks.do(with_retries(self._root_message))
         elif self._origin.home == "there":
             await self._find()
 
@@ -144,7 +165,7 @@ class DiscordHome:
     async def _find(self) -> None:
         """Find the present place of the conversation; for a private one the person's direct messages."""
         if not self._origin.private:
-            if (real := await self._real(self._place)) is not None:
+            if (real := await self._links.real(self._place)) is not None:
                 self.surface = self._at(real)
             return
         try:
@@ -155,13 +176,13 @@ class DiscordHome:
     async def _open_thread(self) -> None:
         space, run = self._place.space, self._run
         row = await self._outbox.claim(space, run, THREAD)
-        place_id, why, opening = self._origin.channel, "", self._opening
+        place_id, why = self._origin.channel, ""
         if row.message_id is not None:  # opened, or refused, before a crash
             place_id, why = int(row.message_id), row.shown or ""
         else:
-            opening.unsure = not row.fresh
+            self._unsure = not row.fresh
             try:
-                place_id = await with_retries(partial(opening.thread, row.created_at))
+                place_id = await with_retries(partial(self._thread, row.created_at))
             except Refusal as refusal:
                 why = refusal.key
             except SurfaceFault as fault:
@@ -173,8 +194,8 @@ class DiscordHome:
             await self._outbox.sent(space, run, THREAD, str(place_id), why)
         self.surface = self._at(place_id)
         if not why:
-            self._side_tasks.do(with_retries(partial(opening.link_thread, place_id)))
-            self._later.do(self._invite(opening, place_id))
+            self._side_tasks.do(with_retries(partial(self._link_thread, place_id)))
+            self._later.do(self._invite_later(place_id))
         elif self.response and isinstance(self._client.get_channel(place_id), discord.ForumChannel):
             self.surface = self.response  # a forum takes no messages
         if why:
@@ -183,16 +204,104 @@ class DiscordHome:
         elif not await self._free_chat(self._place):
             self.hint = self._say("thread.hint")
 
+    async def _thread(self, since: datetime) -> int:
+        """Open the thread, or find the one that was made since then; its id.
+
+        Raises Refusal where there can be none, and the faults of a surface.
+        """
+        origin = self._origin
+        name = origin.title[:NAME_CHARS] or self._say("thread.untitled")
+        with as_surface_faults():
+            channel = self._client.get_channel(origin.channel)
+            channel = channel or await self._client.fetch_channel(origin.channel)
+        if isinstance(channel, discord.ForumChannel):
+            return await self._forum_post(channel, name, since)
+        asked = origin.message or await self._root_message()
+        if not isinstance(channel, discord.TextChannel):
+            raise Refusal("thread.not_here")
+        with as_surface_faults():
+            try:
+                thread = await channel.get_partial_message(asked).create_thread(
+                    name=name, auto_archive_duration=ARCHIVE_MINUTES
+                )
+            except discord.HTTPException as fault:
+                if fault.code == HAS_THREAD:  # made before a crash; it has its message's id
+                    return asked
+                raise _refusal(fault) from None
+        return thread.id
+
+    async def _forum_post(self, forum: discord.ForumChannel, name: str, since: datetime) -> int:
+        unsure, self._unsure = self._unsure, True
+        with as_surface_faults():
+            me = self._client.user.id if self._client.user else None
+            ref = MessageRef(self._run, THREAD)
+            for thread in await forum.guild.active_threads() if unsure else ():
+                ours = thread.parent_id == forum.id and thread.owner_id == me
+                created = thread.created_at
+                if ours and thread.name == name and created and created > since - CLOCKS_APART:
+                    with suppress(discord.NotFound):  # another person may have asked the same just now
+                        first = await thread.fetch_message(thread.id)
+                        if component(ref) in component_ids(first.components)[0]:
+                            return thread.id
+            try:
+                post = await forum.create_thread(
+                    name=name,
+                    auto_archive_duration=ARCHIVE_MINUTES,
+                    allowed_mentions=discord.AllowedMentions.none(),
+                    **sent_as(root_page(self._origin, self._say), ref, MessageStyle.LAYOUT),
+                )
+            except discord.HTTPException as fault:
+                raise _refusal(fault) from None
+        return int(post.thread.id)
+
+    async def _root_message(self) -> int:
+        """Post the message that says who asked what, as the interaction's response or as the bot's own; its id."""
+        row = await self._outbox.claim(self._place.space, self._run, ASKED)
+        if row.message_id is not None:
+            if self.response is not None:
+                self.response.answered = True
+            return int(row.message_id)
+        ref, page = MessageRef(self._run, ASKED), root_page(self._origin, self._say)
+        message = None
+        if self.response is not None:
+            with suppress(PlaceClosed, Refused, Gone):
+                message = await self.response.post(page, ref, MessageStyle.LAYOUT)
+        if message is None and self._origin.home == "thread":
+            own = Channel(self._client, self._origin.channel, self._origin.guild)
+            message = None if row.fresh else await own.find(ref, row.created_at, ())
+            message = message or await own.post(page, ref, MessageStyle.LAYOUT)
+        if message is None:
+            raise PlaceClosed
+        await self._outbox.sent(self._place.space, self._run, ASKED, message, page.shown)
+        return int(message)
+
+    async def _link_thread(self, thread: int) -> None:
+        """Add the link to the thread to the response."""
+        if self.response is not None:
+            self.response.answered = True
+            row = await self._outbox.get(self._place.space, self._run, ASKED)
+            # A forum has no root message.
+            message = (row.message_id if row is not None else None) or ORIGINAL
+            ref, page = MessageRef(self._run, ASKED), root_page(self._origin, self._say, thread)
+            await self.response.edit(message, page, ref, MessageStyle.LAYOUT, files=False, reset=False)
+
     def recall(self, message: str) -> None:
         """Take note of a message from before a crash: the response is used already."""
         self.messages.add(message)
         if self.response is not None:
             self.response.answered = True
 
-    async def _invite(self, opening: Opening, thread: int) -> None:
+    async def _invite_later(self, thread: int) -> None:
         """Add the asker to the thread, but after the answer's first words, because requests per second are limited."""
         await asyncio.sleep(INVITE_AFTER_S)
-        await with_retries(partial(opening.invite, thread))
+        await with_retries(partial(self.invite, thread))
+
+    async def invite(self, thread: int) -> None:
+        """Add the asker to the thread's members, so that their Discord lists it."""
+        with as_surface_faults():
+            channel = self._client.get_channel(thread) or await self._client.fetch_channel(thread)
+            if isinstance(channel, discord.Thread) and not channel.archived:  # a user may have archived it
+                await channel.add_user(discord.Object(self._origin.user))
 
     async def move(self, surface: Surface[Page], closed: PlaceClosed) -> bool:
         async with self._moving:
@@ -246,54 +355,20 @@ class DiscordHome:
         lacks = missing(self._client, at.key, "attach_files") if isinstance(at, Channel) else None
         return self._say(f"discord_doctor.perm_{lacks}") if lacks else ""
 
-    async def line(self, elsewhere: Elsewhere) -> str:
-        """A link to a conversation; also names its thread, and archives or unarchives it."""
-        thread = await self._real(elsewhere.place)
-        if thread is None:
-            return f"**{literal(clean(elsewhere.title), 100)}**"
-        if not elsewhere.place.thread:
-            pass  # a channel is not the bot's to name or archive
-        elif elsewhere.archived:  # after the last message, which would unarchive it
-            self._archive.append((thread, elsewhere.title))
-        else:
-            self._side_tasks.do(name_and_archive(self._client, thread, elsewhere.title, archived=False))
-        return f"<#{thread}>"
-
-    async def _real(self, place: Place) -> int | None:
-        """The thread, or else the channel, of a conversation of the same space."""
-        if (place.platform, place.space) != (self._place.platform, self._place.space):
-            return None
-        real = await self._records.threads.real(place.space, place.channel, place.thread)
-        real = real or place.thread or place.channel
-        return int(real) if real.isdecimal() else None
-
-    async def link(self, link: Link) -> str:
-        title = literal(
-            clean(link.title).replace("://", " "), 100
-        )  # a link's label must not look like an address
-        url = await self._first_message_link(link.run)
-        return f"→ [{title}]({url})" if url and title else f"→ **{title}**"
-
-    async def _first_message_link(self, run: str) -> str:
-        """The address of a run's first message; "" if there is none that everybody can see."""
-        try:
-            first = await first_message(self._records.inbox, self._outbox, self._place, run, OWN_KEYS)
-            thread = await self._outbox.get(self._place.space, run, THREAD)
-        except StorageFault as fault:
-            _log.info("run %s: a link was left out: %s", self._run, fault)
-            return ""
-        if first is None:
-            return ""
-        request, message = first
-        origin = origin_of(request.origin)
-        if origin.private:  # ephemeral messages have no lasting address
-            return ""
-        channel = thread.message_id if thread is not None and thread.message_id else origin.channel
-        return f"https://discord.com/channels/{origin.guild or '@me'}/{channel}/{message}"
-
     def ended(self) -> None:
-        for thread, title in self._archive:
+        for thread, title in self._links.archived:
             self._side_tasks.do(name_and_archive(self._client, thread, title, archived=True))
+
+
+def _refusal(fault: discord.HTTPException) -> Exception:
+    """The Refusal for a fault, or Unavailable where another try may succeed."""
+    if fault.status >= 500 or fault.status == 429:
+        return Unavailable(f"HTTP {fault.status}, code {fault.code}")
+    if fault.code == TOO_MANY_THREADS:
+        return Refusal("thread.too_many")
+    if fault.code in (NO_PERMISSION, NO_ACCESS):
+        return Refusal("thread.may_not_open")
+    return Refusal("thread.not_here")
 
 
 def dialect(origin: Origin, locale: str) -> Dialect[Page]:

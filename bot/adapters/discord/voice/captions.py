@@ -13,8 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.discord.received.placing import origin_of
+from bot.adapters.discord.shown.links import THREAD
 from bot.adapters.discord.shown.surface import Channel, direct
-from bot.adapters.discord.shown.threads import THREAD
 from bot.adapters.discord.text.page import Card, Page, Shown, marked, reworded, texts_of
 from bot.adapters.surface import MessageRef, MessageStyle, SurfaceFault, Unavailable
 from bot.adapters.writer import Rank, Writer, with_retries

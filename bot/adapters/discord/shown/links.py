@@ -1,0 +1,104 @@
+"""An answer's links on Discord: to conversations, whose threads they name and archive, and to other runs' messages."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import discord
+
+from bot.adapters.discord.received.placing import origin_of
+from bot.adapters.discord.shown.overflow import WHOLE
+from bot.adapters.discord.shown.surface import as_surface_faults
+from bot.adapters.discord.text.markdown import literal
+from bot.adapters.home import first_message
+from bot.adapters.markdown import clean
+from storage.faults import StorageFault
+
+if TYPE_CHECKING:
+    from bot.adapters.writer import SideTasks
+    from bot.events import Elsewhere, Link, Place, Request
+    from storage.records import Records
+
+ASKED, THREAD = "asked", "thread"
+"""The outbox's keys of the root message, which says who asked what, and of the thread below it."""
+OWN_KEYS = (ASKED, THREAD, WHOLE)
+"""The outbox's keys of messages that are no stage."""
+NAME_CHARS = 100
+"""Of a thread's name (Discord's documentation, "Start Thread from Message")."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The links of one run. `archived` are the threads that its answer archives, with their names."""
+
+    client: discord.Client
+    request: Request
+    records: Records
+    side_tasks: SideTasks
+    archived: list[tuple[int, str]] = field(default_factory=list)
+
+    async def line(self, elsewhere: Elsewhere) -> str:
+        """A link to a conversation; also names its thread, and archives or unarchives it."""
+        thread = await self.real(elsewhere.place)
+        if thread is None:
+            return f"**{literal(clean(elsewhere.title), 100)}**"
+        if not elsewhere.place.thread:
+            pass  # a channel is not the bot's to name or archive
+        elif elsewhere.archived:  # after the last message, which would unarchive it
+            self.archived.append((thread, elsewhere.title))
+        else:
+            self.side_tasks.do(name_and_archive(self.client, thread, elsewhere.title, archived=False))
+        return f"<#{thread}>"
+
+    async def link(self, link: Link) -> str:
+        # A link's label must not look like an address.
+        title = literal(clean(link.title).replace("://", " "), 100)
+        url = await self._first_message(link.run)
+        return f"→ [{title}]({url})" if url and title else f"→ **{title}**"
+
+    async def real(self, place: Place) -> int | None:
+        """The thread, or else the channel, of a conversation of the same space."""
+        if (place.platform, place.space) != (self.request.place.platform, self.request.place.space):
+            return None
+        real = await self.records.threads.real(place.space, place.channel, place.thread)
+        real = real or place.thread or place.channel
+        return int(real) if real.isdecimal() else None
+
+    async def _first_message(self, run: str) -> str:
+        """The address of a run's first message; "" if there is none that everybody can see."""
+        try:
+            first = await first_message(
+                self.records.inbox, self.records.outbox, self.request.place, run, OWN_KEYS
+            )
+            thread = await self.records.outbox.get(self.request.place.space, run, THREAD)
+        except StorageFault as fault:
+            _log.info("run %s: a link was left out: %s", self.request.id, fault)
+            return ""
+        if first is None:
+            return ""
+        request, message = first
+        origin = origin_of(request.origin)
+        if origin.private:  # ephemeral messages have no lasting address
+            return ""
+        channel = thread.message_id if thread is not None and thread.message_id else origin.channel
+        return f"https://discord.com/channels/{origin.guild or '@me'}/{channel}/{message}"
+
+
+async def name_and_archive(client: discord.Client, thread_id: int, title: str, archived: bool) -> None:
+    """Rename a thread, and archive or unarchive it."""
+    with as_surface_faults():
+        thread = client.get_channel(thread_id) or await client.fetch_channel(thread_id)
+        if not isinstance(thread, discord.Thread):
+            return
+        name = " ".join(clean(title).split())[:NAME_CHARS].rstrip()
+        renamed = bool(name) and name != thread.name
+        if thread.archived and (renamed or not archived):  # an archived thread cannot be renamed
+            await thread.edit(archived=False)
+        if renamed:  # Discord allows two new names in ten minutes
+            await thread.edit(name=name)
+        if archived:
+            await thread.edit(archived=True)
