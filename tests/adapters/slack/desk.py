@@ -13,15 +13,13 @@ import aiohttp
 
 from bot.adapters.slack.installed.clients import PER_MINUTE, Client, Limits
 from bot.adapters.slack.installed.workspaces import Installed, Workspace, Workspaces
-from bot.adapters.slack.placing import AnswerPlace, Location, Origin, home, origin_of, place
-from bot.adapters.slack.shown.home import SlackHome, slack_view
+from bot.adapters.slack.placing import AnswerPlace, Location, Origin, home, place
+from bot.adapters.slack.shown.home import SlackHome, view_of
 from bot.adapters.writer import Pace, Writers
 from bot.events import Author, Ended, Request, Shown, View
 from bot.runs.requests import event_id
 from storage.db import Database
-from storage.offers import Offers
-from storage.outbox import Outbox
-from storage.threads import Threads
+from storage.records import Records
 from tests.fakes import migrated
 from tests.fakes.slack import Channel, FakeSlack, Message, Team, User
 
@@ -59,7 +57,12 @@ class Desk:
         self.workspaces = Known(fake)
         self.workspace = Workspace(self.workspaces, self.team.id)
         self.database = database
-        self.outbox, self.offers, self.threads = Outbox(database), Offers(database), Threads(database)
+        self.records = Records.of(database)
+        self.outbox, self.offers, self.threads = (
+            self.records.outbox,
+            self.records.offers,
+            self.records.threads,
+        )
         self.writers = Writers(QUICK)
         self._asked = 0
 
@@ -98,15 +101,11 @@ class Desk:
         return Request(run, where, Author(self.ana.id, "Ana"), *verb, text=text, origin=kept)
 
     def home(self, request: Request) -> SlackHome:
-        origin = origin_of(request.origin)
-        return SlackHome(
-            self.workspaces, request, origin, self.outbox, self.offers, self.threads, self.writers
-        )
+        return SlackHome(self.workspaces, request, self.records, self.writers)
 
-    def view(self, request: Request, **told: Any) -> View:
-        """A view as the factory makes it, also a second one as after a crash."""
-        origin, there = origin_of(request.origin), self.home(request)
-        return slack_view(request, origin, self.outbox, self.offers, there, self.writers, **told)
+    def view(self, request: Request) -> View:
+        """A view, also a second one as after a crash."""
+        return view_of(self.records, self.workspaces, self.writers, request.id, request, self.outbox)
 
     async def noted(self, request: Request, message: Message) -> None:
         """Wait until the outbox knows of the message."""

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from bot.adapters.composer import Composer
 from bot.adapters.slack.installed.clients import PACE, Client, Clients
-from bot.adapters.slack.placing import origin_of
-from bot.adapters.slack.shown.home import slack_view
 from bot.adapters.slack.text.page import Page
 from bot.adapters.slack.text.render import pages
 from bot.adapters.stage_content import PageContext, StageContent
+from bot.adapters.stage_messages import Dialect
 from bot.adapters.surface import MessageStyle
 from bot.adapters.writer import Writers
 from bot.config import SlackConfig
@@ -121,9 +121,8 @@ async def test_first_words_come_within_three_tokens_of_the_model(bench: Desk) ->
             clock = Clock()
             writers, home = Writers(PACE, clock), ClockedHome(clock)
             request = bench.request(await bench.root())
-            origin = origin_of(request.origin)
             there: Any = home  # as much of one as such a run needs
-            view = slack_view(request, origin, bench.outbox, bench.offers, there, writers)
+            view = Composer(request, bench.outbox, bench.offers, there, writers, Dialect(pages))
             await show(view, Stage("search", "Searching"), Status("Looking"))
             await clock.advance(0.6)
             await home.searching()
@@ -226,21 +225,6 @@ async def test_an_unordered_run_is_posted_and_edited(bench: Desk) -> None:
     await view.flush("done")
     assert message.shown == "### Adding\nOne book."
     assert called(bench, "chat.startStream") == 0
-
-
-async def test_a_text_goes_on_in_another_message_when_its_own_has_grown_old(bench: Desk) -> None:
-    root = await bench.root()
-    request = bench.request(root)
-    view = bench.view(request, roll_after_s=0.0)
-    await show(view, Stage("answer", "Answer"), Text("One.\n\n"))
-    await bench.fake.until(lambda: len(root.thread) == 1)
-    await bench.noted(request, root.thread[0])  # it grows old from when we know of it
-    await show(view, Text("Two.\n\n"), Text("Three.\n"))
-    await bench.fake.until(lambda: len(root.thread) == 2)
-    await show(view, Text("Four."))
-    await view.flush("done")
-    assert [body(message) for message in root.thread] == ["### Answer\nOne.\n\nTwo.", "Three.\nFour."]
-    assert not any(message.streaming for message in root.thread)
 
 
 @pytest.mark.parametrize(

@@ -123,14 +123,10 @@ class Response:
     """
 
     def __init__(self, space: str, origin: Origin, *, now: Callable[[], float] = time.time) -> None:
-        self._space = space
+        self.key: Hashable = (space, origin.channel)
         self._origin = origin
         self._now = now
         self._posted = 0
-
-    @property
-    def key(self) -> Hashable:
-        return (self._space, self._origin.channel)
 
     async def post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
         """Raises Unavailable while the page grows, PlaceClosed once the address has expired or refuses the page."""

@@ -34,18 +34,12 @@ from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.home import Amend
-    from bot.adapters.slack.placing import Origin
     from bot.adapters.slack.text.page import Page
     from bot.adapters.stage_content import PageContext, StageContent
     from bot.adapters.writer import Writers
     from bot.events import Elsewhere, Link, Place, Request, View
-    from storage.inbox import Inbox
-    from storage.offers import Offers
     from storage.outbox import Outbox
     from storage.records import Records
-    from storage.schedules import Schedules
-    from storage.threads import Threads
-    from storage.votes import Votes
 
 POINTER = "pointer"
 """The outbox's key of the pointer: a sentence in the place of the question with a link to the answer."""
@@ -66,28 +60,12 @@ class SlackHome:
     tell: Callable[[str], None]
     opened: Callable[[], None] | None
 
-    def __init__(
-        self,
-        workspaces: Workspaces,
-        request: Request,
-        origin: Origin,
-        outbox: Outbox,
-        offers: Offers,
-        threads: Threads,
-        writers: Writers,
-        inbox: Inbox | None = None,
-        schedules: Schedules | None = None,
-    ) -> None:
-        """`inbox` is where the runs of links are looked up. `schedules` lose those of a place that was deleted while
-        the bot was off.
-        """
-        self._schedules = schedules
+    def __init__(self, workspaces: Workspaces, request: Request, records: Records, writers: Writers) -> None:
+        origin = placing.origin_of(request.origin)
+        self._records = records
         self._run = request.id
-        self._inbox = inbox
         self._place = request.place
         self._origin = origin
-        self._outbox = outbox
-        self._threads = threads
         self._say = words(request.locale)
         self._ordered = commands.verb(request.work, request.verb).ordered
         self._workspace = Workspace(workspaces, origin.team, origin.enterprise)
@@ -97,13 +75,13 @@ class SlackHome:
         self._at: tuple[str, str] | None = None
         self._moving = asyncio.Lock()
         self.lost: list[Surface[Page]] = []
-        self._aside = EphemeralReply(self._workspace, origin, offers)
+        self._aside = EphemeralReply(self._workspace, origin, records.offers)
         # In a direct conversation only the asker reads anyway; for a schedule there is no asker.
         nobody = origin.channel.startswith("D") or not (origin.channel and origin.user)
         self.response = None if nobody else self._aside
         makes_its_own = origin.home in ("thread", "direct")
         self.root_message = (
-            RootMessage(request, origin, outbox, writers, self._say) if makes_its_own else None
+            RootMessage(request, origin, records.outbox, writers, self._say) if makes_its_own else None
         )
         # The surface if nothing can be opened; for private runs the person's direct conversation.
         inside = origin.thread if origin.home in ("here", "there") else ""
@@ -123,8 +101,24 @@ class SlackHome:
 
     async def open(self) -> None:
         await self.find()
-        if isinstance(self.surface, Thread) and self.surface.thread and self._ordered and self._origin.user:
-            self._begin_session(self.surface.channel, self.surface.thread)
+        origin, surface = self._origin, self.surface
+        if isinstance(surface, Thread) and surface.thread and self._ordered and origin.user:
+            fresh = self.root_message is not None or (origin.thread == origin.message and not origin.earlier)
+            if fresh:
+                self.hint = self._say("slack_thread.hint")
+            if not self.over:
+                channel, thread = self._at = (surface.channel, surface.thread)
+                self._session.want(channel, thread, WORKS)
+                self._side_tasks.do(self._session.say(channel, thread, self._say("slack_thread.status")))
+                if fresh and channel.startswith("D"):
+                    offered = [
+                        (
+                            self._say(f"slack_thread.prompt_{name}"),
+                            self._say(f"slack_thread.prompt_{name}_typed"),
+                        )
+                        for name in _PROMPTS
+                    ]
+                    self._side_tasks.do(self._session.suggest(channel, offered))
         if self.opened is not None:
             self.opened()
 
@@ -150,12 +144,12 @@ class SlackHome:
     async def _open_thread(self, root_message: RootMessage) -> None:
         """Post the root message where that is possible, and use the thread under it."""
         origin, place = self._origin, self._place
-        bound = await self._threads.real(place.space, place.channel, place.thread)
+        bound = await self._records.threads.real(place.space, place.channel, place.thread)
         if bound is not None:  # before a crash
             channel, thread = placing.parted(bound)
         else:
             channel, thread = await self._post_root(root_message)
-            await self._threads.bind(place.space, place.channel, place.thread, f"{channel}:{thread}")
+            await self._records.threads.bind(place.space, place.channel, place.thread, f"{channel}:{thread}")
         self.surface = self._thread(channel, thread)
         self.messages.add(thread)
         if channel != origin.channel:
@@ -217,33 +211,15 @@ class SlackHome:
         if self._workspace.workspaces.nameless(self._workspace.space):
             self.tell(self._say("own_name.no_scope", scope=CUSTOMIZE))
 
-    def _begin_session(self, channel: str, thread: str) -> None:
-        """Set Slack's status of a working agent, and suggested prompts at the beginning of a conversation."""
-        origin = self._origin
-        fresh = self.root_message is not None or (origin.thread == origin.message and not origin.earlier)
-        if fresh:
-            self.hint = self._say("slack_thread.hint")
-        if self.over:
-            return
-        self._at = (channel, thread)
-        self._session.want(channel, thread, WORKS)
-        self._side_tasks.do(self._session.say(channel, thread, self._say("slack_thread.status")))
-        if fresh and channel.startswith("D"):
-            offered = [
-                (self._say(f"slack_thread.prompt_{name}"), self._say(f"slack_thread.prompt_{name}_typed"))
-                for name in _PROMPTS
-            ]
-            self._side_tasks.do(self._session.suggest(channel, offered))
-
     async def _point(self, key: str, channel: str = "", thread: str = "") -> None:
         """Post the pointer once, for the asker alone, in the place of the question."""
-        row = await self._outbox.claim(self._place.space, self._run, POINTER)
+        row = await self._records.outbox.claim(self._place.space, self._run, POINTER)
         if row.fresh:
             link = await self._workspace.permalink(channel, thread) if thread else ""
             where = f"<{link}|{self._say('slack_thread.here')}>"
             content = self._sentence(key, where=where) if link else self._sentence("in_direct")
             message = await self._aside.say(content)
-            await self._outbox.sent(self._place.space, self._run, POINTER, message, "")
+            await self._records.outbox.sent(self._place.space, self._run, POINTER, message, "")
 
     def _sentence(self, key: str, **values: object) -> dict[str, object]:
         return {"text": self._say(f"slack_thread.{key}", **values), "blocks": []}
@@ -254,9 +230,10 @@ class SlackHome:
         """Does nothing: files that Slack refused have been named already."""
 
     def ended(self) -> None:
+        # From now on the end of a stream also ends the session's work.
         for surface in (self.surface, *self.lost):
-            if isinstance(surface, Thread):
-                surface.session_over()
+            if isinstance(surface, Thread) and surface.streams is not None:
+                surface.streams.session = "active"
         if self._at is not None:
             self._session.want(*self._at, WAITS)
 
@@ -282,9 +259,9 @@ class SlackHome:
         """The next surface, and the sentence about it."""
         origin = self._origin
         root_deleted = closed.code == "thread_not_found"  # deleted by a user: do not repost
-        if self._schedules is not None and not origin.user and (root_deleted or closed.code in LOST):
+        if not origin.user and (root_deleted or closed.code in LOST):  # while the bot was off
             place = self._place if root_deleted else replace(self._place, thread="")
-            self._side_tasks.do(leave_place(self._schedules, place))
+            self._side_tasks.do(leave_place(self._records.schedules, place))
         if closed.code in NOWHERE or root_deleted or origin.private or not origin.user:
             return None
         if isinstance(surface, Thread) and surface.channel.startswith("D"):
@@ -335,15 +312,14 @@ class SlackHome:
 
     async def _first_message(self, run: str) -> tuple[str, str] | None:
         """The channel and the ts of a run's first message, if the asker can see it."""
-        if self._inbox is None:
-            return None
+        records = self._records
         try:
-            first = await first_message(self._inbox, self._outbox, self._place, run, OWN_KEYS)
+            first = await first_message(records.inbox, records.outbox, self._place, run, OWN_KEYS)
             if first is None:
                 return None
             request, message = first
             place, origin = request.place, placing.origin_of(request.origin)
-            bound = await self._threads.real(place.space, place.channel, place.thread)
+            bound = await self._records.threads.real(place.space, place.channel, place.thread)
         except StorageFault as fault:
             _log.info("run %s: a link was left out: %s", self._run, fault)
             return None
@@ -357,7 +333,7 @@ class SlackHome:
         """The channel and the root of the thread of a conversation of the same space."""
         if (place.platform, place.space) != (self._place.platform, self._place.space):
             return None
-        bound = await self._threads.real(place.space, place.channel, place.thread)
+        bound = await self._records.threads.real(place.space, place.channel, place.thread)
         if bound is not None:
             return placing.parted(bound)
         is_ts = place.thread.replace(".", "", 1).isdecimal()
@@ -367,43 +343,19 @@ class SlackHome:
 def view_of(
     records: Records, workspaces: Workspaces, writers: Writers, _run: str, request: Request, outbox: Outbox
 ) -> View:
-    """The view of a run; made again from the stored request after a crash."""
-    origin, offers = placing.origin_of(request.origin), records.offers
-    home = SlackHome(
-        workspaces,
-        request,
-        origin,
-        outbox,
-        offers,
-        records.threads,
-        writers,
-        records.inbox,
-        records.schedules,
-    )
-    return slack_view(request, origin, outbox, offers, home, writers, votes=records.votes)
-
-
-def slack_view(
-    request: Request,
-    origin: Origin,
-    outbox: Outbox,
-    offers: Offers,
-    home: SlackHome,
-    writers: Writers,
-    *,
-    roll_after_s: float = ROLL_AFTER_S,
-    votes: Votes | None = None,
-) -> View:
-    """The view of one run on its home, with a plan if its verb is `planned`."""
+    """The view of a run, with a plan if its verb is `planned`; made again from the stored request after a crash."""
+    origin = placing.origin_of(request.origin)
+    home = SlackHome(workspaces, request, records, writers)
     if origin.home == "alone":
         threaded = origin.thread != "" and (origin.earlier or origin.thread != origin.message)
     else:
         threaded = origin.home != "channel"
     adapt = partial(as_typed, thread=threaded)  # in a thread Slack knows no commands
-    dialect = Dialect(pages, adapt=adapt, roll_after_s=roll_after_s, own_keys=OWN_KEYS)
-    view = Composer(request, outbox, offers, home, writers, dialect, votes)
+    dialect = Dialect(pages, adapt=adapt, roll_after_s=ROLL_AFTER_S, own_keys=OWN_KEYS)
+    view = Composer(request, outbox, records.offers, home, writers, dialect, records.votes)
     if not commands.verb(request.work, request.verb).planned:
         return view
-    plan = Plan(request, outbox, home, writers, home.root_message, words(request.locale))
+    asked = origin.asked if home.root_message is not None else None
+    plan = Plan(request, outbox, home, writers, asked, words(request.locale))
     home.opened = plan.opened
     return Planned(view, plan, home.find)

@@ -7,7 +7,6 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from bot.adapters.slack.placing import origin_of
 from bot.adapters.slack.shown.home import SlackHome
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.text.page import Page
@@ -32,7 +31,7 @@ async def post(
     records: Records, workspaces: Workspaces, writers: Writers, request: Request, clip: Clip, key: str
 ) -> None:
     """Post it below what the run has said, once; what cannot be sent is told there."""
-    home = _home(records, workspaces, writers, request)
+    home = SlackHome(workspaces, request, records, writers)
     lines = [clip.note] if clip.note else []
     home.tell = lines.append
     try:
@@ -61,7 +60,7 @@ async def unpost(
     ]
     if not files:
         return
-    home = _home(records, workspaces, writers, request)
+    home = SlackHome(workspaces, request, records, writers)
     try:
         await home.find()
         for part, message in files:
@@ -70,19 +69,6 @@ async def unpost(
             await records.outbox.sent(request.place.space, request.id, part, "", "")
     except SurfaceFault as fault:
         _log.warning("run %s: what was narrated was not taken back: %s", request.id, fault)
-
-
-def _home(records: Records, workspaces: Workspaces, writers: Writers, request: Request) -> SlackHome:
-    return SlackHome(
-        workspaces,
-        request,
-        origin_of(request.origin),
-        records.outbox,
-        records.offers,
-        records.threads,
-        writers,
-        records.inbox,
-    )
 
 
 async def _once(

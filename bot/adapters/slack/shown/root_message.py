@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -47,34 +48,26 @@ _ENDS: dict[str, State] = {"done": "complete", "failed": "error", "stopped": "er
 _log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, slots=True)
 class RootMessage:
-    """One run's root message."""
+    """One run's root message. `recalled`: it is from before a crash; the outbox does not know on which surface."""
 
-    exists = False
+    request: Request
+    origin: Origin
+    outbox: Outbox
+    writers: Writers
+    say: Words
+    recalled: bool = False
+    exists: bool = False
     """For the writer it is always a post."""
-
-    def __init__(
-        self, request: Request, origin: Origin, outbox: Outbox, writers: Writers, say: Words
-    ) -> None:
-        self._request = request
-        self._writers = writers
-        self._origin = origin
-        self._outbox = outbox
-        self._say = say
-        self.recalled = False
-        """Whether it is from before a crash; the outbox does not know on which surface."""
-        self._surface: Thread
-        self._message = ""
-        self._fault: Exception | None = None
-
-    def page(self, tasks: Sequence[Task] = (), title: str = "") -> Page:
-        question, name = self._origin.asked, self._request.author.name
-        return root_page(question, name, self._say, tasks=tasks, title=title)
+    _surface: Thread = field(init=False)
+    _message: str = ""
+    _fault: Exception | None = None
 
     async def post(self, surface: Thread) -> str:
         """Have the writer post it on this surface; its ts. Raises Unavailable, and the faults of a surface."""
         self._surface, self._message, self._fault = surface, "", None
-        writer = self._writers.at(surface.key)
+        writer = self.writers.at(surface.key)
         writer.put(self)
         await writer.settled(self)
         if self._fault is not None:
@@ -85,19 +78,20 @@ class RootMessage:
 
     async def write(self) -> bool:
         """For the writer. Every step can be repeated after a crash. Raises Unavailable."""
-        surface, space, run = self._surface, self._request.place.space, self._request.id
+        surface, space, run = self._surface, self.request.place.space, self.request.id
         try:
-            row = await self._outbox.claim(space, run, ASKED)
+            row = await self.outbox.claim(space, run, ASKED)
             if row.message_id is not None:
                 self.recalled, self._message = True, row.message_id
                 return True
-            page, ref = self.page(), MessageRef(run, ASKED)
+            page = root_page(self.origin.asked, self.request.author.name, self.say)
+            ref = MessageRef(run, ASKED)
             message = None if row.fresh else await surface.find(ref, row.created_at, ())
             try:
                 message = message or await surface.post(page, ref, MessageStyle.LAYOUT)
             except Refused:
                 message = await surface.post(page, ref, MessageStyle.BARE)
-            await self._outbox.sent(space, run, ASKED, message, page.shown)
+            await self.outbox.sent(space, run, ASKED, message, page.shown)
             self._message = message
         except (Gone, NotEditable, Refused, PlaceClosed, StorageFault) as fault:
             self._fault = fault
@@ -105,7 +99,8 @@ class RootMessage:
 
 
 class Plan:
-    """The plan of one run: in its `root_message`, or else a message of its own, once there are several stages.
+    """The plan of one run: in the root message, which shows what was `asked`; for None in a message of its own, once
+    there are several stages.
 
     `opened` has to be called once the home is open. After a fault it is not updated any more.
     """
@@ -116,16 +111,17 @@ class Plan:
         outbox: Outbox,
         home: Home[Page],
         writers: Writers,
-        root_message: RootMessage | None,
+        asked: str | None,
         say: Words,
     ) -> None:
         self._outbox = outbox
         self._home = home
         self._writers = writers
-        self._root_message = root_message
+        self._asked = asked
+        self._who = request.author.name
         self._say = say
         self._space = request.place.space
-        self._ref = MessageRef(request.id, ASKED if root_message is not None else PLAN)
+        self._ref = MessageRef(request.id, ASKED if asked is not None else PLAN)
         self._tasks: dict[str, Task] = {}
         self._ended: Ended | None = None
         self._surface: Surface[Page] | None = None
@@ -220,8 +216,8 @@ class Plan:
     def _page(self) -> Page:
         tasks = [task for task in self._tasks.values() if task.title]
         title = self._say(f"slack_thread.plan_{self._ended or 'goes_on'}")
-        if self._root_message is not None:
-            return self._root_message.page(tasks, title)
+        if self._asked is not None:
+            return root_page(self._asked, self._who, self._say, tasks=tasks, title=title)
         if not tasks:
             return Page("", closing=(small(title),), plain=title)
         plain = "\n".join([title, *(f"• {literal(task.title)}" for task in tasks)])

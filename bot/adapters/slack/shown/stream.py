@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from bot.adapters.markdown import clean
 from bot.adapters.slack.installed.faults import NO_SCOPE, Unsure
 from bot.adapters.slack.text.escaping import plain
 from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, SurfaceFault, Unavailable
@@ -80,12 +79,16 @@ class Streams:
             client = await self.workspace.client()
             if not client.room("chat.startStream"):
                 return None
+            begun: dict[str, Any] = {"markdown_text": page.body}
+            if page.meanwhile is not None:  # buttons, which stay above the text
+                buttons = {"type": "blocks", "blocks": [page.meanwhile]}
+                begun = {"chunks": [buttons, {"type": "markdown_text", "text": page.body}]}
             started = await client.chat_startStream(
                 channel=self.channel,
                 thread_ts=self.thread,
                 recipient_team_id=team,
                 recipient_user_id=user,
-                **_begun(page),
+                **begun,
                 **speaker,
             )
         except Unsure:
@@ -116,11 +119,23 @@ class Streams:
             return False
         young = self.clock.time() - stream.began < LONGEST_S
         if stream.sure and page.body.startswith(stream.shown):
+            new = page.body[len(stream.shown) :]
             try:
                 if page.growing and young:
-                    await self._append(message, stream, page)
-                else:
-                    await self._close(message, page, stream, metadata)
+                    if new:
+                        client = await self.workspace.client()
+                        await client.chat_appendStream(channel=self.channel, ts=message, markdown_text=new)
+                        stream.shown = page.body
+                    await self._passing(stream, page.passing)
+                else:  # the rest of the text, and the blocks below
+                    arguments: dict[str, Any] = {"metadata": metadata}
+                    if new:
+                        arguments["markdown_text"] = new
+                    if below := page.blocks[1:]:  # a stream has a body
+                        arguments["blocks"] = below
+                    await self._stop(message, **arguments)
+                    del self._live[message]
+                    await self._passing(stream, "")
             except (Unsure, Refused, NotEditable) as fault:  # after Unsure, another try might append it twice
                 _log.info("a stream is over: %s", type(fault).__name__)
             else:
@@ -139,25 +154,6 @@ class Streams:
 
     def live(self, message: str) -> bool:
         return message in self._live
-
-    async def _append(self, message: str, stream: _Stream, page: Page) -> None:
-        new = page.body[len(stream.shown) :]
-        if new:
-            client = await self.workspace.client()
-            await client.chat_appendStream(channel=self.channel, ts=message, markdown_text=new)
-            stream.shown = page.body
-        await self._passing(stream, page.passing)
-
-    async def _close(self, message: str, page: Page, stream: _Stream, metadata: dict[str, Any]) -> None:
-        """End it with the rest of the text, and the blocks below."""
-        arguments: dict[str, Any] = {"metadata": metadata}
-        if new := page.body[len(stream.shown) :]:
-            arguments["markdown_text"] = new
-        if below := page.blocks[1:]:  # a stream has a body
-            arguments["blocks"] = below
-        await self._stop(message, **arguments)
-        del self._live[message]
-        await self._passing(stream, "")
 
     async def _stop(self, message: str, **arguments: Any) -> None:
         # Without this status Slack would end the whole session.
@@ -183,31 +179,23 @@ class Streams:
             _log.debug("a status line was left out: %s", type(fault).__name__)
 
 
-def _begun(page: Page) -> dict[str, Any]:
-    """What a stream begins with: its buttons, which stay above the text, and the first words."""
-    if page.meanwhile is None:
-        return {"markdown_text": page.body}
-    buttons = {"type": "blocks", "blocks": [page.meanwhile]}
-    return {"chunks": [buttons, {"type": "markdown_text", "text": page.body}]}
-
-
+@dataclass(slots=True)
 class Session:
-    """The agent session of one run."""
+    """The agent session of one run. `user` asked, and `title` is the conversation's."""
 
-    def __init__(self, workspace: Workspace, beside: SideTasks, user: str, title: str) -> None:
-        self._workspace = workspace
-        self._side_tasks = beside
-        title_shown = plain(clean(title), TITLE)
-        self._about = {"initiator_user_id": user} | ({"title": title_shown} if title_shown else {})
-        self._wanted = ""
-        self._status_sent = ""
-        self._setting: asyncio.Task[None] | None = None
+    workspace: Workspace
+    side_tasks: SideTasks
+    user: str
+    title: str
+    _wanted: str = ""
+    _status_sent: str = ""
+    _setting: asyncio.Task[None] | None = None
 
     def want(self, channel: str, thread: str, status: str) -> None:
         """Set the session's status. WORKS: the thread has a stop button. WAITS: it waits for people."""
         self._wanted = status
         if self._setting is None or self._setting.done():
-            self._setting = self._side_tasks.do(self._send_status(channel, thread))
+            self._setting = self.side_tasks.do(self._send_status(channel, thread))
 
     async def _send_status(self, channel: str, thread: str) -> None:
         """Send the wanted status; one that has changed before there was room for it is left out."""
@@ -220,23 +208,23 @@ class Session:
                     raise
 
     async def _set(self, channel: str, thread: str) -> None:
-        client = await self._workspace.client()
+        client = await self.workspace.client()
         # The last status must not be left out: the stop button would stay.
         urgency.set(Rank.FIRST if self._wanted == WAITS else Rank.PASSING)
         self._status_sent = status = self._wanted
-        await client.agents_sessions_setStatus(
-            channel_id=channel, thread_ts=thread, status=status, **self._about
-        )
+        title = plain(self.title, TITLE)
+        about = {"initiator_user_id": self.user} | ({"title": title} if title else {})
+        await client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread, status=status, **about)
 
     async def say(self, channel: str, thread: str, status: str) -> None:
         """Show this status line until the run's first message."""
-        client = await self._workspace.client()
+        client = await self.workspace.client()
         await client.assistant_threads_setStatus(channel_id=channel, thread_ts=thread, status=status)
 
     async def rename(self, channel: str, thread: str, title: str) -> None:
         """Rename another conversation's thread."""
-        if name := plain(clean(title), TITLE):
-            client = await self._workspace.client()
+        if name := plain(title, TITLE):
+            client = await self.workspace.client()
             await client.agents_sessions_rename(channel_id=channel, thread_ts=thread, title=name)
 
     async def suggest(self, channel: str, prompts: Sequence[tuple[str, str]]) -> None:
@@ -246,5 +234,5 @@ class Session:
         "assistant.threads.setSuggestedPrompts").
         """
         offered = [{"title": title, "message": message} for title, message in prompts]
-        client = await self._workspace.client()
+        client = await self.workspace.client()
         await client.assistant_threads_setSuggestedPrompts(channel_id=channel, prompts=offered)

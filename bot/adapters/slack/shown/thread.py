@@ -103,13 +103,10 @@ class Thread:
         self._without_file = without_file
         self.channel = channel
         self.thread = thread
-        self._streams = streams
+        self.key: Hashable = (workspace.space, channel)
+        self.streams = streams
         self._never_streamed = never_streamed
         self._uploads = Uploads(workspace, channel, thread)
-
-    @property
-    def key(self) -> Hashable:
-        return (self._workspace.space, self.channel)
 
     def _own(self, page: Page) -> Speaker | None:
         """The speaker as the page's sender, None for the bot."""
@@ -141,8 +138,8 @@ class Thread:
             except (Refused, PlaceClosed) as fault:  # then at least its name is shown
                 self._without_file(page.files[0][0], fault)
                 style = MessageStyle.BARE
-        if style is MessageStyle.LAYOUT and page.growing and self._streams is not None:
-            begun = await self._streams.begin(page, own)
+        if style is MessageStyle.LAYOUT and page.growing and self.streams is not None:
+            begun = await self.streams.begin(page, own)
             if begun is not None:
                 return begun
         client = await self._workspace.client()
@@ -159,6 +156,7 @@ class Thread:
         )
         # A file needs the id of the direct conversation, while a post also takes the person's id.
         self.channel = self._uploads.channel = str(posted["channel"])
+        self.key = (self._workspace.space, self.channel)
         return str(posted["ts"])
 
     async def edit(
@@ -170,11 +168,11 @@ class Thread:
             return
         if message.startswith(OWN):
             message, page = bare(message), page.nameless
-        if style is MessageStyle.LAYOUT and self._streams is not None:
-            if await self._streams.write(message, page, metadata(ref)):
+        if style is MessageStyle.LAYOUT and self.streams is not None:
+            if await self.streams.write(message, page, metadata(ref)):
                 return
-        elif self._streams is not None and self._streams.live(message):
-            await self._streams.end(message)
+        elif self.streams is not None and self.streams.live(message):
+            await self.streams.end(message)
         try:
             await self._update(message, page, ref, style)
         except Conflict:  # perhaps a stream from before a crash
@@ -188,14 +186,9 @@ class Thread:
         client = await self._workspace.client()
         await client.chat_update(channel=self.channel, ts=message, **content, metadata=metadata(ref))
 
-    def session_over(self) -> None:
-        """From now on the end of a stream also ends the session's work."""
-        if self._streams is not None:
-            self._streams.session = "active"
-
     async def _end(self, message: str) -> None:
         """End a stream, also one from before a crash."""
-        streams = self._streams or Streams(self._workspace, self.channel, self.thread, ("", ""))
+        streams = self.streams or Streams(self._workspace, self.channel, self.thread, ("", ""))
         await streams.end(message)
 
     async def end_message(self, message: str, run: str, note: str) -> None:
@@ -229,7 +222,7 @@ class Thread:
         ]
         self._uploads.remember(ref, ours, known_ids)
         likely = None
-        streamed = self._streams is not None and ref.key not in self._never_streamed
+        streamed = self.streams is not None and ref.key not in self._never_streamed
         for message in ours:
             # Messages under the bot's own name have no username.
             id = f"{OWN if message.get('username') else ''}{message['ts']}"
@@ -272,8 +265,8 @@ class Thread:
                 await self._uploads.delete(message)
                 return
             message = bare(message)
-            if self._streams is not None and self._streams.live(message):
-                await self._streams.end(message)
+            if self.streams is not None and self.streams.live(message):
+                await self.streams.end(message)
             client = await self._workspace.client()
             await client.chat_delete(channel=self.channel, ts=message)
         except NotEditable:
