@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.slack.shown.root_message import PLAN
+from bot.adapters.slack.shown.plan import PLAN
 from bot.adapters.slack.shown.thread import EVENT
 from bot.adapters.slack.text.page import Page
 from bot.adapters.surface import MessageRef, MessageStyle

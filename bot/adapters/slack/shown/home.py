@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,23 +21,35 @@ from bot.adapters.slack.installed.faults import LOST, NOT_IN_CHANNEL, NOWHERE
 from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
 from bot.adapters.slack.manifest import CUSTOMIZE, as_typed
 from bot.adapters.slack.shown.ephemeral import EphemeralReply, Response, usable
-from bot.adapters.slack.shown.root_message import ASKED, PLAN, Plan, Planned, RootMessage
+from bot.adapters.slack.shown.plan import ASKED, PLAN, Plan, Planned
 from bot.adapters.slack.shown.stream import WAITS, WORKS, Session, Streams
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.text.escaping import literal
-from bot.adapters.slack.text.render import pages
+from bot.adapters.slack.text.render import pages, root_page
 from bot.adapters.stage_messages import Dialect
-from bot.adapters.surface import Gone, MessageStyle, NotEditable, PlaceClosed, Refused, Surface, SurfaceFault
+from bot.adapters.surface import (
+    Gone,
+    MessageRef,
+    MessageStyle,
+    NotEditable,
+    PlaceClosed,
+    Refused,
+    Surface,
+    SurfaceFault,
+    Unavailable,
+)
 from bot.adapters.writer import Rank, SideTasks, with_retries
 from bot.words import words
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.home import Amend
+    from bot.adapters.slack.placing import Origin
     from bot.adapters.slack.text.page import Page
     from bot.adapters.stage_content import PageContext, StageContent
     from bot.adapters.writer import Writers
     from bot.events import Elsewhere, Link, Place, Request, View
+    from bot.words import Words
     from storage.outbox import Outbox
     from storage.records import Records
 
@@ -49,9 +61,59 @@ ROLL_AFTER_S = 210.0
 """After this a growing text continues in another message: Slack ends a stream after some five minutes."""
 TITLE = 100
 """Characters of another conversation's title in a link to it."""
-_PROMPTS = ("help", "books")
+_PROMPTS = ("slack_thread.prompt_help", "slack_thread.prompt_books")
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(eq=False, slots=True)
+class RootMessage:
+    """One run's root message. `recalled`: it is from before a crash; the outbox does not know on which surface."""
+
+    request: Request
+    origin: Origin
+    outbox: Outbox
+    writers: Writers
+    say: Words
+    recalled: bool = False
+    exists: bool = False
+    """For the writer it is always a post."""
+    _surface: Thread = field(init=False)
+    _message: str = ""
+    _fault: Exception | None = None
+
+    async def post(self, surface: Thread) -> str:
+        """Have the writer post it on this surface; its ts. Raises Unavailable, and the faults of a surface."""
+        self._surface, self._message, self._fault = surface, "", None
+        writer = self.writers.at(surface.key)
+        writer.put(self)
+        await writer.settled(self)
+        if self._fault is not None:
+            raise self._fault
+        if not self._message:
+            raise Unavailable("it was given up")
+        return self._message
+
+    async def write(self) -> bool:
+        """For the writer. Every step can be repeated after a crash. Raises Unavailable."""
+        surface, space, run = self._surface, self.request.place.space, self.request.id
+        try:
+            row = await self.outbox.claim(space, run, ASKED)
+            if row.message_id is not None:
+                self.recalled, self._message = True, row.message_id
+                return True
+            page = root_page(self.origin.asked, self.request.author.name, self.say)
+            ref = MessageRef(run, ASKED)
+            message = None if row.fresh else await surface.find(ref, row.created_at, ())
+            try:
+                message = message or await surface.post(page, ref, MessageStyle.LAYOUT)
+            except Refused:
+                message = await surface.post(page, ref, MessageStyle.BARE)
+            await self.outbox.sent(space, run, ASKED, message, page.shown)
+            self._message = message
+        except (Gone, NotEditable, Refused, PlaceClosed, StorageFault) as fault:
+            self._fault = fault
+        return True
 
 
 class SlackHome:
@@ -111,14 +173,10 @@ class SlackHome:
                 self._session.want(channel, thread, WORKS)
                 self._side_tasks.do(self._session.say(channel, thread, self._say("slack_thread.status")))
                 if fresh and channel.startswith("D"):
-                    offered = [
-                        (
-                            self._say(f"slack_thread.prompt_{name}"),
-                            self._say(f"slack_thread.prompt_{name}_typed"),
-                        )
-                        for name in _PROMPTS
+                    prompts = [
+                        {"title": self._say(key), "message": self._say(f"{key}_typed")} for key in _PROMPTS
                     ]
-                    self._side_tasks.do(self._session.suggest(channel, offered))
+                    self._side_tasks.do(self._session.suggest(channel, prompts))
         if self.opened is not None:
             self.opened()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -227,12 +227,11 @@ class Session:
             client = await self.workspace.client()
             await client.agents_sessions_rename(channel_id=channel, thread_ts=thread, title=name)
 
-    async def suggest(self, channel: str, prompts: Sequence[tuple[str, str]]) -> None:
-        """Suggest these (titles, messages), below the newest message.
+    async def suggest(self, channel: str, prompts: list[dict[str, str]]) -> None:
+        """Suggest these prompts, each a `title` and the `message` that it sends, below the newest message.
 
         Without the thread: for an app with an agent view a call with one has no effect (Slack's documentation,
         "assistant.threads.setSuggestedPrompts").
         """
-        offered = [{"title": title, "message": message} for title, message in prompts]
         client = await self.workspace.client()
-        await client.assistant_threads_setSuggestedPrompts(channel_id=channel, prompts=offered)
+        await client.assistant_threads_setSuggestedPrompts(channel_id=channel, prompts=prompts)

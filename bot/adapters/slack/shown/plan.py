@@ -1,6 +1,6 @@
-"""The root message of a run's thread: who asked what, and the plan of a run with many stages.
+"""The plan of a run with many stages, in the root message of its thread or in a message of its own.
 
-The plan follows the run's stages; the channel's writer writes it like any message. Knows no text of an answer.
+It follows the run's stages; the channel's writer writes it like any message. Knows no text of an answer.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,6 @@ from bot.adapters.surface import (
     PlaceClosed,
     Refused,
     Surface,
-    Unavailable,
 )
 from bot.adapters.writer import Rank, Writer, Writers
 from bot.events import Changed, Ended, Shown, Stage, View
@@ -31,8 +29,6 @@ from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.home import Home
-    from bot.adapters.slack.placing import Origin
-    from bot.adapters.slack.shown.thread import Thread
     from bot.events import Request
     from bot.words import Words
     from storage.outbox import Outbox
@@ -46,56 +42,6 @@ WAIT_S = 5.0
 _ENDS: dict[str, State] = {"done": "complete", "failed": "error", "stopped": "error"}
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(eq=False, slots=True)
-class RootMessage:
-    """One run's root message. `recalled`: it is from before a crash; the outbox does not know on which surface."""
-
-    request: Request
-    origin: Origin
-    outbox: Outbox
-    writers: Writers
-    say: Words
-    recalled: bool = False
-    exists: bool = False
-    """For the writer it is always a post."""
-    _surface: Thread = field(init=False)
-    _message: str = ""
-    _fault: Exception | None = None
-
-    async def post(self, surface: Thread) -> str:
-        """Have the writer post it on this surface; its ts. Raises Unavailable, and the faults of a surface."""
-        self._surface, self._message, self._fault = surface, "", None
-        writer = self.writers.at(surface.key)
-        writer.put(self)
-        await writer.settled(self)
-        if self._fault is not None:
-            raise self._fault
-        if not self._message:
-            raise Unavailable("it was given up")
-        return self._message
-
-    async def write(self) -> bool:
-        """For the writer. Every step can be repeated after a crash. Raises Unavailable."""
-        surface, space, run = self._surface, self.request.place.space, self.request.id
-        try:
-            row = await self.outbox.claim(space, run, ASKED)
-            if row.message_id is not None:
-                self.recalled, self._message = True, row.message_id
-                return True
-            page = root_page(self.origin.asked, self.request.author.name, self.say)
-            ref = MessageRef(run, ASKED)
-            message = None if row.fresh else await surface.find(ref, row.created_at, ())
-            try:
-                message = message or await surface.post(page, ref, MessageStyle.LAYOUT)
-            except Refused:
-                message = await surface.post(page, ref, MessageStyle.BARE)
-            await self.outbox.sent(space, run, ASKED, message, page.shown)
-            self._message = message
-        except (Gone, NotEditable, Refused, PlaceClosed, StorageFault) as fault:
-            self._fault = fault
-        return True
 
 
 class Plan:
