@@ -1,11 +1,23 @@
-"""A check of the installation, as `doctor`, Discord's /setup and Slack's `/sutradhar setup` list it."""
+"""A check of the installation, as `doctor`, Discord's /setup and Slack's `/sutradhar setup` list it, and those that the
+latter two share.
+"""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from bot.config import DEMO
+
+if TYPE_CHECKING:
+    from bot.config import Config
+    from bot.words import Words
+    from storage.documents import Documents
 
 MARKS: Final = {True: "✓", False: "✗", None: "–"}
 """What stands before a check's sentence, by `well`."""
+SHELVES: Final = 5
+"""Shelves that a checklist names, at most."""
 
 
 class Check(NamedTuple):
@@ -17,3 +29,35 @@ class Check(NamedTuple):
     @property
     def line(self) -> str:
         return f"{MARKS[self.well]} {self.text}"
+
+
+def checklist(checks: Sequence[Check], say: Words, *, well: str, broken: str) -> str:
+    """The checklist of a platform's /setup, in Markdown; `well` or `broken` is the key of its last sentence."""
+    lines = [check.line for check in checks]
+    count = sum(check.well is False for check in checks)
+    end = say(broken, n=count) if count else say(well)
+    return "\n".join([say("welcome.check_title"), "", *lines, "", end])
+
+
+async def library_check(
+    documents: Documents, space: str, say: Words, *, none: str, escaped: Callable[[str], str] = str
+) -> Check:
+    """The books of the library; `none` is the key of the sentence for an empty one."""
+    shelved = await documents.list(space)
+    if not shelved:
+        return Check(False, say(none))
+    shelves = list(dict.fromkeys(book.shelf for book in shelved))
+    names = ", ".join(map(escaped, shelves[:SHELVES])) + ("…" if len(shelves) > SHELVES else "")
+    return Check(True, say("welcome.check_books", n=len(shelved), shelves=names))
+
+
+def model_check(config: Config, say: Words) -> Check:
+    """The model that writes the answers."""
+    answers = config.roles.chain("answerer")
+    if not answers:
+        return Check(None, say("welcome.check_model_none"))
+    if answers[0] == DEMO:
+        return Check(None, say("welcome.check_model_demo"))
+    if variable := config.key_missing(answers[0]):
+        return Check(False, say("welcome.check_model_key", model=answers[0], variable=variable))
+    return Check(True, say("welcome.check_model", model=answers[0]))

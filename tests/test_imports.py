@@ -50,10 +50,10 @@ LAYERS = (
         "bot.platforms",
         "bot.tracing",
     ),
-    ("bot.waiting", "storage"),
+    ("bot.check", "bot.waiting", "storage"),
     ("bot.config", "bot.models"),
     ("bot.verb", "bot.config.settings", "bot.config.model_spec", "bot.config.text"),
-    ("bot.words", "bot.check", "bot.events", "bot.dates", "bot.markdown", "bot.drawing"),
+    ("bot.words", "bot.events", "bot.dates", "bot.markdown", "bot.drawing"),
     ("bot.works.ALL",),
 )
 HOMES = {

@@ -137,7 +137,7 @@ class Footer:
 
     def sources(self, citations: Mapping[int, Citation], text: str, say: Words) -> list[Source]:
         """The citations in the order of their numbers. `text` is the stage's."""
-        shown_letters = _letters(text)
+        letters_shown = letters(text)
         listed = []
         for n, cited in sorted(citations.items()):
             where = clean(cited.source)
@@ -149,7 +149,7 @@ class Footer:
             if cited.link.startswith(("https://", "http://")) and len(cited.link) <= LINK:
                 where += f" · {self.line(linked(cited.link, say), 2 * LINK)}"
             quote = self.literal(_MARKERS.sub("", clean(cited.quote)), QUOTE)
-            quoted = not quote or _letters(cited.quote) in shown_letters
+            quoted = not quote or letters(cited.quote) in letters_shown
             listed.append((where, where if quoted else f"{where}\n{self.quote}“{quote}”"))
         return listed
 
@@ -187,7 +187,8 @@ def linked(link: str, say: Words) -> str:
     return f"[{say('page.open')}]({link.replace('(', '%28').replace(')', '%29')})"
 
 
-def _letters(text: str) -> str:
+def letters(text: str) -> str:
+    """Its letters and digits alone: two texts with the same ones say the same."""
     return "".join(filter(str.isalnum, text))
 
 

@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol, assert_never
 
+from bot.adapters.footer import letters
 from bot.adapters.markdown import clean
 from bot.adapters.terminal.markdown import BLUE, BOLD, DIM, GREEN, RED, YELLOW, Ink, MarkdownStream
 from bot.events import (
@@ -153,7 +154,7 @@ class TerminalView:
                 if speaker is not None and not retitles:
                     await self._write([self._name(speaker)])
             case Text(text=text):
-                self._said.append(_letters(text))
+                self._said.append(letters(text))
                 await self._write(self._text.feed(text))
                 if not self._hold:
                     self._screen.status(self._stages.run, "")
@@ -265,7 +266,7 @@ class TerminalView:
 
     def _quoted(self, n: int) -> bool:
         """Whether the quotation of [n] is part of the text that the stage has just shown."""
-        return _letters(self._citations[n].quote) in "".join(self._said)
+        return letters(self._citations[n].quote) in "".join(self._said)
 
     async def _save(self, name: str, data: bytes) -> str:
         """Save a file of the answer; the run's id distinguishes two of one name."""
@@ -287,10 +288,6 @@ def progress(status: Status) -> str:
     share = min(max(status.done / status.total, 0.0), 1.0)
     filled = round(share * 12)
     return f"{text} {'━' * filled}{'─' * (12 - filled)} {status.done}/{status.total}"
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text))
 
 
 def citation(ink: Ink, cited: Citation, quoted: bool = False) -> list[str]:

@@ -20,9 +20,8 @@ import aiohttp
 import discord
 from discord.utils import escape_markdown
 
-from bot.adapters import checklist
 from bot.adapters.discord.installed.client import faults_as_sorry, redirect
-from bot.check import Check
+from bot.check import Check, checklist, library_check, model_check
 from bot.events import UserError
 from bot.words import Words, words
 
@@ -208,7 +207,7 @@ async def _put(
 
 def listed(checks: Sequence[Check], say: Words) -> str:
     """The checklist in Markdown."""
-    return checklist.listed(checks, say, well="welcome.check_well", broken="welcome.check_broken")
+    return checklist(checks, say, well="welcome.check_well", broken="welcome.check_broken")
 
 
 async def examine(
@@ -219,10 +218,10 @@ async def examine(
         *_permissions(may, say),
         _threads(client, may, say),
         _free_chat(client, say),
-        await checklist.books(
+        await library_check(
             client.app.records.documents, space, say, none="welcome.check_books_none", escaped=escape_markdown
         ),
-        checklist.model(client.config, say),
+        model_check(client.config, say),
         await _commands(client, guild, say),
         *_latency(client, guild, say),
     ]

@@ -10,13 +10,12 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from bot.adapters import checklist
 from bot.adapters.slack.manifest import BOT_SCOPES, PUBLIC
 from bot.adapters.slack.placing import PLATFORM, Location, location_of_event, origin_of, text_of
 from bot.adapters.slack.received.intake import unattended
 from bot.adapters.slack.text.markdown import mrkdwn
 from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, Unavailable
-from bot.check import Check
+from bot.check import Check, checklist, library_check, model_check
 from bot.events import UserError
 from bot.words import Words, words
 
@@ -82,7 +81,7 @@ async def show_checklist(intake: Intake, location: Location, response_url: str =
     client = await intake.workspaces.client(location.team, location.enterprise)
     me = await intake.workspaces.installed(location.team, location.enterprise)
     checks = [check async for check in _checks(intake, client, location, me.name, say)]
-    text = checklist.listed(checks, say, well="slack_welcome.check_well", broken="slack_welcome.check_broken")
+    text = checklist(checks, say, well="slack_welcome.check_well", broken="slack_welcome.check_broken")
     await intake.tell(location, text, response_url)
 
 
@@ -101,8 +100,8 @@ async def _checks(
         yield check
     if not location.direct:
         yield await _channel(client, location, bot, scopes, say)
-    yield await checklist.books(intake.app.records.documents, location.space, say, none="slack_home.no_books")
-    yield checklist.model(intake.config, say)
+    yield await library_check(intake.app.records.documents, location.space, say, none="slack_home.no_books")
+    yield model_check(intake.config, say)
     # The request itself shows that events arrive.
     settings = intake.config.slack
     if settings.mode == "http":
