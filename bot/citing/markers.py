@@ -105,11 +105,10 @@ def unmarked(text: str) -> str:
     """A book's own words, its `[1]` as `(1)`: in square brackets a reader would take it for a marker of ours."""
     scanner = Scanner()
     parts = [*scanner.feed(text), *scanner.feed("", last=True)]
-    return "".join(part if isinstance(part, str) else part.space + _rounded(part.written) for part in parts)
-
-
-def _rounded(marker: str) -> str:
-    return _CLOSING.sub(")", _OPENING.sub("(", marker))
+    return "".join(
+        part if isinstance(part, str) else part.space + _CLOSING.sub(")", _OPENING.sub("(", part.written))
+        for part in parts
+    )
 
 
 def _verdict(text: str, opening: re.Match[str], *, last: bool) -> tuple[int, Entries] | None:

@@ -213,13 +213,10 @@ class Reranking:
 
     def __init__(self, config: Config, load: Callable[[Config], Reranker | None] | None = None) -> None:
         self._config = config
+        self._configured = config.retrieval.rerank != "none"
         self._load = load or _load
         self._loading = asyncio.Lock()
         self._reranker: Reranker | None = None
-
-    @property
-    def _configured(self) -> bool:
-        return self._config.retrieval.rerank != "none"
 
     async def get(self) -> Reranker | None:
         """The reranker, or None where none is configured. Raises UserError where its files are missing."""

@@ -78,7 +78,7 @@ class Styles:
             element = self._elements.get(at)
             chain.append((at, element))
             at = value(child(element, "basedOn"))
-        names = [_called(*style_name) for style_name in chain]
+        names = [(value(child(element, "name")) or style_id).strip().lower() for style_id, element in chain]
         level: int | None = None
         numbered: tuple[int, int | None] | None = None
         bold = hidden = None
@@ -124,7 +124,3 @@ def numbering_of(properties: Element | None) -> tuple[int, int | None] | None:
             which = number(child(element, "numId"))
             return None if which is None else (which, number(child(element, "ilvl")))
     return None
-
-
-def _called(name: str, element: Element | None) -> str:
-    return (value(child(element, "name")) or name).strip().lower()
