@@ -88,8 +88,9 @@ class App:
         self._begun: set[asyncio.Task[Ticket]] = set()
         self._reporting: set[asyncio.Task[None]] = set()
         self._guard: asyncio.Task[None] | None = None
-        self.platforms: dict[str, Platform] = {WATCH: Platform(WATCH, LogView)}
+        self.platforms = resources.platforms
         """Those that are attached, by their names."""
+        self.platforms[WATCH] = Platform(WATCH, LogView)
         self._live = LiveRuns(self._inbox)
         self._arrivals = Arrivals(self._inbox, self._live.arrived)
         self._past = PastRequests(self._inbox, resources.records.sessions, resources.withdrawals)
@@ -179,16 +180,6 @@ class App:
     def attach(self, platform: Platform) -> None:
         """Serve this platform; before `start`, so that interrupted runs have a view."""
         self.platforms[platform.name] = platform
-        if platform.fetch is not None:
-            self.resources.incoming.attach(platform.name, platform.fetch)
-        if platform.read_thread is not None:
-            self.resources.conversations.read_threads[platform.name] = platform.read_thread
-        if platform.read_whole_thread is not None:
-            self.resources.whole_threads[platform.name] = platform.read_whole_thread
-        if platform.read_transcript is not None:
-            self.resources.transcripts[platform.name] = platform.read_transcript
-        if platform.reader is not None:
-            self.resources.readers[platform.name] = platform.reader
 
     def origin(self, place: Place) -> str | None:
         """The origin of a request to which no message belongs; None where the platform has none."""

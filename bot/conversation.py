@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 from bot.waiting import wait_at_most
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bot.events import Request, Run
-    from bot.platforms import ReadThread
+    from bot.platforms import Platform
     from storage.sessions import SessionRow, Sessions
 
 TITLE_CHARS = 100
@@ -42,12 +44,14 @@ class Conversation:
 
 
 class Conversations:
-    """`read_threads` are the functions that read the threads of a platform, by its name."""
+    """The conversations of the places of these `platforms`, by their names. A thread is read in `read_s`, or not."""
 
-    def __init__(self, sessions: Sessions, *, read_s: float = READ_S) -> None:
+    def __init__(
+        self, sessions: Sessions, platforms: Mapping[str, Platform], *, read_s: float = READ_S
+    ) -> None:
         self._sessions = sessions
+        self._platforms = platforms
         self._read_s = read_s
-        self.read_threads: dict[str, ReadThread] = {}
 
     async def of(self, request: Request, question: str, most: int, *, follows: bool) -> Conversation:
         """The conversation that the question belongs to, with at most so many exchanges; opened if there is none.
@@ -70,8 +74,8 @@ class Conversations:
 
     async def earlier(self, request: Request) -> str:
         """What people said in the request's thread before it; "" also where it cannot be read."""
-        read = self.read_threads.get(request.place.platform)
-        if read is None:
+        platform = self._platforms.get(request.place.platform)
+        if platform is None or (read := platform.read_thread) is None:
             return ""
         texts: list[str] = []
 

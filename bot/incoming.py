@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from bot.events import File, Run, UserError
-from bot.platforms import Fetch
+from bot.platforms import Platform
 from bot.retrieval.files import Candidate, Refused, megabytes, read_whole
 from storage.faults import fault_of
 
@@ -25,13 +25,9 @@ _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f<>:\"|?*\u200b-\u200f\u2028-\u202e\u20
 class Incoming:
     """One folder, with a subfolder for each run that has files."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, platforms: Mapping[str, Platform]) -> None:
         self._folder = folder
-        self._fetches: dict[str, Fetch] = {}
-
-    def attach(self, platform: str, fetch: Fetch) -> None:
-        """Download files of `platform` with `fetch`."""
-        self._fetches[platform] = fetch
+        self._platforms = platforms
 
     async def bring(
         self,
@@ -89,7 +85,8 @@ class Incoming:
             raise _too_large(file.size, max_bytes)
         if file.path and not copied:
             return Candidate(name, file.path, file.size)
-        fetch = self._fetches.get(run.request.place.platform)
+        platform = self._platforms.get(run.request.place.platform)
+        fetch = platform.fetch if platform is not None else None
         if not file.path and (fetch is None or not file.url):
             raise UserError("library.not_fetched")
         # Numbered, so that no name from outside becomes a path of ours.

@@ -10,7 +10,7 @@ from bot.conversation import Conversations
 from bot.events import UserError
 from bot.incoming import Incoming
 from bot.llm.registry import Models
-from bot.platforms import Reader, ReadTranscript, ReadWholeThread, VoiceChannels
+from bot.platforms import Platform
 from bot.prompts import PromptFile, Prompts
 from bot.retrieval.cleanup import DamagedVectors
 from bot.retrieval.embedding import Embedding
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """The parts that live as long as the process."""
+    """The parts that live as long as the process. `platforms` are those that are attached, by their names."""
 
     config: Config
     lock: Lock
@@ -77,9 +77,7 @@ class Resources:
     prompts: Prompts
     incoming: Incoming
     conversations: Conversations
-    whole_threads: dict[str, ReadWholeThread]
-    transcripts: dict[str, ReadTranscript]
-    readers: dict[str, Reader | VoiceChannels]
+    platforms: dict[str, Platform]
     tracing: Tracing
     speech: Speech
 
@@ -104,7 +102,7 @@ class Resources:
             Jobs(database),
             SettingsStore(database),
         )
-        shelves = Shelves(database)
+        shelves, platforms = Shelves(database), dict[str, Platform]()
         intake = Intake(config, documents, passages, vectors, embedding, damage)
 
         return cls(
@@ -140,11 +138,9 @@ class Resources:
             ledger=ledger,
             models=Models(config, ledger),
             prompts=Prompts(prompts, kept_settings),
-            incoming=Incoming(config.data_dir / "incoming"),
-            conversations=Conversations(records.sessions),
-            whole_threads={},
-            transcripts={},
-            readers={},
+            platforms=platforms,
+            incoming=Incoming(config.data_dir / "incoming", platforms),
+            conversations=Conversations(records.sessions, platforms),
             tracing=Tracing(config),
             speech=Speech(config),
         )

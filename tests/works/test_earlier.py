@@ -184,6 +184,6 @@ async def test_a_thread_that_does_not_answer_holds_nobody_up(tmp_path: Path) -> 
         return SAID
 
     async with talking(tmp_path) as talk, asyncio.timeout(60):
-        conversations = Conversations(talk.app.resources.records.sessions, read_s=0.01)
-        conversations.read_threads["slack"] = read
+        platforms = {"slack": Platform("slack", Recorder().view, read_thread=read)}
+        conversations = Conversations(talk.app.resources.records.sessions, platforms, read_s=0.01)
         assert await conversations.earlier(replace(asked("r", "x"), place=THREAD)) == ""

@@ -455,7 +455,7 @@ def make(resources: Resources, runs: Runs) -> Work:
             logs,
             memory,
             resources.incoming,
-            resources.whole_threads,
+            resources.platforms,
             resources.records.sessions,
             resources.config.section(LibraryConfig).max_bytes,
         ),

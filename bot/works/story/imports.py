@@ -35,7 +35,7 @@ from storage.stories import CardRow
 
 if TYPE_CHECKING:
     from bot.incoming import Incoming
-    from bot.platforms import ReadWholeThread
+    from bot.platforms import Platform
     from bot.retrieval.files import Candidate
     from bot.works.story.memory.memory import Memory
     from storage.sessions import Sessions
@@ -84,15 +84,15 @@ class Imports:
         logs: Logs,
         memory: Memory,
         incoming: Incoming,
-        whole_threads: Mapping[str, ReadWholeThread],
+        platforms: Mapping[str, Platform],
         sessions: Sessions,
         max_bytes: int,
     ) -> None:
-        """`whole_threads`: how they are read, by platform."""
+        """`platforms` are those that are attached, by their names."""
         self._logs = logs
         self._memory = memory
         self._incoming = incoming
-        self._whole_threads = whole_threads
+        self._platforms = platforms
         self._sessions = sessions
         self._max_bytes = max_bytes
         self._strangers = Strangers()
@@ -288,7 +288,7 @@ class Imports:
 
     async def _thread(self, run: Run, progress: Progress) -> ImportResult:
         request, say = run.request, words(run.request.locale)
-        whole_thread = self._whole_threads.get(request.place.platform)
+        whole_thread = self._platforms[request.place.platform].read_whole_thread
         if whole_thread is None:
             raise UserError("story.history_alone")
         if (thread := await whole_thread(request)) is None:

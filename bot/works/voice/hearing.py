@@ -107,7 +107,8 @@ class Hearing:
 
     async def _transcript(self, request: Request, clip: str) -> Transcript:
         """What the platform makes of its own clip, by its id; nothing where that takes too long."""
-        read = self._resources.transcripts[request.place.platform]
+        read = self._resources.platforms[request.place.platform].read_transcript
+        assert read is not None, "only a platform that reads transcripts sends a clip"
         for pause in LOOKS_S if self._transcriber.models else (*LOOKS_S, *MORE_LOOKS_S):
             await asyncio.sleep(pause)
             if (transcript := await read(request, clip)) is not None:

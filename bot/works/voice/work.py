@@ -63,7 +63,7 @@ class VoiceWork:
 
     async def _now(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        reader = self._resources.readers.get(request.place.platform)
+        reader = self._resources.platforms[request.place.platform].reader
         answer = await run.step(request.verb, lambda: self._done(request, reader, say), str)
         yield Stage("voice", say(f"voice.title_{request.verb}"))
         yield Text(answer)
@@ -150,7 +150,7 @@ class VoiceWork:
         """The settings that apply to the asker in this place."""
         if request.verb == "narrate":
             narrated = await self._settings.narrated(request)
-            reader = self._resources.readers.get(request.place.platform)
+            reader = self._resources.platforms[request.place.platform].reader
             nowhere = narrated and isinstance(reader, VoiceChannels) and reader.where(request) == ""
             more = f" {say('voice.narrated_nowhere')}" if nowhere else ""
             return say(f"voice.narrated_{ON if narrated else OFF}") + more
@@ -190,7 +190,7 @@ class VoiceWork:
         last = (
             say("voice.last_fault", fault=speech.last_fault) if speech.last_fault else say("voice.no_fault")
         )
-        reader = self._resources.readers.get(request.place.platform)
+        reader = self._resources.platforms[request.place.platform].reader
         voice = reader.state(request, say) if isinstance(reader, VoiceChannels) else []
         return "\n".join([*lines, "", *(f"- {line}" for line in voice), "", f"{narrated} {names} {last}"])
 

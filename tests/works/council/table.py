@@ -15,6 +15,7 @@ from bot.config import Config, load
 from bot.conversation import Conversations
 from bot.events import Choices, Event, Notice, OptionValue, Stage, Status, Text
 from bot.llm.registry import Models
+from bot.platforms import Platform
 from bot.prompts import PromptFile, Prompts
 from bot.settings import Settings as PlaceSettings
 from bot.works.council.config import CouncilConfig
@@ -89,7 +90,8 @@ class Table:
         self.councils, self.ledger = Councils(db), Ledger(db)
         self.settings_store = SettingsStore(db)
         self.sessions = Sessions(db)
-        self.conversations = Conversations(self.sessions)
+        self.platforms: dict[str, Platform] = {}
+        self.conversations = Conversations(self.sessions, self.platforms)
         self.models = Models(config, self.ledger)
         store = Settings(self.settings_store, self.models, config)
         prompts = Prompts(PromptFile(), self.settings_store)

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot.events import Request
+from bot.platforms import Platform
+from tests.fakes.scripted_app import Recorder
 from tests.wire.council_model import Call
 from tests.works.council.table import Table, table
 
@@ -27,7 +29,7 @@ def reading(four: Table) -> list[Request]:
         read.append(request)
         return SAID
 
-    four.conversations.read_threads["terminal"] = earlier
+    four.platforms["terminal"] = Platform("terminal", Recorder().view, read_thread=earlier)
     return read
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import process_time
@@ -145,7 +146,7 @@ async def test_a_thread_that_the_bot_opened_is_its_askers_and_its_length_is_not_
 
         await talk.say(START)
         assert talk.app is not None
-        talk.app.resources.whole_threads["terminal"] = read
+        talk.app.attach(replace(talk.app.platforms["terminal"], read_whole_thread=read))
         session = await talk.app.resources.records.sessions.active("local", "terminal", "terminal", "t")
         assert session is not None
         place = Place("terminal", "local", "terminal", "t")
