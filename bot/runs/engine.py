@@ -275,15 +275,22 @@ class DurableRun:
         self._origin = origin
 
     async def step(self, name: str, call: Callable[[], Awaitable[T]], of: type[T]) -> T:
+        from dbos import DBOS
+
         adapter: TypeAdapter[T] = _adapter(cast("Hashable", of))
+        called = False
 
         async def body() -> dict[str, Any]:
+            nonlocal called
+            called = True
             try:
                 return {"value": adapter.dump_python(await call(), mode="json")}
             except UserError as error:
                 return {"sorry": _sorry_to_json(error)}
 
-        result = await _durable_step(name, body)
+        result = await DBOS.run_step_async({"name": name}, body)
+        if not called:
+            tracing.replayed(name)
         if "sorry" in result:
             raise _sorry_from_json(result["sorry"])
         return adapter.validate_python(result["value"])
@@ -291,9 +298,14 @@ class DurableRun:
     async def stream(
         self, name: str, call: Callable[[], AsyncGenerator[str | Completion, None]]
     ) -> AsyncGenerator[str | Completion, None]:
+        from dbos import DBOS
+
         pieces: asyncio.Queue[str | asyncio.Future[dict[str, Any]]] = asyncio.Queue()
+        called = False
 
         async def body() -> dict[str, Any]:
+            nonlocal called
+            called = True
             text: list[str] = []
             result: dict[str, Any] = {}
             try:
@@ -308,20 +320,20 @@ class DurableRun:
                 result["sorry"] = _sorry_to_json(error)
             return result | {"text": "".join(text)}
 
-        task = asyncio.ensure_future(_durable_step(name, body))
+        task = asyncio.ensure_future(DBOS.run_step_async({"name": name}, body))
         task.add_done_callback(pieces.put_nowait)  # behind the last piece
-        live = False
         try:
             while isinstance(piece := await pieces.get(), str):
-                live = True
                 yield piece
             result = await task
         finally:
             if not task.done():
                 task.cancel()
                 await asyncio.wait({task})
-        if not live and result["text"]:
-            yield result["text"]
+        if not called:
+            tracing.replayed(name)
+            if result["text"]:
+                yield result["text"]
         if "sorry" in result:
             raise _sorry_from_json(result["sorry"])
         if "completion" in result:
@@ -356,23 +368,6 @@ class DurableRun:
 
     def new_thread(self, key: str, title: str) -> Place:
         return self._new_thread(self.request, key, title)[0]
-
-
-async def _durable_step(name: str, body: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-    """What `body` returns, or returned before a crash."""
-    from dbos import DBOS
-
-    called = False
-
-    async def marked() -> dict[str, Any]:
-        nonlocal called
-        called = True
-        return await body()
-
-    result = await DBOS.run_step_async({"name": name}, marked)
-    if not called:
-        tracing.replayed(name)
-    return result
 
 
 @functools.cache

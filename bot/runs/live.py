@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bot import commands
 from bot.events import Ended, Place, Request
-from bot.runs.requests import ended_as, line_of, ordered
+from bot.runs.requests import ended_as, line_of
 from storage.faults import StorageFault
 from storage.inbox import UNFINISHED
 
@@ -70,9 +70,8 @@ class LiveRuns:
     def expect(self, request: Request, seq: int, since: datetime, *, resumed: bool = False) -> LiveRun:
         """Register the run before it begins, so that it can be awaited and stopped."""
         if request.id not in self._runs:
-            line = line_of(request) if ordered(request) else None
             answered, end = asyncio.Future[Ended](), asyncio.Future[Ended]()
-            self._runs[request.id] = LiveRun(request, seq, line, since, resumed, answered, end)
+            self._runs[request.id] = LiveRun(request, seq, line_of(request), since, resumed, answered, end)
         return self._runs[request.id]
 
     def arrived(self, request: Request, seq: int, since: datetime) -> None:

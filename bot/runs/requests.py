@@ -59,19 +59,17 @@ def request_from_json(text: str) -> Request:
     return Request(**tree)
 
 
-def ordered(request: Request) -> bool:
-    """Whether the run waits for others that came before it."""
-    verb = commands.verb(request.work, request.verb)
-    if request.parent and not verb.ordered:
-        return request.line != ""
-    return verb.ordered or verb.background
-
-
 def line_of(request: Request) -> Hashable:
-    """The line that a run waits in: library jobs one per shelf, everything else one per place, or a line of its own."""
+    """The line in which a run waits for others that came before it: library jobs one per shelf, everything else one
+    per place, or a line of its own; None where it waits for nobody.
+    """
+    verb = commands.verb(request.work, request.verb)
+    waits = verb.ordered or (request.line != "" if request.parent else verb.background)
+    if not waits:
+        return None
     if request.line:
         return "line", request.place.space, request.line
-    if commands.verb(request.work, request.verb).background:
+    if verb.background:
         return "shelf", request.place.space, str(request.options.get("shelf") or "").strip()
     return request.place
 
@@ -88,7 +86,7 @@ def row_of(request: Request) -> NewRequest:
         author_id=request.author.id,
         work=request.work,
         verb=request.verb,
-        ordered=ordered(request),
+        ordered=line_of(request) is not None,
         payload=request_to_json(request),
         parent=request.parent,
         created_at=datetime.now(UTC),
