@@ -22,7 +22,7 @@ from bot.commands import BARE, TABLE, WORKS
 
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client
-    from storage.threads import ThreadRow
+    from storage.sessions import ThreadRow
 
 
 async def load(client: Client) -> None:

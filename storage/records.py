@@ -14,8 +14,7 @@ from storage.outbox import Outbox
 from storage.owned import OwnedSessions
 from storage.readings import Readings
 from storage.schedules import Schedules
-from storage.sessions import Sessions
-from storage.threads import Threads
+from storage.sessions import Sessions, Threads
 from storage.votes import Votes
 
 

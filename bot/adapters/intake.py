@@ -78,7 +78,7 @@ class Location(Protocol):
 
     @property
     def real(self) -> str:
-        """The thread's id in `storage.threads`, "" where there is none."""
+        """The thread's id in `storage.sessions`, "" where there is none."""
         ...
 
 

@@ -9,7 +9,7 @@ from discord import ChannelType
 
 from bot.adapters.discord.received.placing import AnswerPlace, Location, home, place
 from bot.adapters.markdown import TITLE_CHARS, title
-from storage.threads import ThreadRow
+from storage.sessions import ThreadRow
 
 ANA, CHANNEL, THREAD, GUILD, EVENT = 1, 20, 21, 30, 40
 

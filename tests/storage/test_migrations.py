@@ -26,11 +26,10 @@ from storage.ledger import Caps, Ledger, OverCap
 from storage.migrations import migrate
 from storage.offers import Offers
 from storage.owned import OwnedSessions
-from storage.sessions import Sessions
+from storage.sessions import Sessions, Threads
 from storage.settings import SettingsStore
 from storage.stories import Stories
 from storage.tables import metadata
-from storage.threads import Threads
 from tests.storage.council_rows import BEGAN, council, seat
 
 
@@ -251,7 +250,7 @@ async def test_opening_an_up_to_date_database_does_not_import_alembic(tmp_path: 
 def test_importing_the_repositories_imports_no_database_library() -> None:
     script = (
         "import sys, storage.db, storage.lock, storage.inbox, storage.outbox, storage.ledger, storage.sessions, "
-        "storage.owned, storage.threads, storage.offers, storage.feedback, storage.marks, storage.withdrawals, "
+        "storage.owned, storage.offers, storage.feedback, storage.marks, storage.withdrawals, "
         "storage.councils, storage.people, storage.documents, storage.jobs, storage.passages, "
         "storage.settings, storage.query_vectors, storage.shelves, storage.vectors, storage.votes; "
         "print(sorted({'sqlalchemy', 'chromadb', 'alembic', 'numpy', 'sqlite3', 'uuid_utils'} & set(sys.modules)))"

@@ -21,10 +21,9 @@ from storage.outbox import Outbox
 from storage.owned import OwnedSessions
 from storage.passages import Passages
 from storage.query_vectors import QueryVectors
-from storage.sessions import Sessions
+from storage.sessions import Sessions, Threads
 from storage.shelves import Shelves
 from storage.stories import CardRow, Node, Spot, Stories
-from storage.threads import Threads
 from storage.votes import Votes
 from storage.withdrawals import Withdrawals
 from tests.storage.books import book

@@ -19,10 +19,9 @@ from storage.outlines import Outlines
 from storage.owned import OwnedSessions
 from storage.passages import Passages
 from storage.query_vectors import QueryVectors
-from storage.sessions import Sessions
+from storage.sessions import Sessions, Threads
 from storage.settings import SettingsStore
 from storage.shelves import Shelves
-from storage.threads import Threads
 from storage.votes import Votes
 from storage.withdrawals import Withdrawals
 from tests.storage.books import book

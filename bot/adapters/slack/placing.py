@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bot.events import Place, Request
 
 if TYPE_CHECKING:
-    from storage.threads import ThreadRow
+    from storage.sessions import ThreadRow
 
 PLATFORM = "slack"
 RESPONSE_SECONDS = 30 * 60
@@ -58,7 +58,7 @@ class Location:
 
     @property
     def real(self) -> str:
-        """The thread's id in `storage.threads`, "" where there is none."""
+        """The thread's id in `storage.sessions`, "" where there is none."""
         return f"{self.channel}:{self.thread}" if self.thread else ""
 
 
@@ -165,7 +165,7 @@ def place(location: Location, *, event: str, goes: AnswerPlace, thread_row: Thre
 
 
 def parted(real: str) -> tuple[str, str]:
-    """The channel and the ts of a thread out of its id in `storage.threads`: a ts is unique only in its channel."""
+    """The channel and the ts of a thread out of its id in `storage.sessions`: a ts is unique only in its channel."""
     channel, _, thread = real.partition(":")
     return channel, thread
 

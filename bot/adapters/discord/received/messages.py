@@ -27,7 +27,7 @@ from bot.runs.requests import event_id
 
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client
-    from storage.threads import ThreadRow
+    from storage.sessions import ThreadRow
 
 ASIDE = ("//", "((")
 """Prefixes of messages that are not for the bot in a thread with free chat."""

@@ -26,7 +26,7 @@ from bot.verb import SHARE
 
 if TYPE_CHECKING:
     from bot.adapters.invocation import Invocation
-    from storage.threads import ThreadRow
+    from storage.sessions import ThreadRow
 
 PLATFORM = "discord"
 
@@ -57,7 +57,7 @@ class Location:
     interaction. `admin`: the person is an admin of the guild, or alone in the space.
 
     What follows from these: `space` is the tenant (the guild, or the person where only they have installed the bot).
-    `thread`: whether it is one. `real` is the thread's id in `storage.threads`. `direct`: whether it is a DM with the
+    `thread`: whether it is one. `real` is the thread's id in `storage.sessions`. `direct`: whether it is a DM with the
     bot.
     """
 

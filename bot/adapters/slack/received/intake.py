@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bot.adapters.stored_choices import VoteCounts
     from bot.app import App
     from bot.config import Config
-    from storage.threads import ThreadRow
+    from storage.sessions import ThreadRow
 
 Ack = Callable[..., Awaitable[Any]]
 T = TypeVar("T")
