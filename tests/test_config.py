@@ -29,7 +29,7 @@ from bot.config.file import TABLES, sections
 from bot.events import UserError
 from bot.words import words
 from bot.works.council.config import CouncilConfig
-from bot.works.library.config import LibraryConfig
+from bot.works.library import LibraryConfig
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "config.toml.example"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bot.events import Event, Stage, Text
-from bot.works.library.config import LibraryConfig
+from bot.works.library import LibraryConfig
 from bot.works.rules.answer import rag
 from bot.works.rules.question_files import Own, Pictures, QuestionFiles
 from bot.works.rules.snapshot import Snapshots

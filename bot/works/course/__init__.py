@@ -102,7 +102,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.course.quiz import Quiz
     from bot.works.course.quiz_answers import QuizAnswers
     from bot.works.course.work import Courses
-    from bot.works.library.config import LibraryConfig
+    from bot.works.library import LibraryConfig
 
     catalogues = Catalogues(resources.outlines, resources.shelves)
     section, names = resources.config.section(CourseConfig), CourseNames(resources.embedding)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.check import Check
+from bot.config.settings import within
 from bot.kind import Complete, Kind, Runs, Typed
 from bot.verb import SHELF, Argument, Option, Verb
-from bot.works.library.config import LibraryConfig
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -19,9 +20,24 @@ if TYPE_CHECKING:
     from bot.words import Words
     from bot.works.library.watch import Watch
 
+
 SHELVES = 12
 """Books that an overview lists, at most."""
 _SHELF_NEEDED = replace(SHELF, required=True)
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryConfig:
+    """Folders that are kept in step with the library of a space, and how large one file may be (megabytes)."""
+
+    watch: tuple[Path, ...] = ()
+    watch_space: str = "local"
+    max_mb: int = within(20, 1, 1_000)
+
+    @property
+    def max_bytes(self) -> int:
+        return self.max_mb * 1_000_000
+
 
 VERBS: tuple[Verb, ...] = (
     Verb(

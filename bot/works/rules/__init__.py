@@ -55,7 +55,7 @@ VERBS: tuple[Verb, ...] = (
 
 
 def make(resources: Resources, runs: Runs) -> Work:
-    from bot.works.library.config import LibraryConfig
+    from bot.works.library import LibraryConfig
     from bot.works.rules.question_files import QuestionFiles
     from bot.works.rules.snapshot import Snapshots
     from bot.works.rules.work import Asking, Rules

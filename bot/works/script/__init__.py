@@ -82,7 +82,7 @@ VERBS: tuple[Verb, ...] = (
 
 
 def make(resources: Resources, runs: Runs) -> Work:
-    from bot.works.library.config import LibraryConfig
+    from bot.works.library import LibraryConfig
     from bot.works.script.analysis import BackgroundAnalysis
     from bot.works.script.answer import ScriptQuestions
     from bot.works.script.catalogue import Catalogue

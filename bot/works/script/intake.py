@@ -20,7 +20,7 @@ from bot.readers.sandbox import Sandbox
 from bot.retrieval.files import Candidate, Refused, read_whole
 from bot.retrieval.titles import normal
 from bot.words import Words, words
-from bot.works.library.config import LibraryConfig
+from bot.works.library import LibraryConfig
 from bot.works.library.intake_job import failures, files_of, named_paths
 from bot.works.script.catalogue import Catalogue, body_of, reader, visibility
 from bot.works.script.length import pages

@@ -378,7 +378,7 @@ VERBS: tuple[Verb, ...] = (
 
 
 def make(resources: Resources, runs: Runs) -> Work:
-    from bot.works.library.config import LibraryConfig
+    from bot.works.library import LibraryConfig
     from bot.works.story.cast_verbs import CastVerbs
     from bot.works.story.edited_messages import EditedMessages
     from bot.works.story.exports import Exports
