@@ -59,6 +59,7 @@ EVENTS: Final = (
 COMMAND: Final = "/sutradhar"
 SETUP: Final = "setup"
 """The word for the checklist, as Discord's /setup; it is no verb of the table."""
+_BARE_VERBS: Final = frozenset({SETUP, *(row.path for row in BARE)})
 COMMANDS: Final = (COMMAND, *(f"/{work}" for work in WORKS))
 
 ASK_ABOUT: Final = "ask_about"
@@ -76,15 +77,10 @@ def as_typed(sentence: str, *, thread: bool) -> str:
     def typed(match: re.Match[str]) -> str:
         tick, path = match[1], match[2]
         if not thread:
-            return f"{tick}{COMMAND} {path}" if path in _bare_verbs() else match[0]
+            return f"{tick}{COMMAND} {path}" if path in _BARE_VERBS else match[0]
         return f"{tick}{path}" if tick else f"`{path}`"
 
     return _command().sub(typed, sentence)
-
-
-@cache
-def _bare_verbs() -> frozenset[str]:
-    return frozenset({SETUP, *(row.path for row in BARE)})
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -99,10 +100,12 @@ async def test_it_is_known_when_the_question_is_asked_again(at: Table) -> None:
     async def ack() -> None:
         pass
 
-    await at.bot.intake.again(here, f"action:{root.ts}:1", request.id, ack)
+    intake = at.bot.intake
+    await intake.perform(here, f"action:{root.ts}:1", partial(intake.repetition, here, request.id), ack)
     _, _later, again = await at.ended(3)
     assert await earlier(at)(again) == "Ana: The siege"
     elsewhere = await at.slack.say(at.ana, at.channel, "Another thread")
-    await at.bot.intake.again(replace(here, thread=elsewhere.ts), f"action:{root.ts}:2", request.id, ack)
+    there = replace(here, thread=elsewhere.ts)
+    await intake.perform(there, f"action:{root.ts}:2", partial(intake.repetition, there, request.id), ack)
     *_, apart = await at.ended(4)
     assert await earlier(at)(apart) == ""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
 
 from bot import commands
 from bot.adapters.intake import HINTS, LONG_REQUESTS, QUICK_REQUESTS
-from bot.adapters.invocation import Invocation
+from bot.adapters.invocation import Invocation, choice_invocation
 from bot.adapters.slack.placing import Location, origin_of
 from bot.adapters.slack.received.intake import request_of
 from bot.adapters.slack.received.people import Person
+from bot.events import UserError
 from bot.words import words
 from tests.adapters.slack.table import Table
 
@@ -38,6 +40,12 @@ def spot(at: Table, **more: Any) -> Location:
 def press(at: Table, name: str) -> str:
     """An event of this table's own."""
     return f"action:{at.channel.id}:{name}"
+
+
+async def again(at: Table, here: Location, event: str, run: str, ack: Acks) -> None:
+    """Press the button that asks the same again."""
+    intake = at.bot.intake
+    await intake.perform(here, event, partial(intake.repetition, here, run), ack)
 
 
 async def test_a_request_is_kept_before_anybody_is_told_so(at: Table) -> None:
@@ -147,7 +155,7 @@ async def test_asking_again_asks_the_same_here_and_as_who_pressed(at: Table) -> 
     message = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
     (first,) = await at.ended()
     here = Location(at.bia.id, at.space, at.channel.id, thread=message.ts)
-    await at.bot.intake.again(here, press(at, "1"), first.id, Acks())
+    await again(at, here, press(at, "1"), first.id, Acks())
     _, second = await at.ended(2)
     assert (second.text, second.place, second.author.name) == ("Who?", first.place, "Bia")
 
@@ -160,11 +168,11 @@ async def test_what_was_asked_in_private_is_nobody_elses_to_ask_again(at: Table)
     assert await intake.hidden(bia, first.id)
     assert not await intake.hidden(ana, first.id)
     acks = Acks()
-    await intake.again(bia, press(at, "1"), first.id, acks)
+    await again(at, bia, press(at, "1"), first.id, acks)
     await at.slack.until(lambda: at.whispers(at.bia))
     assert acks.given == 1
     assert words("en")("edge.gone") in at.whispers(at.bia)[0]
-    await intake.again(ana, press(at, "2"), first.id, Acks())
+    await again(at, ana, press(at, "2"), first.id, Acks())
     _, second = await at.ended(2)
     assert second.options == {"private": True}
     elsewhere = Location(at.ana.id, "T_OTHER", at.channel.id)
@@ -173,10 +181,11 @@ async def test_what_was_asked_in_private_is_nobody_elses_to_ask_again(at: Table)
 
 async def test_a_choice_is_the_line_that_it_stands_for(at: Table) -> None:
     intake = at.bot.intake
-    await intake.choose(spot(at), press(at, "1"), "/rules roll 2d6", Acks())
-    await intake.choose(spot(at), press(at, "2"), "/rules roll 2d6", Acks(), private=True)
-    await intake.choose(spot(at), press(at, "3"), "no command", Acks())
-    await at.slack.until(lambda: at.whispers(at.ana))
+    for private in (False, True):
+        chosen = choice_invocation("/rules roll 2d6", "", private=private)
+        await intake.perform(spot(at), press(at, f"{private}"), chosen, Acks())
+    with pytest.raises(UserError):
+        choice_invocation("no command", "")
     await at.ended(2)
     assert sorted(origin.private for origin in at.origins) == [False, True]
 
@@ -208,7 +217,7 @@ async def test_what_was_asked_in_a_direct_conversation_is_nobody_elses_either(at
     bia = Location(at.bia.id, at.space, at.channel.id)
     assert await at.bot.intake.hidden(bia, first.id)
     assert not await at.bot.intake.hidden(spot(at), first.id)
-    await at.bot.intake.again(bia, press(at, "1"), first.id, Acks())
+    await again(at, bia, press(at, "1"), first.id, Acks())
     await at.slack.until(lambda: at.whispers(at.bia))
     assert at.requests == [first]
 

@@ -184,22 +184,14 @@ class Sockets:
         if response.status not in (200, 404):
             return  # not acknowledged: it comes again
         answer: dict[str, Any] = {"envelope_id": request.envelope_id}
-        if request.accepts_response_payload and response.status == 200 and (payload := _payload(response)):
-            answer["payload"] = payload
+        if request.accepts_response_payload and response.status == 200 and response.body:
+            kind = response.headers.get("content-type", [""])[0]
+            as_json = kind.startswith("application/json")
+            answer["payload"] = json.loads(response.body) if as_json else {"text": response.body}
         try:
             await socket.send_str(json.dumps(answer))
         except (ConnectionError, aiohttp.ClientError, RuntimeError):
             _log.info("a socket closed before an acknowledgement; it comes again")
-
-
-def _payload(response: BoltResponse) -> dict[str, Any]:
-    """The payload of an acknowledgement."""
-    if not response.body:
-        return {}
-    if response.headers.get("content-type", [""])[0].startswith("application/json"):
-        payload: Any = json.loads(response.body)
-        return payload if isinstance(payload, dict) else {}
-    return {"text": response.body}
 
 
 def _read(text: str) -> dict[str, Any] | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bot.adapters import intake
 from bot.adapters.intake import KeyedLocks
-from bot.adapters.invocation import Invocation, choice_invocation
+from bot.adapters.invocation import Invocation
 from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.slack import placing
 from bot.adapters.slack.manifest import as_typed
@@ -96,31 +96,6 @@ class Intake(intake.Intake):
             return await self.interpreted(parsed, files, place, location.user)
 
         await self.perform(location, event, asked, ack)
-
-    async def choose(
-        self,
-        location: Location,
-        event: str,
-        command: str,
-        ack: Ack,
-        *,
-        response_url: str = "",
-        private: bool = False,
-        answers: str = "",
-    ) -> None:
-        """Perform a choice's line, such as "/rules lookup Grappled". `private`: it was offered to one person alone."""
-
-        async def asked() -> Invocation:
-            return choice_invocation(command, answers, private=private)
-
-        await self.perform(location, event, asked, ack, response_url=response_url)
-
-    async def again(
-        self, location: Location, event: str, run: str, ack: Ack, *, response_url: str = ""
-    ) -> None:
-        """Repeat a run's request, for the person who pressed the button."""
-        asked = partial(self.repetition, location, run)
-        await self.perform(location, event, asked, ack, response_url=response_url)
 
     async def hint(self, location: Location, event: str, key: str, **values: object) -> None:
         """Show a sentence of the catalogue to the person alone, once, unless they have got too many."""

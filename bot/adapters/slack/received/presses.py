@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bot.adapters import footer, presses
 from bot.adapters.footer import Button
-from bot.adapters.invocation import choice_form
+from bot.adapters.invocation import Invocation, choice_form, choice_invocation
 from bot.adapters.markdown import clean
 from bot.adapters.slack.placing import (
     Body,
@@ -98,18 +98,16 @@ class Press:
     async def hidden(self, run: str) -> bool:
         return await self.intake.hidden(self.location, run)
 
+    async def perform(self, asked: Invocation | Callable[[], Awaitable[Invocation]]) -> None:
+        """See Intake.perform."""
+        await self.intake.perform(
+            self.location, self.event, asked, self.acknowledge, response_url=self.response_url
+        )
+
     async def begin(self, chosen: StoredChoice, run: str) -> None:
         private = alone(self.body)
         if not chosen.asks:
-            await self.intake.choose(
-                self.location,
-                self.event,
-                chosen.command,
-                self.acknowledge,
-                response_url=self.response_url,
-                private=private,
-                answers=run,
-            )
+            await self.perform(choice_invocation(chosen.command, run, private=private))
             return
         form = choice_form(chosen.command, run, private=private)
         await windows.ask(
@@ -182,9 +180,7 @@ class Press:
 
 async def retry(press: Press, run: str) -> None:
     """Repeat the request, with its present words."""
-    await press.intake.again(
-        press.location, press.event, run, press.acknowledge, response_url=press.response_url
-    )
+    await press.perform(partial(press.intake.repetition, press.location, run))
 
 
 async def rate(press: Press, run: str) -> None:

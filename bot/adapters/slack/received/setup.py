@@ -73,22 +73,17 @@ def greeting(whom: str, bot: str, say: Words) -> dict[str, Any]:
     return {"text": text, "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": text}}]}
 
 
-async def show_checklist(intake: Intake, location: Location, response_url: str = "") -> None:
-    """Show the checklist of this workspace to an admin alone. Raises UserError for anybody else."""
-    if not (await intake.people.of(location, fresh=True)).admin:
-        raise UserError("slack_welcome.check_admins")
-    say = await intake.words(location)
-    client = await intake.workspaces.client(location.team, location.enterprise)
-    me = await intake.workspaces.installed(location.team, location.enterprise)
-    checks = [check async for check in _checks(intake, client, location, me.name, say)]
-    text = checklist(checks, say, well="slack_welcome.check_well", broken="slack_welcome.check_broken")
-    await intake.tell(location, text, response_url)
-
-
 async def tell_checklist(intake: Intake, location: Location, response_url: str = "") -> None:
-    """The same; others are told that it is for admins."""
+    """Show the checklist of this workspace to an admin alone; others are told that it is for admins."""
     async with intake.reporting_faults(location, response_url=response_url):
-        await show_checklist(intake, location, response_url)
+        if not (await intake.people.of(location, fresh=True)).admin:
+            raise UserError("slack_welcome.check_admins")
+        say = await intake.words(location)
+        client = await intake.workspaces.client(location.team, location.enterprise)
+        me = await intake.workspaces.installed(location.team, location.enterprise)
+        checks = [check async for check in _checks(intake, client, location, me.name, say)]
+        text = checklist(checks, say, well="slack_welcome.check_well", broken="slack_welcome.check_broken")
+        await intake.tell(location, text, response_url)
 
 
 async def _checks(

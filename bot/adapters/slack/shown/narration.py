@@ -82,7 +82,7 @@ async def _once(
     ref = MessageRef(request.id, stage)
     message = None if row.fresh else await with_retries(partial(surface.find, ref, row.created_at, ()))
     if message is None and page.files and isinstance(surface, Thread):
-        message = surface.file_seen(ref, page.files[0][0])
+        message = surface.uploads.seen(ref, page.files[0][0])
     if message is None:
         message = await with_retries(partial(surface.post, page, ref, style))
     await outbox.sent(request.place.space, request.id, stage, message, "")

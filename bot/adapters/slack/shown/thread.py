@@ -106,7 +106,7 @@ class Thread:
         self.key: Hashable = (workspace.space, channel)
         self.streams = streams
         self._never_streamed = never_streamed
-        self._uploads = Uploads(workspace, channel, thread)
+        self.uploads = Uploads(workspace, channel, thread)
 
     def _own(self, page: Page) -> Speaker | None:
         """The speaker as the page's sender, None for the bot."""
@@ -134,7 +134,7 @@ class Thread:
     async def _post(self, page: Page, ref: MessageRef, style: MessageStyle, own: Mapping[str, Any]) -> str:
         if page.files and style is not MessageStyle.BARE:
             try:
-                return await self._uploads.post(page, ref)
+                return await self.uploads.post(page, ref)
             except (Refused, PlaceClosed) as fault:  # then at least its name is shown
                 self._without_file(page.files[0][0], fault)
                 style = MessageStyle.BARE
@@ -155,7 +155,7 @@ class Thread:
             **own,
         )
         # A file needs the id of the direct conversation, while a post also takes the person's id.
-        self.channel = self._uploads.channel = str(posted["channel"])
+        self.channel = self.uploads.channel = str(posted["channel"])
         self.key = (self._workspace.space, self.channel)
         return str(posted["ts"])
 
@@ -164,7 +164,7 @@ class Thread:
     ) -> None:
         if message.startswith(FILE):
             if files:
-                await self._uploads.same(message, page)
+                await self.uploads.same(message, page)
             return
         if message.startswith(OWN):
             message, page = bare(message), page.nameless
@@ -220,7 +220,7 @@ class Thread:
             and message.get("ts") not in (*map(bare, known_ids), self.thread)
             and not message.get("hidden")
         ]
-        self._uploads.remember(ref, ours, known_ids)
+        self.uploads.remember(ref, ours, known_ids)
         likely = None
         streamed = self.streams is not None and ref.key not in self._never_streamed
         for message in ours:
@@ -233,12 +233,6 @@ class Thread:
             elif streamed and likely is None and not message_metadata and not message.get("files"):
                 likely = id
         return likely
-
-    def file_seen(self, ref: MessageRef, name: str) -> str | None:
-        """The file's message of this name that `find` has come upon, whatever its size: a recording made again is
-        another one.
-        """
-        return self._uploads.seen(ref, name)
 
     async def _read(self, oldest: str, latest: str = "") -> list[Mapping[str, Any]]:
         """The messages since then, in no order."""
@@ -262,7 +256,7 @@ class Thread:
     async def delete(self, message: str) -> None:
         try:
             if message.startswith(FILE):
-                await self._uploads.delete(message)
+                await self.uploads.delete(message)
                 return
             message = bare(message)
             if self.streams is not None and self.streams.live(message):
@@ -307,6 +301,9 @@ class Uploads:
         self._seen[ref] = [file for file in files if FILE + str(file.get("id")) not in known_ids]
 
     def seen(self, ref: MessageRef, name: str) -> str | None:
+        """The file's message of this name that `Thread.find` has come upon, whatever its size: a recording made again
+        is another one.
+        """
         return next(
             (FILE + str(file["id"]) for file in self._seen.get(ref, ()) if file.get("name") == name), None
         )

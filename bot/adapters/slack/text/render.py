@@ -90,7 +90,9 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
     finished, so none is uploaded twice.
     """
     growing = stage.growing and not context.ended
-    names = _names(stage)
+    # The line with the speaker's name, as Markdown and as mrkdwn; "" for the bot.
+    named = words(shortened(stage.speaker.name, NAME, size)) if stage.speaker is not None else ""
+    names = (f"**{named}**", converted(f"**{named}**")) if named else ("", "")
     *full, last = _texts(stage, names[0], growing)
     stage_pages = [Page(filled.closed, plain=_full(filled.closed)) for filled in full]
     called = [f"<@{id}>" for id in stage.calls if _MEMBER.fullmatch(id)][:CALLS]
@@ -119,12 +121,6 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
         stage_pages = [replace(page, speaker=stage.speaker) for page in stage_pages]
         stage_pages[0] = replace(stage_pages[0], names=names)
     return stage_pages
-
-
-def _names(stage: StageContent) -> tuple[str, str]:
-    """The line with the speaker's name, as Markdown and as mrkdwn; "" for the bot."""
-    named = words(shortened(stage.speaker.name, NAME, size)) if stage.speaker is not None else ""
-    return (f"**{named}**", converted(f"**{named}**")) if named else ("", "")
 
 
 def root_page(question: str, who: str, say: Words, *, tasks: Sequence[Task] = (), title: str = "") -> Page:
