@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from bot.commands import FOLLOW_UP
@@ -36,25 +37,19 @@ _TOLD = ("council", "council_answer", "council_ballot", "council_chair")
 _DEBATE = ("council_attack", "council_revise")
 
 
+@dataclass(frozen=True, slots=True)
 class Snapshots:
-    """Takes the snapshot of a council."""
+    """Takes the snapshot of a council.
 
-    def __init__(
-        self,
-        config: Config,
-        models: Models,
-        prompts: Prompts,
-        conversations: Conversations,
-        settings: Settings,
-        roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
-    ) -> None:
-        """`roles`: whose models a place has chosen itself."""
-        self._config = config
-        self._models = models
-        self._prompts = prompts
-        self._conversations = conversations
-        self._settings = settings
-        self._roles = roles
+    `_roles`: whose models a place has chosen itself.
+    """
+
+    _config: Config
+    _models: Models
+    _prompts: Prompts
+    _conversations: Conversations
+    _settings: Settings
+    _roles: Callable[[Request], Awaitable[dict[str, list[str]]]]
 
     async def take(self, request: Request) -> Snapshot:
         """Raises UserError where there is nothing to ask, or nobody to ask it of."""

@@ -96,22 +96,14 @@ class Council:
         return works[run.request.verb].run(run)
 
 
+@dataclass(frozen=True, slots=True)
 class Asking:
-    def __init__(
-        self,
-        models: Models,
-        sessions: Sessions,
-        snapshots: Snapshots,
-        records_kept: CouncilRecords,
-        offers: Offers,
-        mini: int,
-    ) -> None:
-        self._models = models
-        self._sessions = sessions
-        self._snapshots = snapshots
-        self._records = records_kept
-        self._offers = offers
-        self._mini = mini
+    _models: Models
+    _sessions: Sessions
+    _snapshots: Snapshots
+    _records: CouncilRecords
+    _offers: Offers
+    _mini: int
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request = run.request

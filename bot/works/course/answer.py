@@ -99,31 +99,22 @@ class Snapshot:
     roles: dict[str, list[str]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
 class CourseQuestions:
-    """The verb "ask"."""
+    """The verb "ask".
 
-    def __init__(
-        self,
-        library: Library,
-        catalogues: Catalogues,
-        names: CourseNames,
-        models: Models,
-        prompts: Prompts,
-        conversations: Conversations,
-        roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
-        memory: Callable[[Request], Awaitable[int]],
-        rounds: int,
-    ) -> None:
-        """`roles`: whose models a place has chosen itself; `memory`: how many exchanges are remembered there."""
-        self._library = library
-        self._catalogues = catalogues
-        self._names = names
-        self._models = models
-        self._prompts = prompts
-        self._conversations = conversations
-        self._roles = roles
-        self._memory = memory
-        self._rounds = rounds
+    `_roles`: whose models a place has chosen itself; `_memory`: how many exchanges are remembered there.
+    """
+
+    _library: Library
+    _catalogues: Catalogues
+    _names: CourseNames
+    _models: Models
+    _prompts: Prompts
+    _conversations: Conversations
+    _roles: Callable[[Request], Awaitable[dict[str, list[str]]]]
+    _memory: Callable[[Request], Awaitable[int]]
+    _rounds: int
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         snapshot = await run.step("snapshot", partial(self._snapshot, run.request), Snapshot)

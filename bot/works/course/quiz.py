@@ -110,33 +110,22 @@ class Today:
     beginning: str
 
 
+@dataclass(frozen=True, slots=True)
 class Quiz:
-    """The verb quiz, and the lesson of the day."""
+    """The verb quiz, and the lesson of the day.
 
-    def __init__(
-        self,
-        catalogues: Catalogues,
-        names: CourseNames,
-        kept_to: Callable[[Catalogue, Request], Awaitable[tuple[str | None, int | None]]],
-        passages: Passages,
-        quizzes: Quizzes,
-        sessions: Sessions,
-        models: Models,
-        prompts: Prompts,
-        roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        """`kept_to` gives the course and lesson that a request's options name."""
-        self._catalogues = catalogues
-        self._names = names
-        self._kept_to = kept_to
-        self._passages = passages
-        self._quizzes = quizzes
-        self._sessions = sessions
-        self._models = models
-        self._prompts = prompts
-        self._roles = roles
-        self._clock = clock
+    `_kept_to` gives the course and lesson that a request's options name.
+    """
+
+    _catalogues: Catalogues
+    _names: CourseNames
+    _kept_to: Callable[[Catalogue, Request], Awaitable[tuple[str | None, int | None]]]
+    _passages: Passages
+    _quizzes: Quizzes
+    _sessions: Sessions
+    _models: Models
+    _prompts: Prompts
+    _roles: Callable[[Request], Awaitable[dict[str, list[str]]]]
 
     async def lesson(self, run: Run) -> AsyncGenerator[Event, None]:
         """The lesson of the day: how it begins, where it is, one question about it. Behind the last comes the first."""
@@ -185,7 +174,7 @@ class Quiz:
         async def store() -> list[QuizQuestion]:
             if asked_questions:
                 await self._quizzes.ask(
-                    place.space, run.id, place.channel, place.thread, asked_questions, self._clock()
+                    place.space, run.id, place.channel, place.thread, asked_questions, datetime.now(UTC)
                 )
             return await self._quizzes.of(place.space, run.id)
 
@@ -255,7 +244,7 @@ class Quiz:
                 break
         if not excerpts:
             raise UserError("course.quiz_empty", course=course.title)
-        due = await self._quizzes.due(space, request.author.id, course.title, self._clock(), 4 * count)
+        due = await self._quizzes.due(space, request.author.id, course.title, datetime.now(UTC), 4 * count)
         # Of a lesson that was changed since, what it no longer says is not asked again.
         repeated = [
             question for question in due if any(question.quote in excerpt.text for excerpt in excerpts)

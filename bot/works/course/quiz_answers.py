@@ -56,12 +56,10 @@ class QuizAnswers:
         self,
         quizzes: Quizzes,
         past: Callable[[str, str], Awaitable[Request | None]],
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """`past` gives the request of an earlier run."""
         self._quizzes = quizzes
         self._past = past
-        self._clock = clock
 
     async def answer(self, run: Run) -> AsyncGenerator[Event, None]:
         """Store a learner's answer and say whether it is right; in public, only that it is stored."""
@@ -107,7 +105,7 @@ class QuizAnswers:
         request, say = run.request, words(run.request.locale)
 
         async def scored() -> str:
-            standings = await self._quizzes.score(request.place.space, request.author.id, self._clock())
+            standings = await self._quizzes.score(request.place.space, request.author.id, datetime.now(UTC))
             lines = [
                 "- "
                 + say(
@@ -131,7 +129,7 @@ class QuizAnswers:
         answered = {card.n for card in await self._quizzes.cards(space, quiz, request.author.id)}
         question, chosen = _chosen(request, questions, answered)
         counts = await self._quizzes.answer(
-            space, quiz, question.n, request.author.id, run.id, chosen, self._remembered, self._clock()
+            space, quiz, question.n, request.author.id, run.id, chosen, self._remembered, datetime.now(UTC)
         )
         if counts is None:
             raise UserError("course.quiz_over")
@@ -176,7 +174,7 @@ class QuizAnswers:
 
         # In days, not in minutes: who answers a quiz goes away. Without chance, so that a replay says the same.
         scheduler = Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
-        now = self._clock()
+        now = datetime.now(UTC)
         card = Card.from_dict(json.loads(memory)) if memory else Card(card_id=0, due=now)
         card, _ = scheduler.review_card(card, Rating.Good if right else Rating.Again, now)
         return json.dumps(card.to_dict()), card.due

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
+from bot.settings import zone_of
 from bot.words import Words, words
 from bot.works.schedule.calendar import SCHEDULED
 from bot.works.schedule.rule import LAST_OF_EVERY_MONTH, Rule, read
@@ -43,11 +44,9 @@ class Scheduling:
         self,
         schedules: Schedules,
         zone: Callable[[Request], Awaitable[str]],
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._schedules = schedules
         self._zone = zone
-        self._now = now
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
@@ -68,7 +67,7 @@ class Scheduling:
 
         async def rule() -> Rule:
             zone, typed = await self._zone(request), str(options.get("when") or "")
-            first = await asyncio.to_thread(read, typed, request.locale, zone, self._now())
+            first = await asyncio.to_thread(read, typed, request.locale, zone, datetime.now(UTC))
             every = "day" if request.verb == "nudge" else str(options.get("every") or "")
             return Rule(zone, first.isoformat(timespec="minutes"), every)
 
@@ -93,7 +92,7 @@ class Scheduling:
                 json.dumps(asdict(kept_rule)),
                 str(options.get("missed") or SCHEDULED[kind].missed),
                 next_at,
-                self._now(),
+                datetime.now(UTC),
             )
             await self._schedules.add(row)
             return True
@@ -230,6 +229,4 @@ def shown(at: datetime, zone: str, say: Words) -> str:
 
 
 def _clock(at: datetime, zone: str) -> datetime:
-    from bot.settings import zone_of
-
     return at.astimezone(zone_of(zone))

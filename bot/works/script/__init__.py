@@ -101,7 +101,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         resources.settings.roles,
         section,
         likeness,
-        embeds=resources.embedding.configured,
+        resources.embedding.configured,
     )
     intake = ScriptIntake(
         catalogue, resources.incoming, resources.config.section(LibraryConfig).max_bytes, background

@@ -178,28 +178,20 @@ def _short(text: str) -> str:
     return " ".join(text.split())[:_CHARS]
 
 
+@dataclass(frozen=True, slots=True)
 class BackgroundAnalysis:
-    """The inner verb "analysed", a run in the background that `begin` starts."""
+    """The inner verb "analysed", a run in the background that `begin` starts.
 
-    def __init__(
-        self,
-        catalogue: Catalogue,
-        models: Models,
-        prompts: Prompts,
-        roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
-        config: ScriptConfig,
-        likeness: Likeness,
-        *,
-        embeds: bool,
-    ) -> None:
-        """`embeds`: an embedder is configured."""
-        self._likeness = likeness
-        self._embeds = embeds
-        self._catalogue = catalogue
-        self._models = models
-        self._prompts = prompts
-        self._roles = roles
-        self._config = config
+    `_embeds`: an embedder is configured.
+    """
+
+    _catalogue: Catalogue
+    _models: Models
+    _prompts: Prompts
+    _roles: Callable[[Request], Awaitable[dict[str, list[str]]]]
+    _config: ScriptConfig
+    _likeness: Likeness
+    _embeds: bool
 
     async def begin(self, run: Run, key: str, script: str) -> bool:
         """Start a run that analyses the script. Returns whether there is a model for it."""

@@ -81,31 +81,22 @@ class IntentReply:
     intent: Intent
 
 
+@dataclass(frozen=True, slots=True)
 class ScriptQuestions:
-    """The verb "ask", and "brainstorm", whose answer's ideas are kept."""
+    """The verb "ask", and "brainstorm", whose answer's ideas are kept.
 
-    def __init__(
-        self,
-        catalogue: Catalogue,
-        ideas: Ideas,
-        models: Models,
-        prompts: Prompts,
-        conversations: Conversations,
-        roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
-        background: BackgroundAnalysis,
-        likeness: Likeness,
-        config: ScriptConfig,
-    ) -> None:
-        """`roles`: whose models a place has chosen itself."""
-        self._background = background
-        self._likeness = likeness
-        self._catalogue = catalogue
-        self._ideas = ideas
-        self._models = models
-        self._prompts = prompts
-        self._conversations = conversations
-        self._roles = roles
-        self._config = config
+    `_roles`: whose models a place has chosen itself.
+    """
+
+    _catalogue: Catalogue
+    _ideas: Ideas
+    _models: Models
+    _prompts: Prompts
+    _conversations: Conversations
+    _roles: Callable[[Request], Awaitable[dict[str, list[str]]]]
+    _background: BackgroundAnalysis
+    _likeness: Likeness
+    _config: ScriptConfig
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         snapshot = await run.step("snapshot", partial(self._snapshot, run.request), Snapshot)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Run, Stage, Text, UserError
@@ -28,22 +29,15 @@ SHOWN_CHARS: Final = 6_000
 """Characters of a scene's page in a message; a longer one comes as a file, too."""
 
 
+@dataclass(frozen=True, slots=True)
 class Scripts:
     """The verbs of screenplays."""
 
-    def __init__(
-        self,
-        catalogue: Catalogue,
-        intake: ScriptIntake,
-        background: BackgroundAnalysis,
-        ideas: Ideas,
-        ask: Verb,
-    ) -> None:
-        self._background = background
-        self._ask = ask
-        self._ideas = ideas
-        self._catalogue = catalogue
-        self._intake = intake
+    _catalogue: Catalogue
+    _intake: ScriptIntake
+    _background: BackgroundAnalysis
+    _ideas: Ideas
+    _ask: Verb
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {

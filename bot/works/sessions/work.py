@@ -57,25 +57,18 @@ class Listed:
     here: bool
 
 
+@dataclass(frozen=True, slots=True)
 class SessionsWork:
     """Looks only at what the asking person began, in their own space.
 
-    `forget` keeps nothing of runs but their ids, `reword` keeps a request in other words (App's).
+    `_forget` keeps nothing of runs but their ids, `_reword` keeps a request in other words (App's).
     """
 
-    def __init__(
-        self,
-        sessions: Sessions,
-        owned: OwnedSessions,
-        forget: Callable[..., Awaitable[bool]],
-        reword: Callable[[str, str, str], Awaitable[bool]],
-        zone: Callable[[Request], Awaitable[tzinfo]],
-    ) -> None:
-        self._sessions = sessions
-        self._owned = owned
-        self._forget = forget
-        self._reword = reword
-        self._zone = zone
+    _sessions: Sessions
+    _owned: OwnedSessions
+    _forget: Callable[..., Awaitable[bool]]
+    _reword: Callable[[str, str, str], Awaitable[bool]]
+    _zone: Callable[[Request], Awaitable[tzinfo]]
 
     def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {

@@ -81,22 +81,14 @@ class Before:
     characters: dict[str, state.Character]
 
 
+@dataclass(frozen=True, slots=True)
 class Extraction:
-    def __init__(
-        self,
-        logs: Logs,
-        models: Models,
-        prompts: Prompts,
-        roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
-        own_names: Callable[[Request], Awaitable[bool]],
-        settings: StoryConfig,
-    ) -> None:
-        self._logs = logs
-        self._own_names = own_names
-        self._models = models
-        self._prompts = prompts
-        self._roles = roles
-        self._settings = settings
+    _logs: Logs
+    _models: Models
+    _prompts: Prompts
+    _roles: Callable[[Request], Awaitable[dict[str, list[str]]]]
+    _own_names: Callable[[Request], Awaitable[bool]]
+    _settings: StoryConfig
 
     async def begin(self, run: Run) -> bool:
         """After a turn: begin a run that reads the branch's scenes; returns whether there is a model for that."""

@@ -178,6 +178,12 @@ class Logs:
                 seq = await self.stories.append(space, story, branch, own)
         return seq
 
+    async def record(
+        self, played: PlayedStory, request: Request, kind: Kind, body: Mapping[str, Any], *, turn: str = ""
+    ) -> None:
+        """Append what a person has said or set: the request's node, which has its kind as its key."""
+        await self.append(played, node(request.id, kind, kind, body, turn=turn, author=request.author.id))
+
     async def fork(self, played: PlayedStory, id: str, name: str, turn: str, author: str) -> BranchRow:
         """Make a branch after `turn`, "" for before the first; does nothing if it is there.
 

@@ -62,21 +62,14 @@ class Outcome:
     to: str = ""
 
 
+@dataclass(frozen=True, slots=True)
 class Party:
-    def __init__(
-        self,
-        logs: Logs,
-        schedules: Schedules,
-        settings: StoryConfig,
-        count_votes: Callable[[Run], AsyncGenerator[Event, None]],
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        """`count_votes` plays the choice with the most votes; it raises UserError without any vote."""
-        self._logs = logs
-        self._schedules = schedules
-        self._settings = settings
-        self._count_votes = count_votes
-        self._now = now
+    """`_count_votes` plays the choice with the most votes; it raises UserError without any vote."""
+
+    _logs: Logs
+    _schedules: Schedules
+    _settings: StoryConfig
+    _count_votes: Callable[[Run], AsyncGenerator[Event, None]]
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -167,7 +160,7 @@ class Party:
         if not masters(story, request.author):
             raise UserError("story.only_gm")
         id, name = self._named(story, text)
-        await self._logs.append(played, node(request.id, "set", "set", {"gm": id}, author=request.author.id))
+        await self._logs.record(played, request, "set", {"gm": id})
         return Outcome("story.gm_now", {"name": name})
 
     async def _deadline(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
@@ -186,7 +179,7 @@ class Party:
         if text.casefold() not in _NONE and not 0 < minutes <= LONGEST.total_seconds() // 60:
             raise UserError("story.deadline_how")
         body = {"deadline": minutes}
-        await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
+        await self._logs.record(played, request, "set", body)
         if not minutes:
             return Outcome("story.deadline_off")
         mode = mode_of(story, self._settings).replace("-", "_")
@@ -219,7 +212,7 @@ class Party:
         if to != master and to not in members(story):
             raise UserError("story.whisper_left", name=name)
         body = {"to": to, "name": request.author.name, "text": text.strip()}
-        await self._logs.append(played, node(request.id, "whisper", "whisper", body, author=me))
+        await self._logs.record(played, request, "whisper", body)
         return Outcome("story.whispered", {"name": name}, to=name)
 
     async def whispered(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -245,11 +238,12 @@ class Party:
             await self._schedules.remove(place.space, *(row.id for row in old))
             if not minutes:
                 return False
-            due = self._now() + timedelta(minutes=minutes)
+            now = datetime.now(UTC)
+            due = now + timedelta(minutes=minutes)
             rule = {"zone": "UTC", "first": f"{due:%Y-%m-%dT%H:%M:%S}", "every": ""}
             row = ScheduleRow(
                 id, place.space, place.platform, place.channel, place.thread, "", request.locale, DEADLINE,
-                "", json.dumps(turn), json.dumps(rule), "once", due, self._now(),
+                "", json.dumps(turn), json.dumps(rule), "once", due, now,
             )  # fmt: skip
             await self._schedules.add(row)
             return True

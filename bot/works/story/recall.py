@@ -21,7 +21,6 @@ from bot.llm.base import Message, Prompt, room
 from bot.words import words
 from bot.works.story import cast, state
 from bot.works.story.choices import label
-from bot.works.story.logs import node
 from bot.works.story.memory.memory import Recalled
 from bot.works.story.memory.pieces import pieces_of
 from bot.works.story.memory.ranking import Query
@@ -88,20 +87,13 @@ class Since:
     first: int = 1
 
 
+@dataclass(frozen=True, slots=True)
 class Recall:
-    def __init__(
-        self,
-        logs: Logs,
-        memory: Memory,
-        scene_verbs: SceneVerbs,
-        zone: Callable[[Request], Awaitable[tzinfo]],
-        by: RecallConfig,
-    ) -> None:
-        self._zone = zone
-        self._by = by
-        self._logs = logs
-        self._memory = memory
-        self._scene_verbs = scene_verbs
+    _logs: Logs
+    _memory: Memory
+    _scene_verbs: SceneVerbs
+    _zone: Callable[[Request], Awaitable[tzinfo]]
+    _by: RecallConfig
 
     async def recall(self, run: Run) -> AsyncGenerator[Event, None]:
         """Show the moments that match best, with links to their messages."""
@@ -146,9 +138,7 @@ class Recall:
             if of not in pieces_known:
                 raise UserError("story.gone")
             body = {"node": of}
-            await self._logs.append(
-                played, node(request.id, "forgotten", "forgotten", body, author=request.author.id)
-            )
+            await self._logs.record(played, request, "forgotten", body)
             return True
 
         await run.step("forgotten", forgotten, bool)

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bot import untrusted
@@ -58,8 +58,9 @@ if TYPE_CHECKING:
     from bot.works.story.config import RecallConfig, StoryConfig
     from bot.works.story.memory.memory import Memory
     from bot.works.story.safety import Adults
-    from storage.records import Records
+    from storage.sessions import Sessions
     from storage.stories import Node
+    from storage.votes import Votes
 
 NEVER = 10**9
 """More scenes than any story has."""
@@ -84,36 +85,25 @@ PARTED = 5
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
 class SceneVerbs:
-    """The verbs for which the writer writes a scene."""
+    """The verbs for which the writer writes a scene.
 
-    def __init__(
-        self,
-        logs: Logs,
-        models: Models,
-        prompts: Prompts,
-        records: Records,
-        roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
-        own_names: Callable[[Request], Awaitable[bool]],
-        settings: StoryConfig,
-        memory: Memory,
-        recall: RecallConfig,
-        adults: Adults,
-    ) -> None:
-        """`roles`: the models that a place has chosen. `own_names`: whether characters post under their own names
-        there.
-        """
-        self._logs = logs
-        self.models = models
-        self._own_names = own_names
-        self._prompts = prompts
-        self._sessions = records.sessions
-        self._votes = records.votes
-        self._roles = roles
-        self.settings = settings
-        self._memory = memory
-        self._recall = recall
-        self._adults = adults
+    `_roles`: the models that a place has chosen. `_own_names`: whether characters post under their own names
+    there.
+    """
+
+    _logs: Logs
+    models: Models
+    _prompts: Prompts
+    _sessions: Sessions
+    _votes: Votes
+    _roles: Callable[[Request], Awaitable[dict[str, list[str]]]]
+    _own_names: Callable[[Request], Awaitable[bool]]
+    settings: StoryConfig
+    _memory: Memory
+    _recall: RecallConfig
+    _adults: Adults
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -212,7 +202,7 @@ class SceneVerbs:
         waits = mode_of(story, self.settings) == "gm" and not passed(story)
         if waits and story.settings.get("gm") not in (author, None):
             intent = {"name": character or request.author.name, "text": text}
-            await self._logs.append(played, node(request.id, "intent", "intent", intent, author=author))
+            await self._logs.record(played, request, "intent", intent)
             return TurnPlan(intent=True)
         return await self._append_act(request, played, body)
 

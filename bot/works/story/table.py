@@ -108,26 +108,21 @@ class Outcome:
     """A version that does not count any more; it is not read aloud either."""
 
 
+@dataclass(frozen=True, slots=True)
 class Table:
-    def __init__(
-        self,
-        logs: Logs,
-        sessions: Sessions,
-        presets: Presets,
-        own_names: Callable[[Request], Awaitable[bool]],
-        settings: StoryConfig,
-        runs: Runs,
-        adults: Adults,
-    ) -> None:
-        """`own_names`: whether characters post under their own names in the request's place."""
-        self._adults = adults
-        self._logs = logs
-        self._own_names = own_names
-        self._runs = runs
-        self._presets = presets
-        self._settings = settings
-        self._sessions = sessions
-        self._verbs: dict[str, Callable[[Request, Words], Awaitable[Outcome]]] = {
+    """`_own_names`: whether characters post under their own names in the request's place."""
+
+    _logs: Logs
+    _sessions: Sessions
+    _presets: Presets
+    _own_names: Callable[[Request], Awaitable[bool]]
+    _settings: StoryConfig
+    _runs: Runs
+    _adults: Adults
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        verbs: dict[str, Callable[[Request, Words], Awaitable[Outcome]]] = {
             "undo": self._undo,
             "redo": self._redo,
             "flip": self._flip,
@@ -146,13 +141,9 @@ class Table:
             "ooc": self._ooc,
         }
 
-    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        request, say = run.request, words(run.request.locale)
-        do = self._verbs[request.verb]
-
         async def doing() -> Outcome:
             try:
-                return await do(request, say)
+                return await verbs[request.verb](request, say)
             except PlayedElsewhere as error:
                 return Outcome(away=error.away)
 
@@ -240,9 +231,7 @@ class Table:
             raise UserError("story.nothing_to_undo")
         number = story.length
         to = story.before(head.id)
-        await self._logs.append(
-            played, node(request.id, "head", "head", {}, turn=to, author=request.author.id)
-        )
+        await self._logs.record(played, request, "head", {}, turn=to)
         ways = [[say("story.button_redo"), "/story redo"]]
         return Outcome("story.undone", {"n": number}, choices=ways, hush=_hush_of(head))
 
@@ -251,8 +240,7 @@ class Table:
         if (after := played.story.next) is None:
             raise UserError("story.nothing_to_redo")
         number = played.story.length + 1
-        head = node(request.id, "head", "head", {}, turn=after.id, author=request.author.id)
-        await self._logs.append(played, head)
+        await self._logs.record(played, request, "head", {}, turn=after.id)
         return Outcome("story.redone", {"n": number}, scene=await self._shown(request, played.story, after))
 
     async def _flip(self, request: Request, say: Words) -> Outcome:
@@ -274,9 +262,7 @@ class Table:
             raise UserError("story.no_version", n=to, count=len(versions))
         scene, number = versions[chosen], played.story.path.index(turn.id) + 1
         body = {"scene": scene.id}
-        await self._logs.append(
-            played, node(request.id, "flip", "flip", body, turn=turn.id, author=request.author.id)
-        )
+        await self._logs.record(played, request, "flip", body, turn=turn.id)
         values: dict[str, str | int] = {"at": chosen + 1, "count": len(versions), "n": number}
         scene_shown = await self._shown(request, played.story, turn)
         if scene_shown is not None and not scene_shown.run:  # it was imported: no message shows it
@@ -299,8 +285,7 @@ class Table:
         body: dict[str, Any] = {"text": text, "edited": True, "run": run or request.id}
         if stage != SCENE:
             body["stage"] = stage
-        author = request.author.id
-        await self._logs.append(played, node(request.id, "scene", "scene", body, turn=turn.id, author=author))
+        await self._logs.record(played, request, "scene", body, turn=turn.id)
         number = played.story.path.index(turn.id) + 1
         speaks = await self._speaker(request, played.story, turn)
         scene_shown = ShownScene(run, turn.id, number, text, stage=stage, speaker=speaks) if run else None
@@ -457,7 +442,7 @@ class Table:
             if address := options.get("picture"):
                 sheet["picture"] = cast.picture(str(address))
         body = {"name": character, "sheet": sheet}
-        await self._logs.append(played, node(request.id, "cast", "cast", body, author=request.author.id))
+        await self._logs.record(played, request, "cast", body)
         return Outcome("story.left" if sheet is None else "story.joined", {"name": character})
 
     async def _mute(self, request: Request, played: PlayedStory, name: str, *, muted: bool) -> Outcome:
@@ -465,7 +450,7 @@ class Table:
         character = cast.may_speak(played.story, name)
         sheet = {key: value for key, value in played.story.cast[character].items() if key != "muted"}
         body = {"name": character, "sheet": sheet | ({"muted": "yes"} if muted else {})}
-        await self._logs.append(played, node(request.id, "cast", "cast", body, author=request.author.id))
+        await self._logs.record(played, request, "cast", body)
         return Outcome("story.muted" if muted else "story.unmuted", {"name": character})
 
     async def _direct(self, request: Request, say: Words) -> Outcome:
@@ -476,18 +461,18 @@ class Table:
             return Outcome("story.note", {"note": before}) if before else Outcome("story.no_note")
         kept_note = "" if note.casefold() in ("-", "off", "none", "nada") else note
         body = {"note": kept_note}
-        await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
+        await self._logs.record(played, request, "set", body)
         return Outcome("story.note_set" if kept_note else "story.note_gone")
 
     async def _remember(self, request: Request, say: Words) -> Outcome:
         played = await self._logs.writable(request)
         memories, number = played.story.memories, request.options.get("remove")
-        author, text = request.author.id, request.text.strip()
+        text = request.text.strip()
         if isinstance(number, int):
             if not 1 <= number <= len(memories):
                 raise UserError("story.no_memory", n=number, count=len(memories))
             body: dict[str, Any] = {"id": list(memories)[number - 1], "text": None}
-            await self._logs.append(played, node(request.id, "memory", "memory", body, author=author))
+            await self._logs.record(played, request, "memory", body)
             return Outcome("story.forgotten", {"n": number})
         if not text:
             listed = "\n".join(f"{n}. {text}" for n, text in enumerate(memories.values(), 1))
@@ -497,17 +482,17 @@ class Table:
         if len(memories) >= MEMORIES:
             raise UserError("story.many_memories", limit=MEMORIES)
         body, count = {"id": request.id, "text": text}, len(memories) + 1
-        await self._logs.append(played, node(request.id, "memory", "memory", body, author=author))
+        await self._logs.record(played, request, "memory", body)
         return Outcome("story.remembered", {"n": count})
 
     async def _lore(self, request: Request, say: Words) -> Outcome:
         played = await self._logs.writable(request)
-        lore, number, author = played.story.lore, request.options.get("remove"), request.author.id
+        lore, number = played.story.lore, request.options.get("remove")
         if isinstance(number, int):
             if not 1 <= number <= len(lore):
                 raise UserError("story.no_lore_number", n=number, count=len(lore))
             removal = {"id": list(lore)[number - 1], "entry": None}
-            await self._logs.append(played, node(request.id, "lore", "lore", removal, author=author))
+            await self._logs.record(played, request, "lore", removal)
             return Outcome("story.lore_gone", {"n": number})
         if not request.text.strip():
             listed = [
@@ -529,7 +514,7 @@ class Table:
             raise UserError("story.many_lore", limit=LORE)
         entry = {"keys": keys[:50], "content": content.strip()} | ({"constant": True} if always else {})
         body, count = {"id": request.id, "entry": entry}, len(lore) + 1
-        await self._logs.append(played, node(request.id, "lore", "lore", body, author=author))
+        await self._logs.record(played, request, "lore", body)
         return Outcome("story.lore_kept", {"n": count})
 
     async def _relation(self, request: Request, say: Words) -> Outcome:
@@ -558,7 +543,7 @@ class Table:
             body = {"pair": names, "preset": preset_name, "lines": presets[preset_name].lines(*names)}
         else:
             raise UserError("story.no_preset", name=name.strip(), names=", ".join(presets))
-        await self._logs.append(played, node(request.id, "preset", "preset", body, author=request.author.id))
+        await self._logs.record(played, request, "preset", body)
         key = "story.relation_set" if body["preset"] else "story.relation_gone"
         return Outcome(key, {"first": names[0], "second": names[1]})
 
@@ -572,7 +557,7 @@ class Table:
         if mode == "gm" and not masters(played.story, request.author):
             raise UserError("story.only_gm")
         body = {"mode": mode} | ({"gm": request.author.id} if mode == "gm" else {})
-        await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
+        await self._logs.record(played, request, "set", body)
         return Outcome(f"story.mode_{mode.replace('-', '_')}")
 
     async def _pass(self, request: Request, say: Words) -> Outcome:
@@ -583,7 +568,7 @@ class Table:
         if request.author.id != expected[0] and not masters(played.story, request.author):
             raise UserError("story.only_gm_passes", name=expected[1])
         body = {"passed": {"after": last_taken(played.story), "count": passed(played.story) + 1}}
-        await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
+        await self._logs.record(played, request, "set", body)
         now = await self._logs.here(request.place)
         following = whose(now.story) if now is not None else None
         return Outcome("story.passed", {"name": expected[1], "next": following[1] if following else "?"})

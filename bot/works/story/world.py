@@ -221,11 +221,8 @@ class World:
         if event is None:
             raise UserError("story.tick_how")
         head, happened = played.story.head, answer in _YES
-        tick = node(
-            request.id, "ticked", "ticked", {"event": event.id, "happened": happened},
-            turn=head.id if head is not None else "", author=request.author.id,
-        )  # fmt: skip
-        await self._logs.append(played, tick)
+        body = {"event": event.id, "happened": happened}
+        await self._logs.record(played, request, "ticked", body, turn=head.id if head is not None else "")
         return Answer(text=say("story.ticked" if happened else "story.unticked", event=event.text))
 
     async def _chapter(self, request: Request, say: Words) -> Answer:
