@@ -14,8 +14,7 @@ from bot.llm.base import room
 from bot.words import words
 from bot.works.story import cast, context
 from bot.works.story.cast import CAST, read_characters
-from bot.works.story.choices import played_elsewhere
-from bot.works.story.logs import OtherThread, PlayedElsewhere, node
+from bot.works.story.logs import node
 from bot.works.story.order import mode_of
 from bot.works.story.state import characters
 from bot.works.story.turn import SCENE
@@ -34,10 +33,9 @@ WORDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Speakers:
-    """The characters who reply, in order; `away`: the branch is played in another thread."""
+    """The characters who reply, in order."""
 
     names: list[str] = field(default_factory=list)
-    away: OtherThread | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +54,7 @@ class CastVerbs:
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """One character replies, or all that may, one after another. After a stop the others do not reply."""
         request, say = run.request, words(run.request.locale)
-        called = await run.step("speakers", lambda: self._speakers(request), Speakers)
-        if called.away is not None:
-            for event in played_elsewhere(called.away, say):
-                yield event
-        names = called.names
+        names = (await run.step("speakers", lambda: self._speakers(request), Speakers)).names
         for number, name in enumerate(names, 1):
             stage = SCENE if number == 1 else f"{SCENE}-{number}"
             reply = partial(self._reply, request, name, stage, last=number == len(names))
@@ -74,10 +68,7 @@ class CastVerbs:
 
     async def _speakers(self, request: Request) -> Speakers:
         """Raises UserError."""
-        try:
-            story = (await self._logs.writable(request)).story
-        except PlayedElsewhere as error:
-            return Speakers(away=error.away)
+        story = (await self._logs.writable(request)).story
         if story.head is None:
             raise UserError("story.nothing_yet")
         gm = story.settings.get("gm")
@@ -117,10 +108,6 @@ class CastVerbs:
                 raise UserError("story.many_characters", limit=CAST)
 
         plan = await run.step("turn", lambda: self._scene_verbs.task(request, may), TurnPlan)
-        if plan.away is not None:
-            for event in played_elsewhere(plan.away, say):
-                yield event
-            return
         yield Stage("cast", say("story.invented"))
         if plan.writer is None or plan.demo:
             yield Notice(say("story.no_inventor"))

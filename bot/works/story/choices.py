@@ -9,7 +9,7 @@ from typing import Final
 
 from bot.events import Changed, Choice, Choices, Event, Link, Notice, Speaker, Stage, Text
 from bot.words import Words
-from bot.works.story.logs import OtherThread
+from bot.works.story.logs import TAKEN_AWAY
 from bot.works.story.story import Story
 from bot.works.story.turn import SCENE, Scene, Turn
 from storage.stories import ALIAS
@@ -67,14 +67,14 @@ def read_choices(text: str, most: int) -> list[str]:
     return list(dict.fromkeys(line for line in labels if any(map(str.isalnum, line))))[:most]
 
 
-def played_elsewhere(away: OtherThread, say: Words) -> tuple[Event, ...]:
-    """The events that tell a thread that its branch is played in another one."""
+def played_elsewhere(run: str, branch: str, say: Words) -> tuple[Event, ...]:
+    """The events that tell a thread that its branch is played in another one, where the run has begun it."""
     ways = (
-        Choice(say("story.button_take_back"), f"/story switch {away.branch[-ALIAS:]}"),
+        Choice(say("story.button_take_back"), f"/story switch {branch[-ALIAS:]}"),
         Choice(say("story.button_fork"), "/story fork"),
     )
-    link = (Link(away.run, say("story.where_it_goes_on")),) if away.run else ()
-    return (Stage(SCENE, ""), Text(say("story.taken_away")), *link, Choices(say("story.what_now"), ways))
+    link = (Link(run, say("story.where_it_goes_on")),) if run else ()
+    return (Stage(SCENE, ""), Text(say(TAKEN_AWAY)), *link, Choices(say("story.what_now"), ways))
 
 
 def ways(choices: Sequence[str], turn: Turn | None, say: Words, *, votes: bool = False) -> list[Choices]:

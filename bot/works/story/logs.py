@@ -22,6 +22,7 @@ from storage.stories import BranchRow, Node, PlaceRow, Spot, Stories, StoryRow
 
 WRITTEN = ("start", "zero", "act", "say", "continue", "retry")
 """The verbs for which the writer writes a scene."""
+TAKEN_AWAY = "story.taken_away"
 KEPT = 64
 """How many folded branches stay in memory."""
 PAST, PAST_TURNS = 8, 200_000
@@ -39,22 +40,6 @@ class PlayedStory:
     story: Story
     place: PlaceRow | None = None
     """The thread's row; None before it is stored."""
-
-
-@dataclass(frozen=True, slots=True)
-class OtherThread:
-    """The thread that plays a branch now, by the run that began it there; "" for none."""
-
-    run: str
-    branch: str
-
-
-class PlayedElsewhere(Exception):
-    """The branch is played in another thread by now."""
-
-    def __init__(self, away: OtherThread) -> None:
-        super().__init__(away.branch)
-        self.away = away
 
 
 @dataclass(slots=True)
@@ -106,16 +91,19 @@ class Logs:
             raise UserError("story.none_here")
         return played
 
-    async def writable(self, request: Request) -> PlayedStory:
+    async def writable(self, request: Request, *, asks: bool = True) -> PlayedStory:
         """Like `played`, for a request that changes the story.
 
-        Raises UserError where nothing is played, and PlayedElsewhere where another thread plays it by now.
+        Raises UserError where nothing is played, and TAKEN_AWAY where another thread plays it by now: with the branch,
+        and the run that began it there, "" for none, so that the work `asks` how to go on (`choices.played_elsewhere`).
         """
         played = await self.played(request)
-        if played.place is not None and played.place.away:
-            player = await self.stories.player(played.place)
-            raise PlayedElsewhere(OtherThread(player.run_id if player is not None else "", played.branch))
-        return played
+        if played.place is None or not played.place.away:
+            return played
+        if not asks:
+            raise UserError(TAKEN_AWAY)
+        player = await self.stories.player(played.place)
+        raise UserError(TAKEN_AWAY, run=player.run_id if player is not None else "", branch=played.branch)
 
     async def story(self, space: str, story: str, branch: str, at: int | None = None) -> Story:
         """A branch as it is now, or as it was at the node `at`.

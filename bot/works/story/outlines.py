@@ -15,7 +15,6 @@ from bot.events import Event, Notice, Run, Stage, Text, UserError
 from bot.llm.base import room
 from bot.words import words
 from bot.works.story import context, state
-from bot.works.story.choices import played_elsewhere
 from bot.works.story.logs import node
 from bot.works.story.turn_plan import TurnPlan, framed
 from bot.works.story.world import CHAPTERS, OPTIONS, TEXT_CHARS, TITLE_CHARS, VALUE_CHARS, shown_chapter
@@ -69,10 +68,6 @@ class Outlines:
                 raise UserError("story.many_chapters", limit=CHAPTERS)
 
         plan = await run.step("turn", lambda: self._scene_verbs.task(request, may), TurnPlan)
-        if plan.away is not None:
-            for event in played_elsewhere(plan.away, say):
-                yield event
-            return
         if plan.writer is None or plan.demo:
             yield Stage("chapter", "")
             yield Notice(say("story.no_outliner"))

@@ -19,7 +19,7 @@ from bot.events import Author, Choice, Choices, Event, Request, Run, Stage, Text
 from bot.runs.requests import child_id
 from bot.words import Words, words
 from bot.works.story import cast
-from bot.works.story.logs import Logs, PlayedElsewhere, PlayedStory, node
+from bot.works.story.logs import Logs, PlayedStory, node
 from bot.works.story.order import (
     game_master,
     last_taken,
@@ -83,10 +83,7 @@ class Party:
         }
 
         async def doing() -> Outcome:
-            try:
-                return await verbs[request.verb](request, await self._logs.writable(request), say)
-            except PlayedElsewhere as error:
-                raise UserError("story.taken_away") from error
+            return await verbs[request.verb](request, await self._logs.writable(request, asks=False), say)
 
         outcome = await run.step("told", doing, Outcome)
         yield Stage(request.verb, "")

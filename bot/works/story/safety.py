@@ -29,7 +29,7 @@ from bot.events import (
 from bot.words import Words, words
 from bot.works.story.choices import CODE, something_else
 from bot.works.story.context import AGREED
-from bot.works.story.logs import Logs, PlayedElsewhere, PlayedStory, node
+from bot.works.story.logs import Logs, PlayedStory, node
 from bot.works.story.story import Story
 from bot.works.story.turn import SCENE
 
@@ -99,16 +99,13 @@ class Safety:
         request, say = run.request, words(run.request.locale)
 
         async def agreed() -> list[str]:
-            try:
-                played = await (self._logs.writable(request) if limits else self._logs.played(request))
-            except PlayedElsewhere as error:
-                raise UserError("story.taken_away") from error
+            logs = self._logs
+            played = await (logs.writable(request, asks=False) if limits else logs.played(request))
             if limits.get("rating") == MATURE and not await self._adults(request):
                 raise UserError("story.not_for_all")
             if limits:
-                agreement_node = node(request.id, "safety", "safety", limits, author=request.author.id)
-                await self._logs.append(played, agreement_node)
-            now = await self._logs.story(request.place.space, played.row.id, played.branch)
+                await logs.record(played, request, "safety", limits)
+            now = await logs.story(request.place.space, played.row.id, played.branch)
             return agreed_lines(now, say)
 
         limits = agreement(request)

@@ -35,14 +35,13 @@ from bot.words import Words, words
 from bot.works.story import cast, context, continuity, dice
 from bot.works.story.choices import (
     Before,
-    played_elsewhere,
     read_choices,
     stopcard,
     ways,
     ways_after_refusal,
 )
 from bot.works.story.excerpts import excerpts, query_of
-from bot.works.story.logs import Logs, PlayedElsewhere, PlayedStory, node, spot
+from bot.works.story.logs import Logs, PlayedStory, node, spot
 from bot.works.story.order import mode_of, passed, whose
 from bot.works.story.party import plays
 from bot.works.story.safety import agreement, check_rating
@@ -114,18 +113,7 @@ class SceneVerbs:
             "say": self._act,
             "continue": self._act,
         }[request.verb]
-
-        async def turn() -> TurnPlan:
-            try:
-                return await take(request)
-            except PlayedElsewhere as error:
-                return TurnPlan(away=error.away)
-
-        plan = await run.step("turn", turn, TurnPlan)
-        if plan.away is not None:
-            for event in played_elsewhere(plan.away, say):
-                yield event
-            return
+        plan = await run.step("turn", lambda: take(request), TurnPlan)
         if plan.stale:
             yield Stage(SCENE, "")
             yield Text(say("story.stale"))
@@ -175,7 +163,7 @@ class SceneVerbs:
         return await self.plan(request, PlayedStory(row, row.id, story), opening.id, at)
 
     async def _act(self, request: Request) -> TurnPlan:
-        """Raises UserError, or PlayedElsewhere."""
+        """Raises UserError."""
         played = await self._logs.writable(request)
         story, text, limit = played.story, request.text.strip(), self.settings.turn_chars
         await check_rating(story, request, self._adults)
@@ -278,7 +266,7 @@ class SceneVerbs:
     async def _retry(self, request: Request) -> TurnPlan:
         """Plan another version, from the same prompt as the present one unless the turn or the state was changed since.
 
-        Raises UserError, or PlayedElsewhere.
+        Raises UserError.
         """
         played = await self._logs.writable(request)
         head = played.story.head
@@ -329,10 +317,7 @@ class SceneVerbs:
 
         Raises UserError.
         """
-        try:
-            played = await self._logs.writable(request)
-        except PlayedElsewhere as error:
-            return TurnPlan(away=error.away)
+        played = await self._logs.writable(request)
         may(played.story)
         return await self.plan(request, played, "", played.story.seq)
 

@@ -34,8 +34,8 @@ from bot.events import (
 from bot.words import Words, words
 from bot.works.story import cast
 from bot.works.story.cast import CAST, NAME_CHARS
-from bot.works.story.choices import below_dice, flagged, played_elsewhere, ways
-from bot.works.story.logs import WRITTEN, Logs, OtherThread, PlayedElsewhere, PlayedStory, node, spot
+from bot.works.story.choices import below_dice, flagged, ways
+from bot.works.story.logs import WRITTEN, Logs, PlayedStory, node, spot
 from bot.works.story.lorebook import LORE, LORE_CHARS
 from bot.works.story.nodes import MODES
 from bot.works.story.order import last_taken, masters, mode_of, passed, whose
@@ -101,7 +101,6 @@ class Outcome:
     """A label and a command line each."""
     taken_from: list[Spot] = field(default_factory=list)
     """The threads that played the branch until now; a scene may still be being written there."""
-    away: OtherThread | None = None
     form: str = ""
     """The line whose form a button opens for a new character."""
     hush: Hush | None = None
@@ -140,18 +139,7 @@ class Table:
             "open": self._open,
             "ooc": self._ooc,
         }
-
-        async def doing() -> Outcome:
-            try:
-                return await verbs[request.verb](request, say)
-            except PlayedElsewhere as error:
-                return Outcome(away=error.away)
-
-        done = await run.step("done", doing, Outcome)
-        if done.away is not None:
-            for event in played_elsewhere(done.away, say):
-                yield event
-            return
+        done = await run.step("done", lambda: verbs[request.verb](request, say), Outcome)
         if done.hush is not None:
             yield done.hush
         for place in done.taken_from:

@@ -24,7 +24,6 @@ from bot.works.story.choices import Before
 from bot.works.story.context import Frame
 from bot.works.story.excerpts import as_prompt
 from bot.works.story.extraction import before_turns
-from bot.works.story.logs import OtherThread
 from bot.works.story.lorebook import LoreEntry, triggered
 from bot.works.story.state import guidance, idle
 from bot.works.story.story import Story
@@ -86,7 +85,6 @@ class TurnPlan:
     before: Before | None = None
     stale: str = ""
     intent: bool = False
-    away: OtherThread | None = None
     stage: str = SCENE
     speaker: Speaker | None = None
     more: bool = False

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from bot.events import Answered, Event, Run, Stage, Text, UserError
 from bot.words import words
 from bot.works.story import cast
-from bot.works.story.logs import WRITTEN
+from bot.works.story.choices import played_elsewhere
+from bot.works.story.logs import TAKEN_AWAY, WRITTEN
 from bot.works.story.party import OVERDUE
 from storage.faults import StorageFault
 
@@ -105,8 +106,15 @@ class Stories:
         elif verb == "cast" and cast.typed(text, run.request.options)[0] in ("speak", "all"):
             run_of["cast"] = self.cast_verbs.run
         events = run_of.get(verb, self.table.run)(run)
-        async with aclosing(events):
-            async for event in events:
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    yield event
+        except UserError as error:
+            if error.key != TAKEN_AWAY or "branch" not in error.values:
+                raise
+            other_run, branch = str(error.values["run"]), str(error.values["branch"])
+            for event in played_elsewhere(other_run, branch, words(run.request.locale)):
                 yield event
         if verb in (*WRITTEN, *MOVED, "undo", "stopcard", "pass", "mode"):
             await self.party.wait(run)

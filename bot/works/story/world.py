@@ -13,7 +13,7 @@ from bot.events import Event, Link, Request, Run, Stage, Text, UserError
 from bot.words import Words, words
 from bot.works.story import cast, state
 from bot.works.story.choices import scene_changed
-from bot.works.story.logs import PlayedElsewhere, node
+from bot.works.story.logs import node
 from bot.works.story.story import Story
 from bot.works.story.turn import KeyEvent, Turn
 
@@ -78,12 +78,6 @@ class World:
             own = bool(turn.act.speaker) and await self._own_names(request)
             yield scene_changed(story, turn, say, cast.speaker(story, turn.act.speaker, own=own))
 
-    async def _changing(self, request: Request) -> Any:
-        try:
-            return await self._logs.writable(request)
-        except PlayedElsewhere as error:
-            raise UserError("story.taken_away") from error
-
     async def _state(self, request: Request, say: Words) -> Answer:
         """Show the state, or correct a field of one character."""
         field, colon, value = request.text.partition(":")
@@ -103,7 +97,7 @@ class World:
 
     async def _correct(self, request: Request, field: str, value: str, say: Words) -> Answer:
         """ "Mira holding: the lamp", "Mira Bo: trusts him", "Mira dead: no"."""
-        played = await self._changing(request)
+        played = await self._logs.writable(request, asks=False)
         characters, typed = state.characters(played.story), field.split()
         names = {name: character.name for name, character in characters.items()} | {
             name.casefold(): name for name in played.story.cast
@@ -146,7 +140,7 @@ class World:
 
     async def _keep(self, request: Request, say: Words) -> Answer:
         """Settle the flags of a scene: it is not flagged again."""
-        played = await self._changing(request)
+        played = await self._logs.writable(request, asks=False)
         scene_id = request.text.strip()
         turn = next(
             (
@@ -214,7 +208,7 @@ class World:
 
     async def _tick(self, request: Request, say: Words) -> Answer:
         """ "the bell is found: no", "2: yes" of the present chapter, "climax: yes"."""
-        played = await self._changing(request)
+        played = await self._logs.writable(request, asks=False)
         event_typed, _, answer_typed = request.text.rpartition(":")
         folded, answer = " ".join(event_typed.casefold().split()), answer_typed.strip().casefold()
         event = _event(played.story, folded) if folded and answer in (*_YES, *_NO) else None
@@ -236,7 +230,7 @@ class World:
         if not (title or fields or events or check):
             story = (await self._logs.played(request)).story
             return shown_chapter(story, say)
-        played = await self._changing(request)
+        played = await self._logs.writable(request, asks=False)
         story, author = played.story, request.author.id
         chapters = state.chapters(story)
         nodes = [node(request.id, "set", "set", {"plot_check_mode": check}, author=author)] if check else []

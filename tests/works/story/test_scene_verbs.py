@@ -628,7 +628,14 @@ async def test_a_branch_is_played_in_one_thread_and_taken_back_with_a_press(
         (await ended(talk, request("knocks", "I knock.", who="Bia")))
         assert "number 2" in texts(await ended(talk, elsewhere("opens", "bia", "open", "The door")))
         assert "number 3" in texts(await ended(talk, elsewhere("acts", "bia", "act", "I go in.")))
-        for line in ("I wait.", "/story undo", "/story direct Slower.", "/story retry"):
+        forgets = request("forgets", "a-node", verb="forget", answers="knocks")
+        assert "played in another thread" in texts(await ended(talk, forgets))
+        world = tmp_path / "world.json"
+        await asyncio.to_thread(
+            world.write_text, '{"entries": {"0": {"key": ["lamp"], "content": "It burns oil."}}}'
+        )
+        assert "played in another thread" in str(await talk.say(f"/story import {world}"))
+        for line in ("I wait.", "/story undo", "/story direct Slower.", "/story cast all", "/story retry"):
             events = await talk.say(line)
             assert "played in another thread" in texts(events)
             (link,) = [event for event in events if event["event"] == "link"]
