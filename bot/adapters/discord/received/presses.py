@@ -9,7 +9,6 @@ import logging
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +16,7 @@ import discord
 from discord.ui import ActionRow, Button, DynamicItem, Item, LayoutView, TextDisplay
 
 from bot.adapters import footer, presses
-from bot.adapters.discord.received.placing import Location, location_of
+from bot.adapters.discord.received.placing import location_of
 from bot.adapters.discord.shown import replies
 from bot.adapters.discord.shown.surface import as_surface_faults
 from bot.adapters.discord.text.markdown import size
@@ -46,23 +45,15 @@ ACK_SECONDS = 1.5
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
 class Press:
     """One press of a button: see presses.Press."""
 
-    interaction: discord.Interaction[Client]
-
-    @property
-    def intake(self) -> Intake:
-        return self.interaction.client.intake
-
-    @property
-    def location(self) -> Location:
-        return location_of(self.interaction)
-
-    @property
-    def say(self) -> Words:
-        return self.intake.words(self.interaction)
+    def __init__(self, interaction: discord.Interaction[Client]) -> None:
+        """Raises UserError for a press that names no place."""
+        self.interaction = interaction
+        self.intake = interaction.client.intake
+        self.location = location_of(interaction)
+        self.say = self.intake.words(interaction)
 
     async def acknowledge(self) -> None:
         await self.interaction.response.defer()
