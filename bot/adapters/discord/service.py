@@ -65,7 +65,8 @@ class Sutradhar(Client):
         """Called after the login, before the gateway connects: set up everything that handles events."""
         fetch = Attachments(self.settings).fetch
         post = partial(post_clip, self)
-        voice = self.voice = VoiceChannels(self, self.app.clips(post), post)
+        clips = self.app.clips(post)
+        voice = self.voice = VoiceChannels(self, clips, post)
         await voice.open()
         self.app.attach(
             Platform(
@@ -78,7 +79,7 @@ class Sutradhar(Client):
                 speak=voice.speak,
                 speak_along=voice.speak_along,
                 hush=voice.hush,
-                narrates=voice.wanted,
+                narrates=clips.wanted,
                 reader=voice,
                 adults=self._adults,
             )

@@ -133,10 +133,6 @@ class VoiceChannels:
         left_rooms = [_disconnected(room) for room in self._rooms.values()]
         await asyncio.gather(*left_rooms)
 
-    async def wanted(self, request: Request) -> bool:
-        """See `Platform.narrates`."""
-        return await self._clips.wanted(request)
-
     async def speak(self, request: Request, words_aloud: Speak) -> None:
         """See `Platform.speak`. A server without the bot in a voice channel hears only what is said on purpose."""
         room = self._rooms.get(request.place.space)
