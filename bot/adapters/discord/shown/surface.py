@@ -414,55 +414,51 @@ class Response:
         return time.time() < self._until
 
     async def post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
-        if not self.alive:
-            raise PlaceClosed(expired=True)
-        with as_surface_faults():
-            if not self.answered:
-                changed = changes(page, ref, style, files=bool(page.files), reset=False)
-                id = await self._edit(ORIGINAL, changed)
-                self.answered = True
-                return str(id)
+        if self.answered:
             return await self._follow_up(page, ref, style, ephemeral=self._private)
+        id = await self._edit(ORIGINAL, page, ref, style, files=bool(page.files), reset=False)
+        self.answered = True
+        return str(id)
 
     async def post_ephemeral(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
         """Post for the asker alone, also where the response is for everybody."""
-        if not self.alive:
-            raise PlaceClosed(expired=True)
-        with as_surface_faults():
-            if self._private and not self.answered:
-                return await self.post(page, ref, style)
-            if not self.answered:
-                # Else the first follow-up would take the response's place, and be as public.
-                with suppress(discord.NotFound):  # done before a crash
-                    await self._webhook.delete_message(cast("int", ORIGINAL))
-                self.answered = True
-            return await self._follow_up(page, ref, style, ephemeral=True)
+        if self._private and not self.answered:
+            return await self.post(page, ref, style)
+        if not self.answered:
+            # Else the first follow-up would take the response's place, and be as public.
+            with suppress(Gone):  # done before a crash
+                await self.delete(ORIGINAL)
+            self.answered = True
+        return await self._follow_up(page, ref, style, ephemeral=True)
 
     async def _follow_up(self, page: Page, ref: MessageRef, style: MessageStyle, *, ephemeral: bool) -> str:
-        message = await self._webhook.send(
-            **sent_as(page, ref, style),
-            ephemeral=ephemeral,
-            wait=True,
-            allowed_mentions=discord.AllowedMentions.none(),
-        )
+        if not self.alive:
+            raise PlaceClosed(expired=True)
+        none = discord.AllowedMentions.none()
+        with as_surface_faults():
+            message = await self._webhook.send(
+                **sent_as(page, ref, style), ephemeral=ephemeral, wait=True, allowed_mentions=none
+            )
         return str(message.id)
 
     async def edit(
         self, message: str, page: Page, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
     ) -> None:
+        await self._edit(message, page, ref, style, files=files, reset=reset)
+
+    async def _edit(
+        self, message: str, page: Page, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
+    ) -> int:
         if not self.alive:
             raise PlaceClosed(expired=True)
-        changed = changes(page, ref, style, files=files, reset=reset)
-        with as_surface_faults():
-            await self._edit(message, changed)
-
-    async def _edit(self, message: str, changed: dict[str, Any]) -> int:
+        changed, none = changes(page, ref, style, files=files, reset=reset), discord.AllowedMentions.none()
         # The library may also wait for a limit here, but not longer than this.
-        uploads = bool(changed.get("attachments"))
-        async with asyncio.timeout(max(self._hangs_s, UPLOAD_S) if uploads else self._hangs_s):
-            edited = await self._webhook.edit_message(
-                cast("int", message), **changed, allowed_mentions=discord.AllowedMentions.none()
-            )
+        hangs_s = max(self._hangs_s, UPLOAD_S) if changed.get("attachments") else self._hangs_s
+        with as_surface_faults():
+            async with asyncio.timeout(hangs_s):
+                edited = await self._webhook.edit_message(
+                    cast("int", message), **changed, allowed_mentions=none
+                )
         return edited.id
 
     def renames(self, message: str, page: Page) -> bool:
