@@ -22,7 +22,7 @@ from storage.ledger import Totals
 
 if TYPE_CHECKING:
     from bot.config import BudgetConfig
-    from storage.feedback import Feedback
+    from storage.buttons import Feedback
     from storage.ledger import Conversation, Ledger, Share
 
 RECENT = 30

@@ -29,7 +29,6 @@ from storage.faults import StorageFault
 from storage.jobs import Jobs
 from storage.ledger import Ledger
 from storage.lock import DatabaseBusy, Lock, ServerLock, StorageBusy, hold
-from storage.outlines import Outlines
 from storage.passages import Passages
 from storage.people import People
 from storage.query_vectors import QueryVectors
@@ -37,7 +36,7 @@ from storage.quizzes import Quizzes
 from storage.records import Records
 from storage.scripts import Scripts
 from storage.settings import SettingsStore
-from storage.shelves import Shelves
+from storage.shelves import Outlines, Shelves
 from storage.stories import Stories
 from storage.story_vectors import StoryVectors
 from storage.vectors import Vectors

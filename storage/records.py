@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from storage.buttons import Feedback, Offers, Votes
 from storage.db import Database
 from storage.documents import Documents
-from storage.feedback import Feedback
 from storage.inbox import Inbox
 from storage.marks import Marks
-from storage.offers import Offers
 from storage.outbox import Outbox
 from storage.owned import OwnedSessions
 from storage.readings import Readings
 from storage.schedules import Schedules
 from storage.sessions import Sessions, Threads
-from storage.votes import Votes
 
 
 @dataclass(frozen=True, slots=True)

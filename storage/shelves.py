@@ -1,4 +1,5 @@
-"""Shelves: which there are, and a whole one as a searcher wants it: all but the texts, all of one moment.
+"""Shelves: which there are, and a whole one as a searcher wants it: all but the texts, all of one moment; and the
+outlines of its documents, as their authors gave them.
 
 Knows nothing of how it is searched; a segment is the caller's bytes.
 """
@@ -8,9 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 
 from storage.db import Database
-from storage.document_rows import VISIBLE
+from storage.document_rows import VISIBLE, Lesson
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +110,50 @@ class Shelves:
             for document, section, target in await connection.execute(links):
                 rows[document].links.append((section, target))
         return version or 0, list(rows.values())
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineRow:
+    """A document on its shelf, by its id, with its outline."""
+
+    document_id: str
+    source: str
+    title: str
+    language: str
+    link: str
+    instructor: str
+    lessons: tuple[Lesson, ...]
+
+
+class Outlines:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def of(self, space: str, shelf: str) -> Sequence[OutlineRow]:
+        """Those of a shelf, all of one moment, by title."""
+        from sqlalchemy import select
+
+        from storage.tables import documents, lessons, outlines
+
+        d, k = documents.c, lessons.c
+        on_shelf = (d.space == space, d.shelf == shelf, d.state.in_(VISIBLE))
+        heads = (
+            select(d.id, d.source, d.title, d.language, outlines.c.link, outlines.c.instructor)
+            .join(outlines, outlines.c.document_id == d.id)
+            .where(*on_shelf)
+            .order_by(d.title, d.id)
+        )
+        parts = (
+            select(k.document_id, k.id, k.number, k.title, k.link, k.first, k.past)
+            .join(documents)
+            .where(*on_shelf)
+            .order_by(k.document_id, k.ordinal)
+        )
+        async with self._db.read() as connection:
+            head_rows = (await connection.execute(heads)).all()
+            rows = (await connection.execute(parts)).all()
+        of = {
+            id: tuple(Lesson(*row[1:]) for row in lesson_rows)
+            for id, lesson_rows in groupby(rows, itemgetter(0))
+        }
+        return [OutlineRow(*head, of.get(head.id, ())) for head in head_rows]

@@ -47,9 +47,8 @@ from bot.words import words
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
-    from storage.offers import Offers
+    from storage.buttons import Offers, Votes
     from storage.outbox import Outbox
-    from storage.votes import Votes
 
 FLUSH_S = 25.0
 """How long the end of a run waits for its last messages; the writer keeps trying after that."""

@@ -20,8 +20,7 @@ from bot.adapters.writer import Writers
 from bot.events import Choice, Choices
 
 if TYPE_CHECKING:
-    from storage.offers import Offers
-    from storage.votes import Votes
+    from storage.buttons import Offers, Votes
 
 KIND = "choice"
 """The kind of the storage's offers that hold a run's choices, numbered through all its stages."""

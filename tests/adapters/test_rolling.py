@@ -15,8 +15,8 @@ from bot.adapters.stage_messages import OVERDUE_S, Dialect
 from bot.adapters.surface import MessageRef, MessageStyle, PlaceClosed
 from bot.adapters.writer import Pace, Writers
 from bot.events import Attachment, Author, Failed, Place, Request, Shown, Stage, Status, Text
+from storage.buttons import Offers
 from storage.db import Database
-from storage.offers import Offers
 from storage.outbox import Outbox
 from tests.adapters.paper import Paper, PaperHome
 from tests.fakes import migrated

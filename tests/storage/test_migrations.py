@@ -19,12 +19,12 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine
 
 import storage
+from storage.buttons import Offers
 from storage.councils import Councils
 from storage.db import Database, StorageFault
 from storage.inbox import Inbox, NewRequest
 from storage.ledger import Caps, Ledger, OverCap
 from storage.migrations import migrate
-from storage.offers import Offers
 from storage.owned import OwnedSessions
 from storage.sessions import Sessions, Threads
 from storage.settings import SettingsStore
@@ -250,9 +250,9 @@ async def test_opening_an_up_to_date_database_does_not_import_alembic(tmp_path: 
 def test_importing_the_repositories_imports_no_database_library() -> None:
     script = (
         "import sys, storage.db, storage.lock, storage.inbox, storage.outbox, storage.ledger, storage.sessions, "
-        "storage.owned, storage.offers, storage.feedback, storage.marks, storage.withdrawals, "
+        "storage.owned, storage.buttons, storage.marks, storage.withdrawals, "
         "storage.councils, storage.people, storage.documents, storage.jobs, storage.passages, "
-        "storage.settings, storage.query_vectors, storage.shelves, storage.vectors, storage.votes; "
+        "storage.settings, storage.query_vectors, storage.shelves, storage.vectors; "
         "print(sorted({'sqlalchemy', 'chromadb', 'alembic', 'numpy', 'sqlite3', 'uuid_utils'} & set(sys.modules)))"
     )
     assert run(script) == "[]"

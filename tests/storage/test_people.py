@@ -8,13 +8,12 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import Column, MetaData, String, Table
 
+from storage.buttons import Feedback, Offers
 from storage.councils import Councils
 from storage.db import Database
-from storage.feedback import Feedback
 from storage.inbox import Inbox, NewRequest
 from storage.jobs import Jobs
 from storage.ledger import Ledger
-from storage.offers import Offers
 from storage.outbox import Outbox
 from storage.ownership import Ownership, ownership
 from storage.people import People

@@ -8,15 +8,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
+from storage.buttons import Feedback, Offers, Votes
 from storage.db import Database
 from storage.document_rows import SectionRow
 from storage.documents import Documents
-from storage.feedback import Feedback
 from storage.inbox import Inbox, NewRequest
 from storage.jobs import Jobs
 from storage.ledger import Ledger
 from storage.marks import Marks
-from storage.offers import Offers
 from storage.outbox import Outbox
 from storage.owned import OwnedSessions
 from storage.passages import Passages
@@ -24,7 +23,6 @@ from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions, Threads
 from storage.shelves import Shelves
 from storage.stories import CardRow, Node, Spot, Stories
-from storage.votes import Votes
 from storage.withdrawals import Withdrawals
 from tests.storage.books import book
 

@@ -6,8 +6,8 @@ from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
+from storage.buttons import Feedback
 from storage.db import Database
-from storage.feedback import Feedback
 from storage.inbox import Inbox, NewRequest
 from storage.ledger import Ledger
 

@@ -5,24 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from storage.buttons import Feedback, Offers, Votes
 from storage.councils import Councils
 from storage.db import Database
 from storage.document_rows import Lesson, Outline
 from storage.documents import Documents
-from storage.feedback import Feedback
 from storage.inbox import Inbox, NewRequest
 from storage.jobs import Jobs
 from storage.ledger import Ledger
-from storage.offers import Offers
 from storage.outbox import Outbox
-from storage.outlines import Outlines
 from storage.owned import OwnedSessions
 from storage.passages import Passages
 from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions, Threads
 from storage.settings import SettingsStore
-from storage.shelves import Shelves
-from storage.votes import Votes
+from storage.shelves import Outlines, Shelves
 from storage.withdrawals import Withdrawals
 from tests.storage.books import book
 from tests.storage.council_rows import ballot, council, seat

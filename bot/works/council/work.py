@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bot.works.council.settings import Settings
     from bot.works.council.snapshot import Snapshots
     from bot.works.council.stats import Stats
-    from storage.offers import Offers
+    from storage.buttons import Offers
     from storage.sessions import Sessions
 
 ALIAS = 6

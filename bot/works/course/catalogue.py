@@ -19,8 +19,7 @@ from storage.document_rows import Lesson
 
 if TYPE_CHECKING:
     from bot.retrieval.ranking import Part
-    from storage.outlines import OutlineRow, Outlines
-    from storage.shelves import Shelves
+    from storage.shelves import OutlineRow, Outlines, Shelves
 
 SHELF: Final = " courses"
 """The shelf of all courses. No shelf of books can have this name: theirs do not begin with a space."""

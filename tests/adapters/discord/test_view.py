@@ -36,8 +36,8 @@ from bot.events import (
     Status,
     Text,
 )
+from storage.buttons import Offers
 from storage.db import Database
-from storage.offers import Offers
 from storage.outbox import Outbox
 from tests.adapters.paper import Paper, PaperHome, Written
 from tests.fakes import migrated

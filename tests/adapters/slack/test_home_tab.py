@@ -14,7 +14,7 @@ from bot.adapters.slack.received import home_tab, windows
 from bot.adapters.slack.received.home_tab import ARCHIVE, ASK, OPEN, REFRESH, RESUME
 from bot.config import BudgetConfig
 from bot.words import LOCALES, words
-from storage.feedback import Feedback
+from storage.buttons import Feedback
 from storage.ledger import Ledger
 from storage.sessions import SessionRow
 from tests.adapters.slack.table import Table

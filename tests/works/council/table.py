@@ -23,10 +23,10 @@ from bot.works.council.records import CouncilRecords
 from bot.works.council.settings import Settings
 from bot.works.council.snapshot import Snapshots
 from bot.works.council.work import Asking
+from storage.buttons import Offers
 from storage.councils import Council, Councils
 from storage.db import Database
 from storage.ledger import Ledger
-from storage.offers import Offers
 from storage.sessions import Sessions
 from storage.settings import SettingsStore
 from tests.fakes import migrated

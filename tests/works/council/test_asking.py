@@ -11,7 +11,7 @@ import pytest
 
 from bot.command_line import parse
 from bot.events import Changed, Choices, Speak, Stage, Text, UserError
-from storage.offers import Offers
+from storage.buttons import Offers
 from tests.fakes.reply import Reply
 from tests.fakes.run import MemoryRun
 from tests.wire.council_model import (

@@ -26,7 +26,7 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
     from bot.adapters.slack.placing import Location, Origin
-    from storage.offers import Offers
+    from storage.buttons import Offers
 
 EPHEMERAL: Final = "whispered"
 """The kind of the storage's offers that hold messages to one person, as JSON with `text` and `blocks`, because Slack

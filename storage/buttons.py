@@ -1,0 +1,155 @@
+"""The buttons of messages: what they offer, for presses that come after a restart, and what people say by them.
+
+Knows no platform and no kind: an item is the caller's JSON, numbered from 0. A person's last vote or thumb counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from storage.db import Database
+
+Verdict = Literal["up", "down"]
+
+
+class Offers:
+    def __init__(self, db: Database) -> None:
+        from sqlalchemy import bindparam
+
+        from storage.tables import offers as t
+
+        self._db = db
+        # Nearly every run asks these: to build a statement costs more than to execute it.
+        names = {"of_space": t.c.space, "of_run": t.c.run_id, "of_kind": t.c.kind}
+        self._forget_kind = t.delete().where(*(column == bindparam(name) for name, column in names.items()))
+        self._insert = t.insert()
+
+    async def keep(
+        self, space: str, run: str, kind: str, items: Sequence[str], *, author_id: str = ""
+    ) -> None:
+        """Keep what the run offers of this kind, in place of what it offered before: to `author_id`, or to all."""
+        new = {"space": space, "run_id": run, "kind": kind, "created_at": datetime.now(UTC)}
+        new["author_id"] = author_id
+        rows = [{**new, "n": n, "item": item} for n, item in enumerate(items)]
+        same_kind = {"of_space": space, "of_run": run, "of_kind": kind}
+        async with self._db.write() as connection:
+            await connection.execute(self._forget_kind, same_kind)
+            if rows:
+                await connection.execute(self._insert, rows)
+
+    async def get(self, space: str, run: str, kind: str, n: int) -> str | None:
+        from storage.tables import offers as t
+
+        query = t.select().where(t.c.space == space, t.c.run_id == run, t.c.kind == kind, t.c.n == n)
+        async with self._db.read() as connection:
+            row = (await connection.execute(query)).one_or_none()
+            return str(row.item) if row else None
+
+    async def all(self, space: str, run: str, kind: str) -> list[str]:
+        """In their order."""
+        from storage.tables import offers as t
+
+        same_kind = (t.c.space == space, t.c.run_id == run, t.c.kind == kind)
+        async with self._db.read() as connection:
+            rows = await connection.execute(t.select().where(*same_kind).order_by(t.c.n))
+            return [str(row.item) for row in rows]
+
+    async def forget(self, space: str, run: str) -> None:
+        """Keep nothing that the run offered."""
+        from storage.tables import offers as t
+
+        await self._db.run(t.delete().where(t.c.space == space, t.c.run_id == run))
+
+    async def sweep(self, kind: str, age: timedelta) -> int:
+        """Keep nothing of this kind that is older, in any space; how much it was."""
+        from storage.tables import offers as t
+
+        old = t.delete().where(t.c.kind == kind, t.c.created_at < datetime.now(UTC) - age)
+        return await self._db.run(old)
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """`n` is the number of the choice among the run's."""
+
+    run_id: str
+    group: int
+    n: int
+    updated_at: datetime
+
+
+class Votes:
+    """One of each person in each group of a run's choices; a group is known by the number of its first choice."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def give(self, space: str, run: str, group: int, author: str, n: int) -> None:
+        """Keep a person's vote, in place of an earlier one of theirs."""
+        from storage.tables import votes as t
+
+        values = {"n": n, "updated_at": datetime.now(UTC)}
+        new = self._db.insert(t).values(space=space, run_id=run, group=group, author_id=author, **values)
+        key = ["space", "run_id", "group", "author_id"]
+        await self._db.run(new.on_conflict_do_update(index_elements=key, set_=values))
+
+    async def counts(self, space: str, run: str, group: int) -> dict[int, int]:
+        """How many votes each choice of the group has, by its number; those without any are left out."""
+        from sqlalchemy import func, select
+
+        from storage.tables import votes as t
+
+        query = (
+            select(t.c.n, func.count())
+            .where(t.c.space == space, t.c.run_id == run, t.c.group == group)
+            .group_by(t.c.n)
+        )
+        async with self._db.read() as connection:
+            return {int(row[0]): int(row[1]) for row in await connection.execute(query)}
+
+    async def of(self, space: str, author: str) -> Sequence[Vote]:
+        """All that a person has voted for, the oldest first."""
+        from storage.tables import votes as t
+
+        by_author = (t.c.space == space, t.c.author_id == author)
+        async with self._db.read() as connection:
+            rows = await connection.execute(t.select().where(*by_author).order_by(t.c.updated_at))
+            return [Vote(row.run_id, row.group, row.n, row.updated_at) for row in rows]
+
+    async def forget(self, space: str, author: str) -> None:
+        """Keep nothing that a person has voted for."""
+        from storage.tables import votes as t
+
+        await self._db.run(t.delete().where(t.c.space == space, t.c.author_id == author))
+
+
+class Feedback:
+    """Thumbs up or down: one verdict of each person on each run."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def give(self, space: str, run: str, author: str, verdict: Verdict) -> None:
+        """A person's latest verdict on a run counts."""
+        from storage.tables import feedback as t
+
+        values = {"verdict": verdict, "updated_at": datetime.now(UTC)}
+        new = self._db.insert(t).values(space=space, run_id=run, author_id=author, **values)
+        key = ["space", "run_id", "author_id"]
+        await self._db.run(new.on_conflict_do_update(index_elements=key, set_=values))
+
+    async def count(self, space: str, since: datetime | None = None) -> dict[Verdict, int]:
+        """How many of each there are, of those last given at `since` or later."""
+        from sqlalchemy import func, select
+
+        from storage.tables import feedback as t
+
+        query = select(t.c.verdict, func.count()).where(t.c.space == space).group_by(t.c.verdict)
+        if since is not None:
+            query = query.where(t.c.updated_at >= since)
+        async with self._db.read() as connection:
+            counted = {row[0]: int(row[1]) for row in await connection.execute(query)}
+        return {"up": counted.get("up", 0), "down": counted.get("down", 0)}
