@@ -40,7 +40,6 @@ from storage.tables_library import (
     texts,
 )
 from storage.tables_quiz import quiz_cards, quiz_questions
-from storage.tables_schedule import schedule_followers, schedules
 from storage.tables_script import script_findings, script_ideas, script_places, script_vectors, scripts
 from storage.tables_slack import slack_bots, slack_installations, slack_oauth_states
 from storage.tables_story import (
@@ -51,7 +50,6 @@ from storage.tables_story import (
     story_places,
     story_vectors,
 )
-from storage.tables_voice import voice_channels, voice_readings
 
 __all__ = [
     "chunks",
@@ -306,4 +304,72 @@ settings = Table(
     info=Ownership(
         people=(PersonRule("of", "delete", where={"scope": "person"}), PersonRule("author_id", "unname"))
     ).info,
+)
+
+# `rule` and `options` are the work's JSON; a schedule whose last time has come is deleted.
+schedules = Table(
+    "schedules",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("space", String, nullable=False),
+    Column("platform", String, nullable=False),
+    Column("channel", String, nullable=False),
+    Column("thread", String, nullable=False),
+    Column("author_id", String, nullable=False),
+    Column("locale", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("options", Text, nullable=False),
+    Column("rule", Text, nullable=False),
+    Column("missed", String, nullable=False),
+    Column("next_at", Moment, nullable=False),
+    Column("fired", Integer, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Index(None, "platform", "next_at"),
+    Index(None, "space", "channel", "thread"),
+    info=Ownership(people=(PersonRule("author_id", "delete"),), run="id", goes_with="run").info,
+)
+
+# Who has asked to be called by name when it comes. They outlive a schedule whose last time has come until it was shown.
+schedule_followers = Table(
+    "schedule_followers",
+    metadata,
+    Column("schedule_id", String, nullable=False),
+    Column("space", String, nullable=False),
+    Column("author_id", String, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    PrimaryKeyConstraint("schedule_id", "author_id"),
+    info=Ownership(people=(PersonRule("author_id", "delete"),), run="schedule_id", goes_with="run").info,
+)
+
+voice_channels = Table(
+    "voice_channels",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("platform", String, nullable=False),
+    Column("channel", String, nullable=False),
+    PrimaryKeyConstraint("space", "platform"),
+    info=Ownership(to="space").info,
+)
+
+# One stage each, deleted once it is heard; `heard` are the digests of its sentences so far. `text` is "" until it is
+# `whole`. `marked` names the message in which a sentence is marked, "" for none.
+voice_readings = Table(
+    "voice_readings",
+    metadata,
+    Column("seq", Sequence, Identity(), primary_key=True),
+    Column("space", String, nullable=False),
+    Column("platform", String, nullable=False),
+    Column("run_id", String, nullable=False),
+    Column("key", String, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("whole", Boolean, nullable=False),
+    Column("speaker", String, nullable=False),
+    Column("language", String, nullable=False),
+    Column("heard", Text, nullable=False),
+    Column("marked", String, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    UniqueConstraint("space", "run_id", "key"),
+    sqlite_autoincrement=True,
+    info=Ownership(run="run_id", goes_with="run").info,
 )
