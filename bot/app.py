@@ -23,8 +23,15 @@ from bot.platforms import LogView, Platform
 from bot.runs.engine import Engine
 from bot.runs.execution import VIEW_S, Execution
 from bot.runs.live import LiveRuns
-from bot.runs.past_requests import PastRequests
-from bot.runs.requests import PLAYED, WATCH, AcknowledgementGate, Arrivals, child_id, request_from_json
+from bot.runs.requests import (
+    PLAYED,
+    WATCH,
+    AcknowledgementGate,
+    Arrivals,
+    PastRequests,
+    child_id,
+    request_from_json,
+)
 from bot.waiting import wait_at_most
 from storage.faults import StorageFault
 from storage.inbox import Inbox
@@ -93,7 +100,7 @@ class App:
         self.platforms[WATCH] = Platform(WATCH, LogView)
         self._live = LiveRuns(self._inbox)
         self._arrivals = Arrivals(self._inbox, self._live.arrived)
-        self._past = PastRequests(self._inbox, resources.records.sessions, resources.withdrawals)
+        self._past = PastRequests(self._inbox, resources.records.sessions)
         self.works = works(resources, self)
         self._execution = Execution(
             resources,

@@ -40,7 +40,6 @@ from storage.shelves import Outlines, Shelves
 from storage.stories import Stories
 from storage.story_vectors import StoryVectors
 from storage.vectors import Vectors
-from storage.withdrawals import Withdrawals
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -55,7 +54,6 @@ class Resources:
     server_lock: ServerLock | None
     records: Records
     vectors: Vectors
-    withdrawals: Withdrawals
     councils: Councils
     scripts: Scripts
     stories: Stories
@@ -110,7 +108,6 @@ class Resources:
             server_lock=ServerLock(url) if url.startswith("postgresql") else None,
             records=records,
             vectors=vectors,
-            withdrawals=Withdrawals(database),
             councils=Councils(database),
             scripts=Scripts(database),
             stories=Stories(database),

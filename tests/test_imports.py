@@ -28,7 +28,6 @@ LAYERS = (
         "bot.runs.execution",
         "bot.faults",
         "bot.runs.live",
-        "bot.runs.past_requests",
     ),
     ("bot.works",),
     ("bot.accounts",),

@@ -41,7 +41,7 @@ from bot.events import (
 from bot.faults import failure
 from bot.runs.engine import Begin, DurableRun
 from bot.runs.live import LiveRun, LiveRuns
-from bot.runs.requests import AcknowledgementGate, child_id, ended_as, request_from_json
+from bot.runs.requests import AcknowledgementGate, PastRequests, child_id, ended_as, request_from_json
 from bot.waiting import wait_at_most
 from bot.words import words
 from storage.faults import StorageFault
@@ -49,7 +49,6 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from bot.platforms import Platform
     from bot.resources import Resources
-    from bot.runs.past_requests import PastRequests
 
 ENDED = ("done", "failed", "stopped")
 VIEW_S = 30.0

@@ -11,14 +11,19 @@ import asyncio
 import json
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from bot import commands
+from bot.conversation import title_of
 from bot.events import Author, Ended, File, Place, Request
 from storage.faults import StorageFault
 from storage.inbox import Inbox, NewRequest
+
+if TYPE_CHECKING:
+    from storage.sessions import Sessions
 
 WATCH = "watch"
 """The platform of the requests of watched folders, which no person makes."""
@@ -163,3 +168,37 @@ class AcknowledgementGate:
         with suppress(TimeoutError):
             async with asyncio.timeout(self._timeout_s):
                 await self._empty.wait()
+
+
+class PastRequests:
+    """Stored requests, for when their author asks again, deletes or edits. A run of another space is not found."""
+
+    def __init__(self, inbox: Inbox, sessions: Sessions) -> None:
+        self._inbox = inbox
+        self._sessions = sessions
+
+    async def request(self, space: str, run: str) -> Request | None:
+        """The run's request; None where this space has no such run, or its row cannot be read."""
+        row = await self._inbox.get(run)
+        if row is None or row.space != space:
+            return None
+        try:
+            return request_from_json(row.payload)
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    async def withdraw(self, request: Request) -> None:
+        """Erase the words of the request, its answer and what the answer offered; that stops the run, too."""
+        emptied = replace(request, text="", options={}, files=(), origin="")
+        # A conversation's title is made of its first question: that goes, too.
+        title = title_of(request.text)
+        await self._inbox.withdraw(request.place.space, request.id, request_to_json(emptied), title)
+
+    async def reword(self, space: str, run: str, text: str) -> bool:
+        """Store new words of the request and of the question in its conversation; whether this space has the run."""
+        request = await self.request(space, run)
+        if request is None or not (request.text or request.origin):  # withdrawn: its words stay erased
+            return False
+        await self._inbox.reword(run, request_to_json(replace(request, text=text)))
+        await self._sessions.reword_exchange(space, run, text)
+        return True

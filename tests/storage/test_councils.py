@@ -15,7 +15,6 @@ from storage.db import Database, StorageFault
 from storage.inbox import Inbox, NewRequest
 from storage.owned import OwnedSessions
 from storage.sessions import Sessions
-from storage.withdrawals import Withdrawals
 from tests.storage.council_rows import BEGAN, ballot, council, seat
 
 ENDING: dict[str, Any] = {
@@ -131,10 +130,9 @@ async def test_a_withdrawn_council_is_gone_and_its_run_brings_nothing_of_it_back
         await councils.keep_seats("local", run, [seat(0)])
         await councils.keep_ballots("local", run, [ballot(0)])
     kept = await councils.get("local", "kept")
-    withdrawals = Withdrawals(db)
-    assert not await withdrawals.withdraw("elsewhere", "run", "{}")
+    assert not await Inbox(db).withdraw("elsewhere", "run", "{}")
     assert await councils.get("local", "run") is not None
-    assert await withdrawals.withdraw("local", "run", "{}")
+    assert await Inbox(db).withdraw("local", "run", "{}")
     await councils.keep_seats("local", "run", [seat(1)])
     await councils.keep_ballots("local", "run", [ballot(1)])
     await councils.end("local", "run", **ENDING, seats=[seat(1)])

@@ -250,7 +250,7 @@ async def test_opening_an_up_to_date_database_does_not_import_alembic(tmp_path: 
 def test_importing_the_repositories_imports_no_database_library() -> None:
     script = (
         "import sys, storage.db, storage.lock, storage.inbox, storage.outbox, storage.ledger, storage.sessions, "
-        "storage.owned, storage.buttons, storage.marks, storage.withdrawals, "
+        "storage.owned, storage.buttons, storage.marks, "
         "storage.councils, storage.people, storage.documents, storage.jobs, storage.passages, "
         "storage.settings, storage.query_vectors, storage.shelves, storage.vectors; "
         "print(sorted({'sqlalchemy', 'chromadb', 'alembic', 'numpy', 'sqlite3', 'uuid_utils'} & set(sys.modules)))"

@@ -21,7 +21,6 @@ from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions
 from storage.settings import SettingsStore
 from storage.tables import metadata
-from storage.withdrawals import Withdrawals
 from tests.storage.council_rows import ballot, council, seat
 
 
@@ -201,7 +200,7 @@ async def test_what_goes_with_a_run_is_withdrawn_with_it(db: Database) -> None:
         "voice_readings",
         "votes",
     }
-    assert await Withdrawals(db).withdraw("local", "ana-alone", "{}")
+    assert await Inbox(db).withdraw("local", "ana-alone", "{}")
     kept = await People(db).rows_about("local", "ana", "delete")
     left = {name for name, rows in kept.items() for row in rows if row.get("run_id") == "ana-alone"}
     assert left == {"feedback", "ledger", "outbox"}

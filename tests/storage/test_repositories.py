@@ -23,7 +23,6 @@ from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions, Threads
 from storage.shelves import Shelves
 from storage.stories import CardRow, Node, Spot, Stories
-from storage.withdrawals import Withdrawals
 from tests.storage.books import book
 
 
@@ -299,12 +298,11 @@ async def test_what_is_withdrawn_leaves_nothing_and_is_stopped_in_one(db: Databa
     for run in ("going", "ended", "other"):
         await sessions.add_exchange("local", session.id, run, "q", "a")
         await offers.keep("local", run, "choice", ["c"])
-    withdrawals = Withdrawals(db)
-    assert not await withdrawals.withdraw("elsewhere", "going", "{}", "a secret")
-    assert not await withdrawals.withdraw("local", "never asked", "{}")
+    assert not await Inbox(db).withdraw("elsewhere", "going", "{}", "a secret")
+    assert not await Inbox(db).withdraw("local", "never asked", "{}")
     assert len(await sessions.last_exchanges("local", session.id, 9)) == 3
-    assert await withdrawals.withdraw("local", "going", "{}", "a secret")
-    assert await withdrawals.withdraw("local", "ended", "{}", "another title")
+    assert await Inbox(db).withdraw("local", "going", "{}", "a secret")
+    assert await Inbox(db).withdraw("local", "ended", "{}", "another title")
     rows = [await inbox.get(id) for id in ("going", "ended", "other")]
     assert [(row.state, row.payload) for row in rows if row] == [
         ("stopped", "{}"),

@@ -20,7 +20,6 @@ from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions, Threads
 from storage.settings import SettingsStore
 from storage.shelves import Outlines, Shelves
-from storage.withdrawals import Withdrawals
 from tests.storage.books import book
 from tests.storage.council_rows import ballot, council, seat
 
@@ -207,8 +206,8 @@ async def test_councils_do_not_cross(db: Database) -> None:
     for space in ("one", "two"):
         await votes.give(space, "run", 0, "ana", 1)
     await votes.forget("one", "bia")
-    assert not await Withdrawals(db).withdraw("two", "run", "{}")
-    assert await Withdrawals(db).withdraw("one", "run", "{}")
+    assert not await Inbox(db).withdraw("two", "run", "{}")
+    assert await Inbox(db).withdraw("one", "run", "{}")
     assert await councils.get("one", "run") is None
     assert await councils.get("two", "run") == theirs
     assert await votes.counts("one", "run", 0) == {}
