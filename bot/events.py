@@ -305,6 +305,18 @@ class Usage:
     estimated: bool = False
     cost_usd: float | None = None
 
+    def __add__(self, other: Usage) -> Usage:
+        """Both calls together, with the price of those that have one."""
+        usd = [usage.cost_usd for usage in (self, other) if usage.cost_usd is not None]
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.estimated or other.estimated,
+            sum(usd) if usd else None,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:

@@ -91,7 +91,9 @@ class Demo:
             async with aclosing(self._replies(model, prompt)) as replies:
                 async for reply in replies:
                     counted |= {name: reply[name] for name in counted if name in reply}
-                    meter.usage = _usage(before, **counted)
+                    # Of the input, what is cached was still known from the last call.
+                    fresh = counted["input"] - counted["cached"]
+                    meter.usage = before + Usage(fresh, counted["output"], counted["cached"])
                     if reply.get("text"):
                         pieces.append(reply["text"])
                         if not whole:
@@ -220,17 +222,6 @@ def _bounded(schema: Any) -> Any:
         bounded.setdefault("minimum", -LARGEST)
         bounded.setdefault("maximum", LARGEST)
     return bounded
-
-
-def _usage(before: Usage, input: int, cached: int, output: int) -> Usage:
-    """`before`, and what this call used; of its `input`, `cached` were still known from the last one."""
-    return Usage(
-        before.input_tokens + input - cached,
-        before.output_tokens + output,
-        before.cache_read_tokens + cached,
-        before.cache_write_tokens,
-        before.estimated,
-    )
 
 
 def _error(reply: Mapping[str, Any], label: str) -> UserError:

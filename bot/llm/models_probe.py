@@ -208,7 +208,7 @@ class Probe:
                     elif at is not None:
                         at.append(self._clock())
         finally:
-            self.usage = _sum(self.usage, meter.usage)
+            self.usage += meter.usage
         assert answer is not None, "a stream ends with its Completion, or raises"
         if answer.finish == "refusal":
             raise UserError("probe.declined")
@@ -227,13 +227,3 @@ def _on_this_machine(base_url: str | None) -> bool:
     """Whether it is on this machine, where thousands of tokens take minutes to read, and are cached without a mark."""
     host = urlsplit(base_url or "").hostname or ""
     return host == "localhost" or host == "::1" or host.startswith("127.") or host.endswith(".local")
-
-
-def _sum(left: Usage, right: Usage) -> Usage:
-    return Usage(
-        left.input_tokens + right.input_tokens,
-        left.output_tokens + right.output_tokens,
-        left.cache_read_tokens + right.cache_read_tokens,
-        left.cache_write_tokens + right.cache_write_tokens,
-        left.estimated or right.estimated,
-    )

@@ -208,7 +208,8 @@ class ChatAnswer(Answer):
         """Whether thoughts come in a field of their own; some servers leave them in the text besides."""
 
     def read(self, event: object) -> Iterator[str]:
-        self._usage(getattr(event, "usage", None))
+        if usage := getattr(event, "usage", None):
+            self._usage(usage)
         choices = getattr(event, "choices", None)
         choice = choices[0] if isinstance(choices, list) and choices else None
         delta = getattr(choice, "delta", None) or getattr(choice, "message", None)

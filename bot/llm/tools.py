@@ -11,7 +11,7 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -252,7 +252,7 @@ class ToolLoop:
                 yield text
         answer = self._answer()
         self.model = answer.model
-        self.usage = _sum(self.usage, answer.usage)
+        self.usage += answer.usage
         self.passed_over += answer.passed_over
         if self._limits.usd is not None:
             price = partial(self._price, answer.model, answer.usage)
@@ -383,11 +383,3 @@ def _values(arguments: str) -> Iterator[str]:
 def _roomier(prompt: Prompt) -> Prompt:
     """The prompt with more room: a model may have spent all of it on thoughts or on arguments."""
     return replace(prompt, max_tokens=prompt.max_tokens * 2)
-
-
-def _sum(left: Usage, right: Usage) -> Usage:
-    usd = [each for each in (left.cost_usd, right.cost_usd) if each is not None]
-    counts = {
-        field.name: getattr(left, field.name) + getattr(right, field.name) for field in fields(Usage)[:4]
-    }
-    return Usage(**counts, estimated=left.estimated or right.estimated, cost_usd=sum(usd) if usd else None)
