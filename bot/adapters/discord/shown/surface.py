@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import io
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, cast
@@ -213,14 +213,15 @@ class Channel:
             raise
         return f"{OWN}{webhook.id}:{message.id}"
 
-    async def _as_posted(self, message: str, call: Callable[[discord.Webhook], Awaitable[object]]) -> None:
-        """Make a call of a message's webhook. Raises NotEditable where it is deleted, and what discord.py raises."""
+    @asynccontextmanager
+    async def _as_posted(self, message: str) -> AsyncGenerator[discord.Webhook, None]:
+        """The webhook that has posted a message, for a call. Raises NotEditable where it is deleted."""
         assert self._webhooks is not None
         async with asyncio.timeout(UPLOAD_S):
             webhook = await self._webhooks.posted_by(self.key, int(message.split(":")[1]))
             if webhook is not None:
                 try:
-                    await call(webhook)
+                    yield webhook
                 except discord.HTTPException as fault:
                     if fault.code not in _EXPIRED:
                         raise
@@ -245,12 +246,9 @@ class Channel:
         async def edit() -> None:
             if message.startswith(OWN):
                 changed = changes(page.nameless, ref, style, files=files, reset=reset)
-                await self._as_posted(
-                    message,
-                    lambda webhook: webhook.edit_message(
-                        int(bare(message)), **changed, **self._in_thread(webhook), allowed_mentions=none
-                    ),
-                )
+                async with self._as_posted(message) as webhook:
+                    changed |= self._in_thread(webhook)
+                    await webhook.edit_message(int(bare(message)), **changed, allowed_mentions=none)
                 return
             changed = changes(page, ref, style, files=files, reset=reset)
             await self._channel.get_partial_message(int(message)).edit(**changed, allowed_mentions=none)
@@ -278,24 +276,17 @@ class Channel:
     async def amend(self, message: str, amended: Callable[[discord.Message], dict[str, Any] | None]) -> bool:
         """Edit a message as it is now; whether `amended` gave an edit of it. Raises the faults of a surface."""
         none = discord.AllowedMentions.none()
-        edited = False
         with as_surface_faults():
-            if not message.startswith(OWN):
+            if message.startswith(OWN):
+                async with self._as_posted(message) as webhook:
+                    posted = await webhook.fetch_message(int(bare(message)), **self._in_thread(webhook))
+                    if (changed := amended(posted)) is not None:
+                        await posted.edit(**changed, allowed_mentions=none)
+            else:
                 present = await self._channel.fetch_message(int(message))
                 if (changed := amended(present)) is not None:
                     await present.edit(**changed, allowed_mentions=none)
-                    edited = True
-                return edited
-
-            async def amend(webhook: discord.Webhook) -> None:
-                nonlocal edited
-                posted = await webhook.fetch_message(int(bare(message)), **self._in_thread(webhook))
-                if (changed := amended(posted)) is not None:
-                    await posted.edit(**changed, allowed_mentions=none)
-                    edited = True
-
-            await self._as_posted(message, amend)
-        return edited
+        return changed is not None
 
     async def find(self, ref: MessageRef, since: datetime, known_ids: Collection[str]) -> str | None:
         me, likely = self._client.user, None
@@ -324,15 +315,11 @@ class Channel:
 
     async def _whole(self, message: discord.Message, id: str) -> discord.Message:
         """The message with its components; without the content intent a history only has those of the bot's own."""
-        fetched = [message]
-
-        async def fetch(webhook: discord.Webhook) -> None:
-            fetched.append(await webhook.fetch_message(message.id, **self._in_thread(webhook)))
-
         if id.startswith(OWN) and not message.components and self._webhooks is not None:
             with suppress(NotEditable, discord.NotFound):
-                await self._as_posted(id, fetch)
-        return fetched[-1]
+                async with self._as_posted(id) as webhook:
+                    return await webhook.fetch_message(message.id, **self._in_thread(webhook))
+        return message
 
     def _id(self, message: discord.Message) -> str:
         """The id as `post` returns it; "" for another author's message."""
@@ -344,14 +331,10 @@ class Channel:
 
     async def delete(self, message: str) -> None:
         if message.startswith(OWN) and self._webhooks is not None:
-            with (
-                as_surface_faults(),
-                suppress(NotEditable),
-            ):  # without the webhook it takes Manage Messages
-                await self._as_posted(
-                    message,
-                    lambda webhook: webhook.delete_message(int(bare(message)), **self._in_thread(webhook)),
-                )
+            # Without the webhook it takes Manage Messages.
+            with as_surface_faults(), suppress(NotEditable):
+                async with self._as_posted(message) as webhook:
+                    await webhook.delete_message(int(bare(message)), **self._in_thread(webhook))
                 return
         with as_surface_faults():
             await self._channel.get_partial_message(int(bare(message))).delete()
