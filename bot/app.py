@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from bot.accounts import Accounts
     from bot.config import Config
     from bot.kind import StandsFor
-    from bot.prompts import Wording
     from bot.resources import Resources
     from bot.speech.clips import Clips, Post, Unpost
     from bot.words import Words
@@ -81,12 +80,13 @@ class App:
         works: Callable[[Resources, Runs], Mapping[str, Work]] = commands.make_works,
     ) -> None:
         self.resources = resources
-        """The storage, the library and the models. Adapters read `records`, `settings` and `library`, and call this
-        class for the rest.
+        """The storage, the library and the models. Adapters read `records`, `settings`, `prompts` and `library`, and
+        call this class for the rest.
         """
         self.config = resources.config
         self.records = resources.records
         self.settings = resources.settings
+        self.prompts = resources.prompts
         self.library = resources.library
         self._inbox: Inbox = resources.records.inbox
         self._started = False
@@ -172,10 +172,6 @@ class App:
         with suppress(StorageFault):
             return await self.settings.locale(place, person, otherwise)
         return otherwise
-
-    async def wording(self, space: str, prompt: str) -> Wording:
-        """The present text of a prompt in this space. Raises UserError for an unknown one."""
-        return await self.resources.prompts.wording(space, prompt)
 
     async def overview(self, space: str, say: Words, name: Callable[[str], str]) -> AsyncGenerator[str, None]:
         """What each kind of work reports about a space; `name` escapes a person's name for the page."""

@@ -228,7 +228,7 @@ class Intake:
 
     async def wording(self, location: Location, prompt: str) -> str:
         """The present text of a prompt, to be edited in a window. Raises UserError."""
-        return as_yaml((await self.app.wording(location.space, prompt)).text)
+        return as_yaml((await self.app.prompts.wording(location.space, prompt)).text)
 
     async def store_form(self, location: Location, event: str, asked: PendingForm, *, admin: bool) -> str:
         """Store a pending form; the id that its window carries. Raises UserError.

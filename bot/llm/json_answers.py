@@ -71,7 +71,7 @@ def read(text: str, of: type[T]) -> T:
     reason = ""
     for candidate in chain(_objects(answer), _objects(repaired_answer) if repaired_answer != answer else ()):
         try:
-            read_as = _adapter(of).validate_python(clean(candidate))
+            read_as: T = _adapter(cast("Hashable", of)).validate_python(clean(candidate))
         except (ValueError, RecursionError) as error:
             reason = reason or _reason(error)
             continue
@@ -172,12 +172,8 @@ def _strict(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) 
     return strict
 
 
-def _adapter(of: type[T]) -> TypeAdapter[T]:
-    return cast("TypeAdapter[T]", _cached_adapter(cast("Hashable", of)))
-
-
 @functools.cache
-def _cached_adapter(of: Hashable) -> TypeAdapter[Any]:
+def _adapter(of: type[Any]) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(cast("type[Any]", of))
+    return TypeAdapter(of)
