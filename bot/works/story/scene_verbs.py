@@ -57,9 +57,9 @@ if TYPE_CHECKING:
     from bot.works.story.config import RecallConfig, StoryConfig
     from bot.works.story.memory.memory import Memory
     from bot.works.story.safety import Adults
+    from storage.buttons import Votes
     from storage.sessions import Sessions
     from storage.stories import Node
-    from storage.votes import Votes
 
 NEVER = 10**9
 """More scenes than any story has."""
