@@ -47,7 +47,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One row of the table.
+    """One row of the table. `sample` is what follows the verb in its example.
 
     `plain`: takes the plain text of a session of its work, and opens the session. `holds`: so, too, and closes another
     work's session of the place. `ordered`: its runs in one place go one after another. `background`: a job; the prompt
@@ -71,7 +71,7 @@ class Verb:
 
     work: str
     name: str
-    example: str
+    sample: str = ""
     argument: Argument | None = None
     options: tuple[Option, ...] = ()
     ordered: bool = False
@@ -98,6 +98,11 @@ class Verb:
     def path(self) -> str:
         """What is typed behind the slash: "rules ask", "help"."""
         return self.name if self.bare else f"{self.work} {self.name}"
+
+    @property
+    def example(self) -> str:
+        """A line that calls it: "/rules roll 2d20kh1+5"."""
+        return f"/{self.path} {self.sample}".rstrip()
 
     @property
     def summary(self) -> str:

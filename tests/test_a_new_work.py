@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bot.resources import Resources
 
 VERBS = (
-    Verb("echo", "say", "/echo say hello", Argument("greeting", "verbs.arg_greeting", completes="greeting")),
+    Verb("echo", "say", "hello", Argument("greeting", "verbs.arg_greeting", completes="greeting")),
 )
 
 

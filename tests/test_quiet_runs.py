@@ -31,7 +31,7 @@ from storage.faults import StorageFault
 from storage.outbox import Outbox
 from tests.fakes.scripted_app import RecordedView, Recorder, Script, asked, open_scripted
 
-LATER = Verb("rules", "later", "", inner=True)
+LATER = Verb("rules", "later", inner=True)
 
 
 @pytest.fixture(autouse=True)

@@ -26,7 +26,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "council",
         "ask",
-        "/council ask Which ending serves the story better? --level full",
+        "Which ending serves the story better? --level full",
         Argument("question", "verbs.arg_question"),
         (
             Option("level", "verbs.option_level", choices=LEVELS),
@@ -43,33 +43,33 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "council",
         "members",
-        '/council members openai:model-a effort=high, local:model-b persona="a sceptic"',
+        'openai:model-a effort=high, local:model-b persona="a sceptic"',
         Argument("list", "verbs.arg_members", required=False),
         sets=True,
     ),
     Verb(
         "council",
         "chair",
-        "/council chair openai:model-a, local:model-b",
+        "openai:model-a, local:model-b",
         Argument("models", "verbs.arg_chair", required=False),
         sets=True,
     ),
     Verb(
         "council",
         "criteria",
-        "/council criteria Is it true, and does it say what it rests on?",
+        "Is it true, and does it say what it rests on?",
         Argument("text", "verbs.arg_criteria", required=False),
         sets=True,
     ),
     Verb(
         "council",
         "show",
-        "/council show ballots 2",
+        "ballots 2",
         Argument("what", "verbs.arg_what", completes="council"),
         (_RUN, PRIVATE),
     ),
-    Verb("council", "export", "/council export", options=(_RUN, PRIVATE)),
-    Verb("council", "stats", "/council stats", options=(PRIVATE,)),
+    Verb("council", "export", options=(_RUN, PRIVATE)),
+    Verb("council", "stats", options=(PRIVATE,)),
 )
 
 

@@ -35,15 +35,13 @@ _BOOK = Option("book", "verbs.option_book", "flag")
 
 
 VERBS: tuple[Verb, ...] = (
-    Verb(
-        "course", "add", "/course add course1.txt course2.docx", _FILES, (_BOOK,), background=True, admin=True
-    ),
-    Verb("course", "replace", "/course replace course1.txt", _FILES, (_BOOK,), background=True, admin=True),
-    Verb("course", "remove", "/course remove Keeping Bees", _COURSE, admin=True),
+    Verb("course", "add", "course1.txt course2.docx", _FILES, (_BOOK,), background=True, admin=True),
+    Verb("course", "replace", "course1.txt", _FILES, (_BOOK,), background=True, admin=True),
+    Verb("course", "remove", "Keeping Bees", _COURSE, admin=True),
     Verb(
         "course",
         "ask",
-        "/course ask When does a colony swarm?",
+        "When does a colony swarm?",
         Argument("question", "verbs.arg_question", most=4_000),
         (
             Option("course", "verbs.option_course", completes="course"),
@@ -53,12 +51,12 @@ VERBS: tuple[Verb, ...] = (
         ordered=True,
         plain=True,
     ),
-    Verb("course", "list", "/course list", options=(PRIVATE,)),
-    Verb("course", "outline", "/course outline Keeping Bees", _COURSE, (PRIVATE,)),
+    Verb("course", "list", options=(PRIVATE,)),
+    Verb("course", "outline", "Keeping Bees", _COURSE, (PRIVATE,)),
     Verb(
         "course",
         "quiz",
-        "/course quiz Keeping Bees --lesson 3",
+        "Keeping Bees --lesson 3",
         Argument("course", "verbs.arg_course", required=False, completes="course"),
         (
             Option("lesson", "verbs.option_quiz_lesson", completes="lesson"),
@@ -68,15 +66,11 @@ VERBS: tuple[Verb, ...] = (
         ordered=True,
     ),
     Verb(
-        "course",
-        "answer",
-        "/course answer 2 the old queen",
-        Argument("answer", "verbs.arg_answer", most=300),
-        personal=True,
+        "course", "answer", "2 the old queen", Argument("answer", "verbs.arg_answer", most=300), personal=True
     ),
-    Verb("course", "score", "/course score", options=(SHARE,), personal=True),
-    Verb("course", "lesson", "/course lesson", inner=True),
-    Verb("course", "finish", "/course finish"),
+    Verb("course", "score", options=(SHARE,), personal=True),
+    Verb("course", "lesson", inner=True),
+    Verb("course", "finish"),
 )
 
 

@@ -43,31 +43,24 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "library",
         "add",
-        "/library add handbook.md notes/ --shelf rules",
+        "handbook.md notes/ --shelf rules",
         Argument("paths", "verbs.arg_paths", many=True, completes="path"),
         (_SHELF_NEEDED, Option("replace", "verbs.option_replace", "flag")),
         background=True,
         admin=True,
     ),
-    Verb("library", "list", "/library list --shelf rules", options=(SHELF,)),
+    Verb("library", "list", "--shelf rules", options=(SHELF,)),
     Verb(
         "library",
         "remove",
-        "/library remove handbook.md --shelf rules",
+        "handbook.md --shelf rules",
         Argument("name", "verbs.arg_book", completes="book"),
         (_SHELF_NEEDED,),
         admin=True,
     ),
-    Verb(
-        "library", "reindex", "/library reindex --shelf rules", options=(SHELF,), background=True, admin=True
-    ),
-    Verb("library", "jobs", "/library jobs"),
-    Verb(
-        "library",
-        "cancel",
-        "/library cancel 4f6a1c",
-        Argument("job", "verbs.arg_job", required=False, completes="job"),
-    ),
+    Verb("library", "reindex", "--shelf rules", options=(SHELF,), background=True, admin=True),
+    Verb("library", "jobs"),
+    Verb("library", "cancel", "4f6a1c", Argument("job", "verbs.arg_job", required=False, completes="job")),
 )
 
 

@@ -12,14 +12,8 @@ if TYPE_CHECKING:
     from bot.resources import Resources
 
 VERBS: tuple[Verb, ...] = (
-    Verb("privacy", "export", "/privacy export", personal=True),
-    Verb(
-        "privacy",
-        "delete",
-        "/privacy delete",
-        options=(Option("yes", "verbs.option_yes_delete", "flag"),),
-        personal=True,
-    ),
+    Verb("privacy", "export", personal=True),
+    Verb("privacy", "delete", options=(Option("yes", "verbs.option_yes_delete", "flag"),), personal=True),
 )
 
 

@@ -15,24 +15,18 @@ if TYPE_CHECKING:
 
 
 VERBS: tuple[Verb, ...] = (
-    Verb("prompts", "list", "/prompts list"),
-    Verb("prompts", "show", "/prompts show rag", Argument("name", "verbs.arg_prompt", completes="prompt")),
+    Verb("prompts", "list"),
+    Verb("prompts", "show", "rag", Argument("name", "verbs.arg_prompt", completes="prompt")),
     Verb(
         "prompts",
         "edit",
-        "/prompts edit rag --file my-rag.yml",
+        "rag --file my-rag.yml",
         Argument("name text", "verbs.arg_prompt_text", completes="prompt"),
         (Option("file", "verbs.option_prompt_file", completes="path"),),
         admin=True,
         rewords=True,
     ),
-    Verb(
-        "prompts",
-        "reset",
-        "/prompts reset rag",
-        Argument("name", "verbs.arg_prompt", completes="prompt"),
-        admin=True,
-    ),
+    Verb("prompts", "reset", "rag", Argument("name", "verbs.arg_prompt", completes="prompt"), admin=True),
 )
 
 

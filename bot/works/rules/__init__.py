@@ -21,7 +21,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "rules",
         "ask",
-        "/rules ask Can a grappled creature cast spells? --shelf rules",
+        "Can a grappled creature cast spells? --shelf rules",
         Argument("question", "verbs.arg_question", most=QUESTION_CHARS),
         (
             SHELF,
@@ -36,21 +36,13 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "rules",
         "lookup",
-        "/rules lookup Grappled",
+        "Grappled",
         Argument("name", "verbs.arg_name", completes="section"),
         (SHELF, PRIVATE),
     ),
-    Verb(
-        "rules", "roll", "/rules roll 2d20kh1+5", Argument("expression", "verbs.arg_expression"), (PRIVATE,)
-    ),
-    Verb("rules", "books", "/rules books", options=(SHELF, PRIVATE)),
-    Verb(
-        "rules",
-        "see",
-        "/rules see 1",
-        Argument("ref", "verbs.arg_ref", completes="section"),
-        (SHELF, PRIVATE),
-    ),
+    Verb("rules", "roll", "2d20kh1+5", Argument("expression", "verbs.arg_expression"), (PRIVATE,)),
+    Verb("rules", "books", options=(SHELF, PRIVATE)),
+    Verb("rules", "see", "1", Argument("ref", "verbs.arg_ref", completes="section"), (SHELF, PRIVATE)),
 )
 
 

@@ -21,31 +21,29 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "schedule",
         "reminder",
-        '/schedule reminder "Session in an hour: bring your sheets" --when "fri 19:00" --every week',
+        '"Session in an hour: bring your sheets" --when "fri 19:00" --every week',
         Argument("text", "verbs.arg_reminder", most=1_500),
         (WHEN, EVERY, MISSED),
     ),
-    Verb(
-        "schedule", "recap", '/schedule recap --when "fri 18:30" --every week', options=(WHEN, EVERY, MISSED)
-    ),
+    Verb("schedule", "recap", '--when "fri 18:30" --every week', options=(WHEN, EVERY, MISSED)),
     Verb(
         "schedule",
         "nudge",
-        '/schedule nudge --when "19:00" --idle 3',
+        '--when "19:00" --idle 3',
         options=(WHEN, Option("idle", "verbs.option_idle", "number", most=365)),
     ),
     Verb(
         "schedule",
         "lesson",
-        '/schedule lesson Keeping Bees --when "mon 9:00" --every weekday',
+        'Keeping Bees --when "mon 9:00" --every weekday',
         Argument("course", "verbs.arg_course", completes="course"),
         (WHEN, EVERY, MISSED),
     ),
-    Verb("schedule", "list", "/schedule list"),
-    Verb("schedule", "remove", "/schedule remove 4f09ac", _CODE),
-    Verb("schedule", "follow", "/schedule follow 4f09ac", _CODE, personal=True),
-    Verb("schedule", "unfollow", "/schedule unfollow 4f09ac", _CODE, personal=True),
-    Verb("schedule", "remind", "", inner=True),
+    Verb("schedule", "list"),
+    Verb("schedule", "remove", "4f09ac", _CODE),
+    Verb("schedule", "follow", "4f09ac", _CODE, personal=True),
+    Verb("schedule", "unfollow", "4f09ac", _CODE, personal=True),
+    Verb("schedule", "remind", inner=True),
 )
 
 

@@ -26,19 +26,14 @@ _FORMAT = Option("as", "verbs.option_as", choices=("fountain", "markdown", "csv"
 
 
 VERBS: tuple[Verb, ...] = (
-    Verb("script", "add", "/script add ferry.fdx --visible thread", _FILES, (_VISIBLE,), background=True),
-    Verb("script", "replace", "/script replace ferry-2.fdx", _FILES, (_OF_SCRIPT,), background=True),
-    Verb(
-        "script",
-        "remove",
-        "/script remove The Last Ferry",
-        Argument("script", "verbs.arg_script", completes="script"),
-    ),
-    Verb("script", "share", "/script share The Last Ferry --visible space", _SCRIPT, (_VISIBLE,)),
+    Verb("script", "add", "ferry.fdx --visible thread", _FILES, (_VISIBLE,), background=True),
+    Verb("script", "replace", "ferry-2.fdx", _FILES, (_OF_SCRIPT,), background=True),
+    Verb("script", "remove", "The Last Ferry", Argument("script", "verbs.arg_script", completes="script")),
+    Verb("script", "share", "The Last Ferry --visible space", _SCRIPT, (_VISIBLE,)),
     Verb(
         "script",
         "ask",
-        "/script ask How does Anna change over the script?",
+        "How does Anna change over the script?",
         Argument("question", "verbs.arg_question", most=4_000),
         (
             _OF_SCRIPT,
@@ -58,26 +53,26 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "script",
         "brainstorm",
-        "/script brainstorm What could the storm cost them?",
+        "What could the storm cost them?",
         Argument("about", "verbs.arg_idea_about", most=4_000),
         (_OF_SCRIPT, _TIER, _TOOLS, _MAX_TOOLS),
         ordered=True,
     ),
-    Verb("script", "ideas", "/script ideas The Last Ferry", _SCRIPT, (PRIVATE,)),
-    Verb("script", "drop", "/script drop 3", Argument("idea", "verbs.arg_idea"), (_OF_SCRIPT,)),
-    Verb("script", "list", "/script list", personal=True),
-    Verb("script", "scenes", "/script scenes The Last Ferry", _SCRIPT, (PRIVATE,)),
-    Verb("script", "scene", "/script scene 12", Argument("scene", "verbs.arg_scene"), (_OF_SCRIPT, PRIVATE)),
+    Verb("script", "ideas", "The Last Ferry", _SCRIPT, (PRIVATE,)),
+    Verb("script", "drop", "3", Argument("idea", "verbs.arg_idea"), (_OF_SCRIPT,)),
+    Verb("script", "list", personal=True),
+    Verb("script", "scenes", "The Last Ferry", _SCRIPT, (PRIVATE,)),
+    Verb("script", "scene", "12", Argument("scene", "verbs.arg_scene"), (_OF_SCRIPT, PRIVATE)),
     Verb(
         "script",
         "report",
-        "/script report The Last Ferry",
+        "The Last Ferry",
         _SCRIPT,
         (Option("character", "verbs.option_character"), PRIVATE),
     ),
-    Verb("script", "analysis", "/script analysis The Last Ferry", _SCRIPT, (PRIVATE,)),
-    Verb("script", "analysed", "/script analysed", inner=True),
-    Verb("script", "export", "/script export The Last Ferry --as fountain", _SCRIPT, (_FORMAT, PRIVATE)),
+    Verb("script", "analysis", "The Last Ferry", _SCRIPT, (PRIVATE,)),
+    Verb("script", "analysed", inner=True),
+    Verb("script", "export", "The Last Ferry --as fountain", _SCRIPT, (_FORMAT, PRIVATE)),
 )
 
 

@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 VERBS: tuple[Verb, ...] = (
-    Verb("sessions", "list", "/sessions list", personal=True),
+    Verb("sessions", "list", personal=True),
     Verb(
         "sessions",
         "resume",
-        "/sessions resume 4f6a1c",
+        "4f6a1c",
         Argument("session", "verbs.arg_session", completes="session"),
         personal=True,
     ),
     Verb(
         "sessions",
         "rename",
-        "/sessions rename The siege of the mill",
+        "The siege of the mill",
         Argument("title", "verbs.arg_title"),
         (Option("session", "verbs.option_session", completes="session"),),
         personal=True,
@@ -32,14 +32,14 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "sessions",
         "archive",
-        "/sessions archive 4f6a1c",
+        "4f6a1c",
         Argument("session", "verbs.arg_session", required=False, completes="session"),
         personal=True,
     ),
     Verb(
         "sessions",
         "delete",
-        "/sessions delete 4f6a1c",
+        "4f6a1c",
         Argument("session", "verbs.arg_session", completes="session"),
         personal=True,
     ),

@@ -23,14 +23,13 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "settings",
         "show",
-        "/settings show",
-        Argument("setting", "verbs.arg_setting", required=False, completes="setting"),
+        argument=Argument("setting", "verbs.arg_setting", required=False, completes="setting"),
         personal=True,
     ),
     Verb(
         "settings",
         "set",
-        "/settings set language pt-BR --for me",
+        "language pt-BR --for me",
         Argument("setting value", "verbs.arg_setting_value", completes="setting"),
         (FOR,),
         personal=True,
@@ -39,7 +38,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "settings",
         "reset",
-        "/settings reset language --for me",
+        "language --for me",
         Argument("setting", "verbs.arg_setting", completes="setting"),
         (FOR,),
         personal=True,

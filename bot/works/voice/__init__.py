@@ -21,17 +21,17 @@ FOR = Option("for", "verbs.option_voice_for", choices=(ME, "thread", "channel", 
 WORK = Option("work", "verbs.option_voice_work")
 
 VERBS: tuple[Verb, ...] = (
-    Verb("voice", "join", "/voice join", Argument("channel", "verbs.arg_voice_channel", required=False)),
-    Verb("voice", "leave", "/voice leave"),
-    Verb("voice", "say", "/voice say The door opens.", Argument("text", "verbs.arg_voice_text"), speaks=True),
-    Verb("voice", "stop", "/voice stop"),
-    Verb("voice", "skip", "/voice skip"),
-    Verb("voice", "pause", "/voice pause"),
-    Verb("voice", "resume", "/voice resume"),
+    Verb("voice", "join", argument=Argument("channel", "verbs.arg_voice_channel", required=False)),
+    Verb("voice", "leave"),
+    Verb("voice", "say", "The door opens.", Argument("text", "verbs.arg_voice_text"), speaks=True),
+    Verb("voice", "stop"),
+    Verb("voice", "skip"),
+    Verb("voice", "pause"),
+    Verb("voice", "resume"),
     Verb(
         "voice",
         "narrate",
-        "/voice narrate on",
+        "on",
         Argument("state", "verbs.arg_narrate", required=False),
         (Option("for", "verbs.option_narrate_for", choices=("thread", "channel", "everyone")),),
         sets=True,
@@ -39,7 +39,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "voice",
         "voice",
-        '/voice voice hibari:low --as "Mira"',
+        'hibari:low --as "Mira"',
         Argument("voice", "verbs.arg_voice", required=False),
         (FOR, Option("as", "verbs.option_voice_as"), WORK),
         sets=True,
@@ -47,7 +47,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "voice",
         "speed",
-        "/voice speed 1.2 --for me",
+        "1.2 --for me",
         Argument("speed", "verbs.arg_speed", required=False),
         (FOR, WORK),
         sets=True,
@@ -55,22 +55,21 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "voice",
         "hear",
-        "/voice hear turn.ogg",
+        "turn.ogg",
         Argument("paths", "verbs.arg_hear", many=True, completes="path"),
         hears=True,
     ),
-    Verb("voice", "doctor", "/voice doctor"),
+    Verb("voice", "doctor"),
     Verb(
         "voice",
         "play",
-        "/voice play",
-        Argument("text", "verbs.arg_hear", required=False),
-        (Option("changed", "verbs.voice_hear", "flag"), Option("leave", "verbs.voice_hear", "flag")),
+        argument=Argument("text", "verbs.arg_hear", required=False),
+        options=(Option("changed", "verbs.voice_hear", "flag"), Option("leave", "verbs.voice_hear", "flag")),
         ordered=True,
         plain=True,
         inner=True,
     ),
-    Verb("voice", "taken", "/voice taken", inner=True),
+    Verb("voice", "taken", inner=True),
 )
 
 

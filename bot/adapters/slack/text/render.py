@@ -155,7 +155,7 @@ def _rows() -> Iterator[Verb]:
     for row in TABLE:
         if row in _bringing():
             needed = " ".join(f"--{option.name} rules" for option in row.options if option.required)
-            yield replace(row, argument=None, example=f"/{row.path} {needed}".strip())
+            yield replace(row, argument=None, sample=needed)
         else:
             yield row
 
