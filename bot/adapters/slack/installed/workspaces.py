@@ -257,11 +257,8 @@ def bolt_app(
             case {
                 "authorizations": [{"is_enterprise_install": True, "user_id": str(user)} as authorization, *_]
             }:
-                team, enterprise = (
-                    body.get("context_team_id") or body.get("team_id"),
-                    authorization.get("enterprise_id"),
-                )
-                workspaces.note(str(team or ""), str(enterprise or ""), user)
+                team = body.get("context_team_id") or body.get("team_id")
+                workspaces.note(str(team or ""), str(authorization.get("enterprise_id") or ""), user)
         await next()
 
     async def authorize(

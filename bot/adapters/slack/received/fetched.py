@@ -198,10 +198,8 @@ class ThreadReader:
         location = Location(
             origin.user, origin.team, origin.channel, origin.enterprise, origin.thread, origin.message
         )
-        me, name = (
-            await self._workspaces.installed(location.team, location.enterprise),
-            self._limited_names(location),
-        )
+        me = await self._workspaces.installed(location.team, location.enterprise)
+        name = self._limited_names(location)
         pages = self._pages(location)
         if not (first := await anext(pages, None)):
             return None

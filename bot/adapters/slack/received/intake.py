@@ -134,11 +134,8 @@ class Intake(intake.Intake):
 
     async def words(self, location: Location) -> Words:
         """In the language that is set here, else that of the person's Slack."""
-        locale, place = (
-            (await self.people.of(location)).locale,
-            placing.place(location, event="", goes="here"),
-        )
-        return words(self.app.settings.known_locale(place, location.user, locale))
+        person, place = await self.people.of(location), placing.place(location, event="", goes="here")
+        return words(self.app.settings.known_locale(place, location.user, person.locale))
 
     async def tell(self, location: Location, text: str, response_url: str = "") -> None:
         """Show a text to the person alone; never raises."""
@@ -150,10 +147,8 @@ class Intake(intake.Intake):
             return False
         if await self.threads.held(location.space, location.real) is not None:
             return True
-        place_key, records = (location.space, PLATFORM, location.channel, location.thread), self.app.records
-        return await records.sessions.active(*place_key) is not None or await records.inbox.waiting_at(
-            *place_key
-        )
+        here, records = (location.space, PLATFORM, location.channel, location.thread), self.app.records
+        return await records.sessions.active(*here) is not None or await records.inbox.waiting_at(*here)
 
     @asynccontextmanager
     async def reporting_faults(
@@ -228,11 +223,9 @@ class Intake(intake.Intake):
         person = await self.people.of(location, fresh=fresh)
         if not person.name:
             person = replace(person, name=words(person.locale)("slack.somebody"))
-        thread_row, called_in = (
-            await self.threads.held(location.space, location.real),
-            bool(row.plain and location.thread and location.message),
-        )
-        earlier = called_in and not await self.holds(location)
+        thread_row = await self.threads.held(location.space, location.real)
+        called_in = row.plain and location.thread and location.message
+        earlier = bool(called_in) and thread_row is None and not await self.holds(location)
         request = request_of(
             invocation, location, run, person, thread_row, earlier=earlier, response_url=response_url
         )
@@ -290,10 +283,8 @@ def request_of(
 
     `response_url` is a secret, "" where there is none.
     """
-    row, before = (
-        invocation.row,
-        called_in(invocation.again, location) if invocation.again is not None else "",
-    )
+    row = invocation.row
+    before = called_in(invocation.again, location) if invocation.again is not None else ""
     earlier = earlier or before != ""
     personal = row.personal and not invocation.options.get(SHARE.name)
     private = bool(invocation.options.get("private")) or personal

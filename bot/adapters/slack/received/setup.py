@@ -35,10 +35,8 @@ _log = logging.getLogger(__name__)
 
 async def join(intake: Intake, location: Location, inviter: str) -> None:
     """Greet the channel once, if the bot itself has just joined it, in the language of the person who invited it."""
-    me, outbox = (
-        await intake.workspaces.installed(location.team, location.enterprise),
-        intake.app.records.outbox,
-    )
+    me = await intake.workspaces.installed(location.team, location.enterprise)
+    outbox = intake.app.records.outbox
     if location.user != me.user:  # another person has joined
         return
     # Claimed, and not posted again after a crash: no welcome is better than two.
