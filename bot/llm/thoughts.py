@@ -7,6 +7,7 @@ Knows no wire and no model.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 LONGEST_GAP = 100
 """Blanks before an opening tag: more of them are an answer of blanks."""
@@ -31,6 +32,7 @@ def unopened(text: str) -> re.Match[str] | None:
     return None if quoted else match
 
 
+@dataclass(slots=True)
 class Thoughts:
     """`feed` gives (said, thought), also while it streams; then `finish` gives the rest.
 
@@ -39,18 +41,17 @@ class Thoughts:
     `finish` says that `feed` took for thoughts.
     """
 
-    def __init__(self, *, expected: bool = False) -> None:
-        self.expected = expected
-        self.unopened: bool | None = None
-        self.closed = False
-        self.taken_back = ""
-        self._held = ""
-        """What may become a tag."""
-        self._closing = ""
-        """The tag that ends the thoughts that have begun."""
-        self._doubted: list[str] | None = None
-        """Thoughts that nothing has opened: they are none unless the closing tag comes."""
-        self._begun = False
+    expected: bool = False
+    unopened: bool | None = None
+    closed: bool = False
+    taken_back: str = ""
+    _held: str = ""
+    """What may become a tag."""
+    _closing: str = ""
+    """The tag that ends the thoughts that have begun."""
+    _doubted: list[str] | None = None
+    """Thoughts that nothing has opened: they are none unless the closing tag comes."""
+    _begun: bool = False
 
     def feed(self, piece: str) -> tuple[str, str]:
         if self._begun:
