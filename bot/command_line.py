@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
-from bot.commands import DEFAULT_WORK, HELP, MAX_LINE, ROWS, TABLE, WORKS, bare
+from bot.commands import BARE, DEFAULT_WORK, HELP, MAX_LINE, ROWS, TABLE, WORKS
 from bot.events import OptionValue, UserError
 from bot.verb import Option, Verb, usage
 
@@ -122,7 +122,7 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
     """The verb that the words begin with, and how many of them name it."""
     first = words[0].lower() if words else "help"
     second = words[1].lower() if len(words) > 1 else ""
-    if row := bare(first):
+    if row := BARE.get(first):
         return row, min(1, len(words))
     if first in WORKS:
         if named := ROWS.get((first, second)):
@@ -140,7 +140,7 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
 
 def verbs_named(name: str) -> list[Verb]:
     """The verbs that a name without a work's could mean: the default work's, or else all of that name."""
-    if row := bare(name) or ROWS.get((DEFAULT_WORK, name)):
+    if row := BARE.get(name) or ROWS.get((DEFAULT_WORK, name)):
         return [row]
     return [row for row in TABLE if row.name == name]
 

@@ -41,12 +41,12 @@ SETTINGS: Final[Mapping[str, Setting]] = {
 """The settings that may be changed from chat, by name."""
 JOBS: Final = tuple((verb.work, verb.name) for verb in TABLE if verb.background)
 """The work and verb of the background jobs."""
-BARE: Final = tuple(verb for verb in TABLE if verb.bare)
+BARE: Final[Mapping[str, Verb]] = {verb.name: verb for verb in TABLE if verb.bare}
 """The verbs about the conversation itself, which are typed without a work's name."""
 NAME_FILES: Final = frozenset(row.path for row in TABLE if row.argument is not None and row.argument.many)
 """The verbs whose argument is a list of files; a message's attached files can take its place."""
 WORKS: Final = tuple(name for name, kind in KINDS.items() if not any(verb.bare for verb in kind.verbs))
-HELP: Final = next(verb for verb in BARE if verb.at_once)
+HELP: Final = next(verb for verb in BARE.values() if verb.at_once)
 HEAR: Final = next(verb for verb in TABLE if verb.hears)
 DEFAULT_WORK: Final = ALL[0]
 """The work of a session that nobody chose."""
@@ -63,14 +63,6 @@ def verb(work: str, name: str) -> Verb:
     if row is None:
         raise UserError("commands.unknown_verb_only", name=f"{work} {name}")
     return row
-
-
-def bare(name: str) -> Verb | None:
-    """The row of a verb that is typed without a work's name, or None."""
-    for row in BARE:
-        if row.name == name:
-            return row
-    return None
 
 
 def plain_verb(work: str) -> tuple[str, str]:

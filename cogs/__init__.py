@@ -32,7 +32,7 @@ async def load(client: Client) -> None:
     for work in WORKS:
         for group in groups(work, intake.slash, offer):
             tree.add_command(group)
-    for row in BARE:
+    for row in BARE.values():
         tree.add_command(command(row, intake.slash, offer))
     await client.add_cog(Setup(client))
     await client.add_cog(FreeChat(client))

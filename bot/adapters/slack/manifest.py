@@ -59,7 +59,7 @@ EVENTS: Final = (
 COMMAND: Final = "/sutradhar"
 SETUP: Final = "setup"
 """The word for the checklist, as Discord's /setup; it is no verb of the table."""
-_BARE_VERBS: Final = frozenset({SETUP, *(row.path for row in BARE)})
+_BARE_VERBS: Final = frozenset({SETUP, *BARE})
 COMMANDS: Final = (COMMAND, *(f"/{work}" for work in WORKS))
 
 ASK_ABOUT: Final = "ask_about"

@@ -97,7 +97,7 @@ async def test_help_is_answered_on_the_spot(at: Table) -> None:
     await at.slack.command(at.ana, at.channel, "/sutradhar")
     await at.slack.until(lambda: at.whispers(at.ana))
     (shown,) = at.whispers(at.ana)
-    assert all(f"`/sutradhar {row.path}" in shown for row in BARE)
+    assert all(f"`/sutradhar {row.path}" in shown for row in BARE.values())
     assert all(f"`{row.name}`" in shown for row in TABLE if not row.bare)
     assert "`/sutradhar setup`" in shown
     assert "without a slash is" not in shown, "in threads it may be a command"

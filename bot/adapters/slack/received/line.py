@@ -149,8 +149,8 @@ def _means(row: Verb, text: str) -> bool:
 @cache
 def _house_names() -> dict[str, str]:
     """The `bare` verbs by their names in each language."""
-    localized = {words(locale)(f"names.{row.name}").lower(): row.name for locale in LOCALES for row in BARE}
-    return localized | {row.name: row.name for row in BARE}
+    localized = {words(locale)(f"names.{name}").lower(): name for locale in LOCALES for name in BARE}
+    return localized | {name: name for name in BARE}
 
 
 @cache
