@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.events import UserError
 from bot.waiting import wait_at_most
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ MOST_CHARS = 6_000
 
 READ_S = 5.0
 """A question waits no longer than this for its thread; it is then answered without."""
+
+QUESTION_CHARS = 4_000
+"""The longest question to a model that looks things up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +133,16 @@ def newest(text: str, most: int = MOST_CHARS) -> str:
     begun = text[-most - 1] == "\n"
     _, parted, whole = cut.partition("\n")
     return cut if begun or not parted else whole
+
+
+def question_of(text: str) -> str:
+    """The question in one line. Raises UserError for none, and for one of more than QUESTION_CHARS."""
+    question = " ".join(text.split())
+    if not question:
+        raise UserError("rules.no_question")
+    if len(question) > QUESTION_CHARS:
+        raise UserError("rules.long_question", length=len(question), limit=QUESTION_CHARS)
+    return question
 
 
 def title_of(text: str) -> str:

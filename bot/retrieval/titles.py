@@ -158,6 +158,14 @@ class Titles:
         return list(titles)
 
 
+def completed(titles: Sequence[str], prefix: str, most: int) -> list[str]:
+    """Those that begin so, then those with a word that does; each once."""
+    typed = fold(prefix).strip()
+    begin = [title for title in titles if fold(title).startswith(typed)]
+    within = [title for title in titles if f" {typed}" in fold(title)] if typed else []
+    return list(dict.fromkeys([*begin, *within]))[:most]
+
+
 def normal(title: str) -> str:
     """Case, accents, punctuation and spaces aside: "Arrow-Catching Shield!" → "arrow catching shield"."""
     return " ".join(re.sub(r"[\W_]+", " ", re.sub(r"(?<=\w)['’](?=\w)", "", fold(title))).split())

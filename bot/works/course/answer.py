@@ -17,6 +17,7 @@ from bot import untrusted
 from bot.citing.gate import CitationGate
 from bot.citing.quoting import excerpt, quoted, why_quoted
 from bot.commands import FOLLOW_UP
+from bot.conversation import question_of
 from bot.events import (
     Choice,
     Choices,
@@ -57,8 +58,6 @@ if TYPE_CHECKING:
     from bot.works.course.course_names import CourseNames
 
 ROLE: Final = "tool_loop"
-QUESTION_CHARS: Final = 4_000
-"""Characters of a question, at most."""
 MAX_TOKENS: Final = 4_000
 """Several times the longest answer: the tokens of a model that thinks first include its thoughts."""
 TITLES: Final = 40
@@ -134,11 +133,7 @@ class CourseQuestions:
             await self._remember(run, snapshot, answer)
 
     async def _snapshot(self, request: Request) -> Snapshot:
-        question = " ".join((str(request.options.get("question") or "") or request.text).split())
-        if not question:
-            raise UserError("rules.no_question")
-        if len(question) > QUESTION_CHARS:
-            raise UserError("rules.long_question", length=len(question), limit=QUESTION_CHARS)
+        question = question_of(str(request.options.get("question") or "") or request.text)
         space = request.place.space
         catalogue = await self._catalogues.of(space)
         if not catalogue.courses:

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from bot.retrieval.lexical import fold
-from bot.retrieval.titles import normal
+from bot.retrieval.titles import completed, normal
 from bot.works.course.course_document import shown
 from storage.document_rows import Lesson
 
@@ -108,20 +106,13 @@ class Catalogues:
 
     async def course_names(self, space: str, prefix: str, most: int) -> list[str]:
         """Titles for a half-typed one: those that begin so, then those with a word that does."""
-        return _completed([course.title for course in (await self.of(space)).courses], prefix, most)
+        return completed([course.title for course in (await self.of(space)).courses], prefix, most)
 
     async def lesson_names(self, space: str, prefix: str, most: int) -> list[str]:
         """Lessons as people write them, their numbers first."""
         courses = (await self.of(space)).courses
         names = [shown(lesson.number, lesson.title) for course in courses for lesson in course.lessons]
-        return _completed(list(dict.fromkeys(names)), prefix, most)
-
-
-def _completed(names: Sequence[str], prefix: str, most: int) -> list[str]:
-    typed = fold(prefix).strip()
-    begin = [name for name in names if fold(name).startswith(typed)]
-    within = [name for name in names if f" {typed}" in fold(name)] if typed else []
-    return list(dict.fromkeys([*begin, *within]))[:most]
+        return completed(list(dict.fromkeys(names)), prefix, most)
 
 
 def _course(row: OutlineRow) -> Course:

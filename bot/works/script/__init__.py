@@ -117,15 +117,12 @@ def make(resources: Resources, runs: Runs) -> Work:
 
 
 async def _titles(resources: Resources, typed: Typed) -> list[str]:
-    """Titles that begin so, then those with a word that does; of what the person may read wherever they are."""
-    from bot.retrieval.lexical import fold
+    """Of what the person may read wherever they are."""
+    from bot.retrieval.titles import completed
     from storage.scripts import Reader
 
     rows = await resources.scripts.all(Reader(typed.space, typed.author))
-    prefix = fold(typed.prefix).strip()
-    begin = [row.title for row in rows if fold(row.title).startswith(prefix)]
-    within = [row.title for row in rows if prefix and f" {prefix}" in fold(row.title)]
-    return list(dict.fromkeys([*begin, *within]))[:COMPLETIONS]
+    return completed([row.title for row in rows], typed.prefix, COMPLETIONS)
 
 
 KIND = Kind("script", VERBS, make, completes={"script": _titles}, sections={"script": ScriptConfig})

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from bot import untrusted
 from bot.citing.quoting import why_quoted
 from bot.commands import FOLLOW_UP
+from bot.conversation import question_of
 from bot.events import (
     Choice,
     Choices,
@@ -59,8 +60,6 @@ if TYPE_CHECKING:
 
 BRAINSTORM: Final = "brainstorm"
 """The verb whose answer is made of ideas, which are kept."""
-QUESTION_CHARS: Final = 4_000
-"""Of the longest question, in characters."""
 CHARS_PER_TOKEN: Final = 4
 """By which the tier's tokens become the characters that all tools of one answer may give."""
 LINKED: Final = 5
@@ -126,11 +125,7 @@ class ScriptQuestions:
             await self._conversations.keep(run, snapshot.session, snapshot.question, text)
 
     async def _snapshot(self, request: Request) -> Snapshot:
-        question = " ".join(request.text.split())
-        if not question:
-            raise UserError("rules.no_question")
-        if len(question) > QUESTION_CHARS:
-            raise UserError("rules.long_question", length=len(question), limit=QUESTION_CHARS)
+        question = question_of(request.text)
         asker, options, config = reader(request), request.options, self._config
         row = await self._catalogue.resolve(asker, str(options.get("script") or ""))
         opened = await self._catalogue.open(asker, row)

@@ -434,16 +434,23 @@ def make(resources: Resources, runs: Runs) -> Work:
     )
 
 
-def _on_or_off(resources: Resources, value: str) -> str:
-    from bot.works.settings.checks import choice
+def _switch(name: str, summary: str, platforms: tuple[str, ...]) -> Setting:
+    """A setting of a channel or a space that is on or, by default, off."""
 
-    return choice(OWN_NAMES, value, (ON, OFF))
+    def check(resources: Resources, value: str) -> str:
+        from bot.works.settings.checks import choice
 
+        return choice(name, value, (ON, OFF))
 
-def _mature(resources: Resources, value: str) -> str:
-    from bot.works.settings.checks import choice
-
-    return choice(MATURE, value, (ON, OFF))
+    return Setting(
+        name,
+        summary,
+        ("channel", "space"),
+        check=check,
+        default=lambda resources: OFF,
+        values=lambda resources: (ON, OFF),
+        platforms=platforms,
+    )
 
 
 async def _branch(resources: Resources, typed: Typed) -> list[str]:
@@ -479,24 +486,8 @@ KIND = Kind(
     make,
     completes={"branch": _branch, "story": _story},
     settings=(
-        Setting(
-            OWN_NAMES,
-            "verbs.setting_own_names",
-            ("channel", "space"),
-            check=_on_or_off,
-            default=lambda resources: OFF,
-            values=lambda resources: (ON, OFF),
-            platforms=("discord", "slack"),
-        ),
-        Setting(
-            MATURE,
-            "verbs.setting_mature",
-            ("channel", "space"),
-            check=_mature,
-            default=lambda resources: OFF,
-            values=lambda resources: (ON, OFF),
-            platforms=("slack",),
-        ),
+        _switch(OWN_NAMES, "verbs.setting_own_names", ("discord", "slack")),
+        _switch(MATURE, "verbs.setting_mature", ("slack",)),
     ),
     suggests=("slack_home.prompt_story",),
     reworded="edited",

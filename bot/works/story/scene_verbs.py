@@ -25,6 +25,7 @@ from bot.events import (
     Request,
     Run,
     Speak,
+    Speaker,
     Speaking,
     Stage,
     Text,
@@ -48,7 +49,7 @@ from bot.works.story.safety import agreement, check_rating
 from bot.works.story.scene_draft import SceneDraft
 from bot.works.story.state import unknown_to
 from bot.works.story.story import Story
-from bot.works.story.turn import SCENE, Excerpt, Mode
+from bot.works.story.turn import SCENE, Excerpt, Mode, Scene, Turn
 from bot.works.story.turn_plan import TurnPlan, called_up, choices_task, players, prompt, searched
 
 if TYPE_CHECKING:
@@ -216,21 +217,10 @@ class SceneVerbs:
         story_then = await self._logs.story(played.row.space, played.row.id, played.branch, at)
         before = None
         if head is not None and (scene := head.scene) is not None and scene.choices:
-            chosen = [n for n, choice in enumerate(scene.choices) if choice == text]
-            number = story.path.index(head.id) + 1
-            title = words(request.locale)("story.scene", n=number)
-            before = Before(
-                head.shown_by,
-                title,
-                scene.text,
-                list(scene.choices),
-                chosen[0] if chosen else None,
-                head.stage,
-                cast.speaker(story, head.act.speaker, own=own),
-                head.id,
-                scene.id,
-                number,
-            )
+            taken = scene.choices.index(text) if text in scene.choices else None
+            number, speaker = story.path.index(head.id) + 1, cast.speaker(story, head.act.speaker, own=own)
+            before = _before(head, scene, number, speaker, request)
+            before = replace(before, taken=taken, scene=scene.id, n=number)
         return replace(await self.plan(request, replace(played, story=story_then), act.id, at), before=before)
 
     async def votes_counted(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -291,19 +281,8 @@ class SceneVerbs:
             plan = replace(plan, lore=list(scene.lore or ()))
         if scene is None or head.shown_by == request.id:
             return plan
-        title = words(request.locale)("story.scene", n=plan.n)
-        version, choices = head.shown_by, list(scene.choices)
-        before = Before(
-            version,
-            title,
-            scene.text,
-            choices,
-            stage=head.stage,
-            speaker=plan.speaker,
-            turn=head.id,
-            again=True,
-        )
-        return replace(plan, before=before)
+        before = _before(head, scene, plan.n, plan.speaker, request)
+        return replace(plan, before=replace(before, again=True))
 
     def _may(self, request: Request, story: Story) -> None:
         """Raises UserError where it is somebody else's turn."""
@@ -554,6 +533,12 @@ class SceneVerbs:
             choices_node = node(run.id, "choices", "choices", body, turn=plan.turn)
             await self._logs.stories.append(run.request.place.space, plan.story, plan.branch, [choices_node])
         return choices
+
+
+def _before(turn: Turn, scene: Scene, number: int, speaker: Speaker | None, request: Request) -> Before:
+    title = words(request.locale)("story.scene", n=number)
+    choices = list(scene.choices)
+    return Before(turn.shown_by, title, scene.text, choices, stage=turn.stage, speaker=speaker, turn=turn.id)
 
 
 def pressed_late(request: Request, story: Story) -> TurnPlan | None:

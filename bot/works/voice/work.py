@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Event, Request, Run, Speak, Stage, Text, UserError
@@ -45,21 +44,14 @@ class VoiceWork:
         self._settings = resources.settings
         self._hearing = Hearing(resources, runs)
 
-    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        match run.request.verb:
-            case "doctor":
-                events = self._doctor(run)
-            case "hear":
-                events = self._hearing.hear(run)
-            case "taken":
-                events = self._hearing.taken(run)
-            case "narrate" | "voice" | "speed":
-                events = self._set(run)
-            case _:
-                events = self._now(run)
-        async with aclosing(events) as stream:
-            async for event in stream:
-                yield event
+    def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        verbs = {
+            "doctor": self._doctor,
+            "hear": self._hearing.hear,
+            "taken": self._hearing.taken,
+            **dict.fromkeys(("narrate", "voice", "speed"), self._set),
+        }
+        return verbs.get(run.request.verb, self._now)(run)
 
     async def _now(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
