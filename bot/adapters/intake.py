@@ -138,7 +138,6 @@ class Intake:
 
     def __init__(self, app: App, platform: str, for_one: Callable[[str], bool]) -> None:
         self.app = app
-        self.threads = app.records.threads
         self._platform = platform
         self._for_one = for_one
         self._asks, self._looks, self._slips = (

@@ -29,6 +29,7 @@ class Failing:
 
     def __init__(self, table: Table, fault: Exception, *, acknowledged: bool) -> None:
         self.resources = table.world.app.resources
+        self.records = table.world.app.records
         self.complete = table.world.app.complete
         self.settings = table.world.app.settings
         self._fault = fault

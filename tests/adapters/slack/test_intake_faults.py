@@ -62,6 +62,7 @@ class Failing:
 
     def __init__(self, at: Table, fault: Exception, *, acknowledged: bool) -> None:
         self.resources = at.app.resources
+        self.records = at.app.records
         self.settings = at.app.settings
         self.failed = asyncio.Event()
         self.failed.set()

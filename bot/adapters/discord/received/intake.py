@@ -226,7 +226,7 @@ class Intake(intake.Intake):
         say, location = self.words_of(message), placing.location_of_message(message)
         try:
             files = tuple(map(file_of, message.attachments))
-            held = await self.threads.held(location.space, location.real)
+            held = await self.app.records.threads.held(location.space, location.real)
             location = placing.within(location, held)
             if message.flags.voice and files:
                 asked = spoken(files[0])
@@ -271,7 +271,8 @@ class Intake(intake.Intake):
         """Perform an invocation. That of a `window` is one request, however often the window is sent."""
         location = placing.location_of(interaction)
         self.count(location, asked.row)
-        held, locale = await self.threads.held(location.space, location.real), self.words(interaction).locale
+        held = await self.app.records.threads.held(location.space, location.real)
+        locale = self.words(interaction).locale
         request, origin = self._request_of(interaction, location, asked, held, locale)
         if window:
             request = replace(request, id=event_id(PLATFORM, location.space, _sent(window)))

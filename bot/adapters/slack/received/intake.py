@@ -91,7 +91,7 @@ class Intake(intake.Intake):
 
         async def asked() -> Invocation:
             parsed, goes = parsed_of(text, files), placing.home(location, ordered=False)
-            held = await self.threads.held(location.space, location.real)
+            held = await self.app.records.threads.held(location.space, location.real)
             place = placing.place(location, event="", goes=goes, thread_row=held)
             return await self.interpreted(parsed, files, place, location.user)
 
@@ -145,7 +145,7 @@ class Intake(intake.Intake):
         """Whether the bot takes part in this thread already, or is about to. Raises StorageFault."""
         if not location.thread:
             return False
-        if await self.threads.held(location.space, location.real) is not None:
+        if await self.app.records.threads.held(location.space, location.real) is not None:
             return True
         here, records = (location.space, PLATFORM, location.channel, location.thread), self.app.records
         return await records.sessions.active(*here) is not None or await records.inbox.waiting_at(*here)
@@ -223,7 +223,7 @@ class Intake(intake.Intake):
         person = await self.people.of(location, fresh=fresh)
         if not person.name:
             person = replace(person, name=words(person.locale)("slack.somebody"))
-        thread_row = await self.threads.held(location.space, location.real)
+        thread_row = await self.app.records.threads.held(location.space, location.real)
         called_in = row.plain and location.thread and location.message
         earlier = bool(called_in) and thread_row is None and not await self.holds(location)
         request = request_of(
