@@ -56,7 +56,7 @@ _UNDERLINE = re.compile(r"^ {0,3}(?:=+|-{1,2})[ \t]*$")
 """A line that would turn the line before into a heading."""
 _HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+|$)")
 _QUOTE = re.compile(r"^\s*(?:>[ \t]*)+(?![=<-])")
-_ITEM = re.compile(r"^(\s*)(?:[-*+]|(\d{1,9})[.)])(?:[ \t]+)(?=\S)")
+_ITEM = re.compile(r"^(?:[-*+]|(\d{1,9})[.)])(?:[ \t]+)(?=\S)")
 _SINGLE = re.compile(f"[{_CJK}]")
 _WORD = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+|\s+")
 _OPENING = re.compile(r"^(?:#{1,6}|[-*+>]|\d{1,9}[.)])$")
@@ -269,23 +269,18 @@ def _line_pieces(line: str, *, whole: bool = True) -> tuple[Piece, ...]:
         return (Piece(f"\\{line.strip()}"),)
     if heading := _HEADING.match(line):
         return _words_of(heading[1] + " ", line[heading.end() :], whole=whole)
+    head = indent = ""
     if quote := _QUOTE.match(line):
-        inner = _ITEM.match(line[quote.end() :].lstrip())
-        prefix = "> " + (_marker(inner) if inner else "")
-        rest = line[quote.end() :].lstrip()[inner.end() if inner else 0 :]
-        return _words_of(prefix, rest, whole=whole, head="> ")
+        head, line = "> ", line[quote.end() :].lstrip()
+    else:
+        rest = line.lstrip()
+        indent = " " * min(len(line[: len(line) - len(rest)].expandtabs(4)), _INDENT)
+        line = rest
+    marker = ""
     if item := _ITEM.match(line):
-        return _words_of(_marker(item), line[item.end() :], whole=whole)
-    rest = line.lstrip()
-    return _words_of(_indent(line[: len(line) - len(rest)]), rest, whole=whole)
-
-
-def _marker(item: re.Match[str]) -> str:
-    return f"{_indent(item[1])}{item[2] + '.' if item[2] else '-'} "
-
-
-def _indent(blanks: str) -> str:
-    return " " * min(len(blanks.expandtabs(4)), _INDENT)
+        marker = f"{item[1]}. " if item[1] else "- "
+        line = line[item.end() :]
+    return _words_of(f"{head}{indent}{marker}", line, whole=whole, head=head)
 
 
 def _words_of(prefix: str, rest: str, *, whole: bool, head: str = "") -> tuple[Piece, ...]:
