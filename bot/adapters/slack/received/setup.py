@@ -14,7 +14,7 @@ from bot.adapters.slack.manifest import BOT_SCOPES, PUBLIC
 from bot.adapters.slack.placing import PLATFORM, Location, location_of_event, origin_of, text_of
 from bot.adapters.slack.received.intake import unattended
 from bot.adapters.slack.text.markdown import mrkdwn
-from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, Unavailable
+from bot.adapters.surface import SurfaceFault
 from bot.check import Check, checklist, library_check, model_check
 from bot.events import UserError
 from bot.words import Words, words
@@ -107,7 +107,7 @@ async def _scopes(client: AsyncWebClient) -> frozenset[str] | None:
     """The granted scopes; None if Slack does not tell."""
     try:
         answer: Any = await client.auth_test()
-    except (NotEditable, Gone, Unavailable, Refused, PlaceClosed):
+    except SurfaceFault:
         return None
     names = {name.lower(): value for name, value in answer.headers.items()}
     granted = str(names.get("x-oauth-scopes", ""))
@@ -132,7 +132,7 @@ async def _channel(
     try:
         answer: Any = await client.conversations_info(channel=location.channel)
         inside = bool(answer["channel"].get("is_member"))
-    except (NotEditable, Gone, Unavailable, Refused, PlaceClosed):
+    except SurfaceFault:
         inside = False
     if inside:
         return Check(True, say("slack_welcome.check_channel"))

@@ -104,15 +104,14 @@ async def reword(intake: Intake, trigger: str, location: Location, event: str, r
     await ask(intake, trigger, location, event, form, filled=filled, title=title, label=label)
 
 
-async def opened(intake: Intake, location: Location, trigger: str, view: Block) -> str:
-    """Open a view; its id. Raises UserError where the trigger is too old, or Slack cannot be reached."""
+async def opened(intake: Intake, location: Location, trigger: str, view: Block) -> None:
+    """Open a view. Raises UserError where the trigger is too old, or Slack cannot be reached."""
     client = await intake.workspaces.client(location.team, location.enterprise)
     try:
-        answer = await client.views_open(trigger_id=trigger, view=view)
+        await client.views_open(trigger_id=trigger, view=view)
     except SurfaceFault as fault:
         _log.info("a window could not be opened: %s", fault)
         raise UserError("slack_window.late") from None
-    return str(answer["view"]["id"])
 
 
 async def perform(
@@ -205,14 +204,12 @@ def modal(callback: str, title: str, blocks: Sequence[Block], *, submit: str = "
     return view
 
 
-def field(
-    n: int, label: str, filled: str = "", *, hint: str = "", required: bool = True, long: bool = True
-) -> Block:
+def field(n: int, label: str, filled: str = "", *, hint: str = "", required: bool = True) -> Block:
     """The `n`th text field, from 0."""
     typed: Block = {
         "type": "plain_text_input",
         "action_id": TYPED,
-        "multiline": long,
+        "multiline": True,
         "max_length": FIELD_CHARS,
         "focus_on_load": n == 0,
     }
