@@ -44,18 +44,16 @@ class Offers:
         from storage.tables import offers as t
 
         query = t.select().where(t.c.space == space, t.c.run_id == run, t.c.kind == kind, t.c.n == n)
-        async with self._db.read() as connection:
-            row = (await connection.execute(query)).one_or_none()
-            return str(row.item) if row else None
+        row = (await self._db.execute(query)).one_or_none()
+        return str(row.item) if row else None
 
     async def all(self, space: str, run: str, kind: str) -> list[str]:
         """In their order."""
         from storage.tables import offers as t
 
         same_kind = (t.c.space == space, t.c.run_id == run, t.c.kind == kind)
-        async with self._db.read() as connection:
-            rows = await connection.execute(t.select().where(*same_kind).order_by(t.c.n))
-            return [str(row.item) for row in rows]
+        rows = await self._db.execute(t.select().where(*same_kind).order_by(t.c.n))
+        return [str(row.item) for row in rows]
 
     async def forget(self, space: str, run: str) -> None:
         """Keep nothing that the run offered."""
@@ -107,17 +105,15 @@ class Votes:
             .where(t.c.space == space, t.c.run_id == run, t.c.group == group)
             .group_by(t.c.n)
         )
-        async with self._db.read() as connection:
-            return {int(row[0]): int(row[1]) for row in await connection.execute(query)}
+        return {int(row[0]): int(row[1]) for row in await self._db.execute(query)}
 
     async def of(self, space: str, author: str) -> Sequence[Vote]:
         """All that a person has voted for, the oldest first."""
         from storage.tables import votes as t
 
         by_author = (t.c.space == space, t.c.author_id == author)
-        async with self._db.read() as connection:
-            rows = await connection.execute(t.select().where(*by_author).order_by(t.c.updated_at))
-            return [Vote(row.run_id, row.group, row.n, row.updated_at) for row in rows]
+        rows = await self._db.execute(t.select().where(*by_author).order_by(t.c.updated_at))
+        return [Vote(row.run_id, row.group, row.n, row.updated_at) for row in rows]
 
     async def forget(self, space: str, author: str) -> None:
         """Keep nothing that a person has voted for."""
@@ -150,6 +146,5 @@ class Feedback:
         query = select(t.c.verdict, func.count()).where(t.c.space == space).group_by(t.c.verdict)
         if since is not None:
             query = query.where(t.c.updated_at >= since)
-        async with self._db.read() as connection:
-            counted = {row[0]: int(row[1]) for row in await connection.execute(query)}
+        counted = {row[0]: int(row[1]) for row in await self._db.execute(query)}
         return {"up": counted.get("up", 0), "down": counted.get("down", 0)}

@@ -209,8 +209,7 @@ class Councils:
         c = councils.c
         in_place = (c.space == space, c.platform == platform, c.channel == channel, c.thread == thread)
         query = select(c.run_id).where(*in_place).order_by(c.created_at.desc(), c.run_id.desc()).limit(1)
-        async with self._db.read() as connection:
-            return (await connection.execute(query)).scalar_one_or_none()
+        return (await self._db.execute(query)).scalar_one_or_none()
 
     async def records(self, space: str, limit: int = 1000) -> list[tuple[CouncilRow, SeatRow]]:
         """The seats of the space's newest `limit` councils, newest first, for counting.

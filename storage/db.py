@@ -6,7 +6,7 @@ Knows no table. SQLite (`sqlite+aiosqlite:///path`) and Postgres (`postgresql+ps
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -137,13 +137,13 @@ class Database:
             if not self._under_way:
                 self._idle.set()
 
-    async def _one(self, statement: Executable, parameters: Mapping[str, Any]) -> CursorResult[Any]:
+    async def execute(self, statement: Executable, /, **parameters: Any) -> CursorResult[*tuple[Any, ...]]:
         """The result of one statement, which is a transaction by itself: cheaper than `read` and `write`.
 
         Its rows are there: both drivers fetch them with the statement.
         """
 
-        def executed(connection: Connection) -> CursorResult[Any]:
+        def executed(connection: Connection) -> CursorResult[*tuple[Any, ...]]:
             result = connection.execute(statement, parameters)
             connection.commit()
             return result
@@ -154,20 +154,20 @@ class Database:
 
     async def rows(self, query: Executable, of: Callable[..., T], /, **parameters: Any) -> list[T]:
         """The rows of a statement, each as an `of`, which has a field for each column."""
-        return [of(**row._mapping) for row in await self._one(query, parameters)]
+        return [of(**row._mapping) for row in await self.execute(query, **parameters)]
 
     async def row(self, query: Executable, of: Callable[..., T], /, **parameters: Any) -> T | None:
         """The same for a statement of one row at most: an INSERT returns none where a conflict kept it out."""
-        row = (await self._one(query, parameters)).one_or_none()
+        row = (await self.execute(query, **parameters)).one_or_none()
         return of(**row._mapping) if row else None
 
     async def column(self, query: Executable, /, **parameters: Any) -> list[Any]:
         """The first column of a query's rows."""
-        return list((await self._one(query, parameters)).scalars())
+        return list((await self.execute(query, **parameters)).scalars())
 
     async def run(self, statement: UpdateBase, /, **parameters: Any) -> int:
         """One statement as a transaction of its own: how many rows it has changed."""
-        return (await self._one(statement, parameters)).rowcount
+        return (await self.execute(statement, **parameters)).rowcount
 
     def insert(self, table: Table) -> SqliteInsert | PostgresInsert:
         """This database's INSERT with `on_conflict_do_nothing` and `on_conflict_do_update`.

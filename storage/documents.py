@@ -136,9 +136,8 @@ class Documents:
         d, i = documents.c, inbox.c
         going_on = exists().where(i.id == d.built_by, i.space == d.space, i.state.in_(UNFINISHED))
         dead = or_(and_(d.state == "retired", d.retired_at < before), and_(d.state == "building", ~going_on))
-        async with self._db.read() as connection:
-            if (await connection.execute(documents.select().where(dead).limit(1))).first() is None:
-                return
+        if (await self._db.execute(documents.select().where(dead).limit(1))).first() is None:
+            return
         async with self._db.write() as connection:
             await self._take_off(connection, dead)
 

@@ -175,8 +175,7 @@ class Inbox:
             )
             .limit(1)
         )
-        async with self._db.read() as connection:
-            return (await connection.execute(query)).first() is not None
+        return (await self._db.execute(query)).first() is not None
 
     async def children(self, space: str, run: str) -> list[InboxRow]:
         """What the run has begun, in order."""

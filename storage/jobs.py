@@ -151,9 +151,8 @@ class Jobs:
             tuple_(inbox.c.work, inbox.c.verb).in_(kinds),
             inbox.c.state.in_(UNFINISHED),
         )
-        async with self._db.read() as connection:
-            rows = await connection.execute(query.order_by(inbox.c.seq))
-            return [JobRunRow(row.id, row.verb, row.author_id, row.payload, row.created_at) for row in rows]
+        rows = await self._db.execute(query.order_by(inbox.c.seq))
+        return [JobRunRow(row.id, row.verb, row.author_id, row.payload, row.created_at) for row in rows]
 
     async def refused(self, space: str, run: str) -> dict[str, str] | None:
         """The files that a failed run could not read, by name, each with why (a key of the catalogue); None for a

@@ -201,8 +201,7 @@ class Ledger:
         query = select(*_sums()).where(ledger.c.space == space, ledger.c.created_at >= since)
         if author_id is not None:
             query = query.where(ledger.c.author_id == author_id)
-        async with self._db.read() as connection:
-            return Totals(*(await connection.execute(query)).one())
+        return Totals(*(await self._db.execute(query)).one())
 
     async def shares(self, space: str, since: datetime, *, author_id: str | None = None) -> list[Share]:
         """Those sums for each person and kind of work, in no order; of one author if given."""
@@ -220,9 +219,8 @@ class Ledger:
         )
         if author_id is not None:
             query = query.where(ledger.c.author_id == author_id)
-        async with self._db.read() as connection:
-            rows = await connection.execute(query)
-            return [Share(author, work, last, Totals(*sums)) for author, work, last, *sums in rows]
+        rows = await self._db.execute(query)
+        return [Share(author, work, last, Totals(*sums)) for author, work, last, *sums in rows]
 
     async def conversation(
         self, space: str, platform: str, channel: str, thread: str, *, author_id: str | None = None
@@ -242,8 +240,7 @@ class Ledger:
         )
         if author_id is not None:
             query = query.where(ledger.c.author_id == author_id)
-        async with self._db.read() as connection:
-            title, *sums = (await connection.execute(query)).one()
+        title, *sums = (await self._db.execute(query)).one()
         totals = Totals(*sums)
         return Conversation(title, totals) if totals.calls else None
 
@@ -259,8 +256,7 @@ class Ledger:
             .select_from(ledger.join(inbox, on_run))
             .where(ledger.c.space == space, ledger.c.id.in_(entries))
         )
-        async with self._db.read() as connection:
-            return {row.id: row.payload for row in await connection.execute(query)}
+        return {row.id: row.payload for row in await self._db.execute(query)}
 
     async def entries(self, space: str, run_id: str) -> list[LedgerRow]:
         """A run's calls, oldest first."""

@@ -17,9 +17,8 @@ class Marks:
     async def get(self, name: str) -> str | None:
         from storage.tables import marks as t
 
-        async with self._db.read() as connection:
-            row = (await connection.execute(t.select().where(t.c.name == name))).one_or_none()
-            return str(row.value) if row else None
+        row = (await self._db.execute(t.select().where(t.c.name == name))).one_or_none()
+        return str(row.value) if row else None
 
     async def set(self, name: str, value: str) -> None:
         from storage.tables import marks as t

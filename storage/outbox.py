@@ -68,20 +68,16 @@ class Outbox:
         """
         from storage.tables import outbox as t
 
-        async with self._db.read() as connection:
-            query = t.select().where(t.c.space == space, t.c.message_id.in_(message_ids))
-            return [
-                (str(row.run_id), str(row.stage).partition("#")[0]) for row in await connection.execute(query)
-            ]
+        query = t.select().where(t.c.space == space, t.c.message_id.in_(message_ids))
+        return [(str(row.run_id), str(row.stage).partition("#")[0]) for row in await self._db.execute(query)]
 
     async def stages(self, space: str, run: str) -> list[str]:
         """What messages of the run show, those that were claimed first at the beginning; parts of one are left out."""
         from storage.tables import outbox as t
 
         sent_of_run = (t.c.space == space, t.c.run_id == run, t.c.message_id.is_not(None))
-        async with self._db.read() as connection:
-            rows = await connection.execute(t.select().where(*sent_of_run).order_by(t.c.created_at))
-            return [str(row.stage) for row in rows if "#" not in row.stage]
+        rows = await self._db.execute(t.select().where(*sent_of_run).order_by(t.c.created_at))
+        return [str(row.stage) for row in rows if "#" not in row.stage]
 
     async def parts(self, space: str, run: str, stage: str) -> list[tuple[str, str]]:
         """Each part of a stage's that was sent, and its message."""
@@ -89,9 +85,8 @@ class Outbox:
 
         parts = t.c.stage.startswith(f"{stage}#", autoescape=True)
         query = t.select().where(t.c.space == space, t.c.run_id == run, parts, t.c.message_id.is_not(None))
-        async with self._db.read() as connection:
-            rows = await connection.execute(query.order_by(t.c.created_at))
-            return [(str(row.stage), str(row.message_id)) for row in rows]
+        rows = await self._db.execute(query.order_by(t.c.created_at))
+        return [(str(row.stage), str(row.message_id)) for row in rows]
 
     async def messages(self, space: str, run: str, stage: str) -> list[str]:
         """The messages of a stage, in order: a long one has several."""
@@ -100,16 +95,12 @@ class Outbox:
         sent = (t.c.space == space, t.c.run_id == run, t.c.message_id.is_not(None))
         of_stage = t.c.stage == stage
         parts = t.c.stage.startswith(f"{stage}#", autoescape=True)
-        async with self._db.read() as connection:
-            rows = await connection.execute(
-                t.select().where(*sent, of_stage | parts).order_by(t.c.created_at)
-            )
-            return [str(row.message_id) for row in rows]
+        rows = await self._db.execute(t.select().where(*sent, of_stage | parts).order_by(t.c.created_at))
+        return [str(row.message_id) for row in rows]
 
     async def cut_off(self, space: str, run: str) -> list[str]:
         """The run's messages that were posted but not finished."""
         from storage.tables import outbox as t
 
         unfinished = (t.c.space == space, t.c.run_id == run, t.c.message_id.is_not(None), t.c.shown.is_(None))
-        async with self._db.read() as connection:
-            return [str(row.message_id) for row in await connection.execute(t.select().where(*unfinished))]
+        return [str(row.message_id) for row in await self._db.execute(t.select().where(*unfinished))]

@@ -71,13 +71,12 @@ class Passages:
             )
         )
         result: dict[str, PassageRow] = {}
-        async with self._db.read() as connection:
-            query = self._passages.where(documents.c.space == space, any_of_these)
-            for row in await connection.execute(query):
-                *own, shelf, source, title, path, page = row
-                chunk = ChunkRow(*own)
-                headings = tuple(json.loads(path)) if path else ()
-                result[chunk.id] = PassageRow(chunk, shelf, source, title, headings, page)
+        query = self._passages.where(documents.c.space == space, any_of_these)
+        for row in await self._db.execute(query):
+            *own, shelf, source, title, path, page = row
+            chunk = ChunkRow(*own)
+            headings = tuple(json.loads(path)) if path else ()
+            result[chunk.id] = PassageRow(chunk, shelf, source, title, headings, page)
         return result
 
     async def turns(
@@ -102,9 +101,8 @@ class Passages:
             .order_by(p.document_id, p.number)
         )
         pages_begun: dict[str, list[tuple[int, int]]] = {}
-        async with self._db.read() as connection:
-            for document, start, number in await connection.execute(query):
-                pages_begun.setdefault(document, []).append((start, number))
+        for document, start, number in await self._db.execute(query):
+            pages_begun.setdefault(document, []).append((start, number))
         return pages_begun
 
     async def section(self, space: str, document_id: str, ordinal: int) -> SectionRow | None:
@@ -123,8 +121,7 @@ class Passages:
             .join(documents, d.id == s.document_id)
             .where(d.space == space, s.document_id == document_id, s.ordinal == ordinal)
         )
-        async with self._db.read() as connection:
-            row = (await connection.execute(query)).first()
+        row = (await self._db.execute(query)).first()
         if row is None:
             return None
         source, document, title, path, number, words = row
@@ -141,8 +138,7 @@ class Passages:
             .join(documents)
             .where(documents.c.space == space, documents.c.id == document_id)
         )
-        async with self._db.read() as connection:
-            return (await connection.execute(query)).scalar()
+        return (await self._db.execute(query)).scalar()
 
 
 def _page_at(pages: Table, document_id: ColumnElement[str], start: ColumnElement[int]) -> Any:

@@ -29,9 +29,8 @@ class People:
         """What the person asked before that, in order."""
         from storage.tables import inbox
 
-        async with self._db.read() as connection:
-            run_ids = _runs_of(space, person, before).order_by(inbox.c.seq)
-            return list((await connection.execute(run_ids)).scalars())
+        run_ids = _runs_of(space, person, before).order_by(inbox.c.seq)
+        return await self._db.column(run_ids)
 
     async def shared_with(self, space: str, person: str, before: str) -> Sequence[str]:
         """Other people's runs in the person's places: their steps may hold the person's words."""

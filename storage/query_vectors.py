@@ -25,8 +25,7 @@ class QueryVectors:
         query = select(t.c.vector).where(
             t.c.space == space, t.c.embedder == embedder, t.c.text_hash == _hash(text)
         )
-        async with self._db.read() as connection:
-            return await connection.scalar(query)
+        return (await self._db.execute(query)).scalar()
 
     async def put(self, space: str, embedder: str, text: str, vector: bytes) -> None:
         from sqlalchemy import select

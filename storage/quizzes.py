@@ -104,8 +104,7 @@ class Quizzes:
         from storage.tables import quiz_questions as t
 
         query = t.select().where(t.c.space == space, t.c.run_id == quiz).order_by(t.c.n)
-        async with self._db.read() as connection:
-            return [_question(row) for row in await connection.execute(query)]
+        return [_question(row) for row in await self._db.execute(query)]
 
     async def latest(self, space: str, channel: str, thread: str | None = None) -> list[str]:
         """The newest quizzes of a channel, or of one of its threads, the newest first."""
@@ -210,8 +209,7 @@ class Quizzes:
         same = and_(q.c.space == c.c.space, q.c.run_id == c.c.quiz, q.c.n == c.c.n)
         due_cards = (c.c.space == space, c.c.author_id == author, c.c.subject == subject, c.c.due <= now)
         query = select(q).join(c, same).where(*due_cards).order_by(c.c.due, c.c.quiz, c.c.n).limit(limit)
-        async with self._db.read() as connection:
-            return [_question(row) for row in await connection.execute(query)]
+        return [_question(row) for row in await self._db.execute(query)]
 
     async def quotes(self, space: str, subject: str) -> set[str]:
         """The quotes that questions about a subject were made of."""

@@ -88,9 +88,8 @@ class Scripts:
         """One that may be read, with its body, as they are at one moment."""
         from storage.tables import scripts
 
-        async with self._db.read() as connection:
-            query = scripts.select().where(*_readable(reader), scripts.c.id == id)
-            row = (await connection.execute(query)).one_or_none()
+        query = scripts.select().where(*_readable(reader), scripts.c.id == id)
+        row = (await self._db.execute(query)).one_or_none()
         if row is None:
             return None
         values = dict(row._mapping)
@@ -159,9 +158,8 @@ class Scripts:
             table.c[name] == getattr(reader, name) for name in ("space", "platform", "channel", "thread")
         ]
         query = select(table.c.script_id, table.c.scene).join(scripts).where(*in_place, *_readable(reader))
-        async with self._db.read() as connection:
-            row = (await connection.execute(query)).one_or_none()
-            return (row.script_id, row.scene) if row else None
+        row = (await self._db.execute(query)).one_or_none()
+        return (row.script_id, row.scene) if row else None
 
     async def put_finding(self, space: str, id: str, key: str, body: str) -> None:
         """Store a part of the analysis of a script under this key; nothing for a script that has gone."""
@@ -186,8 +184,7 @@ class Scripts:
         from storage.tables import scripts
 
         query = select(table.c.key, table.c.body).join(scripts).where(*_readable(reader), scripts.c.id == id)
-        async with self._db.read() as connection:
-            return {row.key: row.body for row in await connection.execute(query)}
+        return {row.key: row.body for row in await self._db.execute(query)}
 
     async def retain_findings(self, space: str, id: str, keys: Collection[str]) -> None:
         """Delete the parts of the analysis of a script that have other keys."""
@@ -238,8 +235,7 @@ class Scripts:
 
         of_script = (*_readable(reader), scripts.c.id == id, table.c.embedder == embedder)
         query = select(table.c.content, table.c.vectors).join(scripts).where(*of_script)
-        async with self._db.read() as connection:
-            return {row.content: row.vectors for row in await connection.execute(query)}
+        return {row.content: row.vectors for row in await self._db.execute(query)}
 
     async def embedded(self, reader: Reader, id: str, embedder: str) -> set[str]:
         """The contents of the scenes that have vectors, of a script that may be read."""
@@ -249,12 +245,7 @@ class Scripts:
         from storage.tables import scripts
 
         of_embedder = (*_readable(reader), scripts.c.id == id, table.c.embedder == embedder)
-        async with self._db.read() as connection:
-            return set(
-                (
-                    await connection.execute(select(table.c.content).join(scripts).where(*of_embedder))
-                ).scalars()
-            )
+        return set(await self._db.column(select(table.c.content).join(scripts).where(*of_embedder)))
 
     async def keep_ideas(self, reader: Reader, id: str, run: str, texts: Sequence[str]) -> list[int]:
         """Keep what this run has thought of, each under the next number; once. Their numbers, none where the script

@@ -153,9 +153,8 @@ class Sessions:
         from storage.tables import sessions
 
         active = active_at(session.space, session.platform, session.channel, session.thread)[:-1]
-        async with self._db.read() as connection:
-            other_session = exists().where(*active, sessions.c.id != session.id)
-            return not (await connection.execute(select(other_session))).scalar_one()
+        other_session = exists().where(*active, sessions.c.id != session.id)
+        return not (await self._db.execute(select(other_session))).scalar_one()
 
     async def starter(self, space: str, platform: str, channel: str, thread: str) -> str:
         """Who began the first session of the place, "" for somebody who was forgotten, or where there was none."""
@@ -165,8 +164,7 @@ class Sessions:
 
         in_place = active_at(space, platform, channel, thread)[:-1]
         first = select(table.c.author_id).where(*in_place).order_by(table.c.created_at, table.c.id).limit(1)
-        async with self._db.read() as connection:
-            return str(await connection.scalar(first) or "")
+        return str((await self._db.execute(first)).scalar() or "")
 
     async def add_exchange(
         self, space: str, session_id: str, run_id: str, question: str, answer: str, citations: str = "[]"

@@ -52,8 +52,7 @@ class Shelves:
             .group_by(s.name)
             .order_by(s.name)
         )
-        async with self._db.read() as connection:
-            return dict(map(tuple, await connection.execute(query)))
+        return dict(map(tuple, await self._db.execute(query)))
 
     async def version(self, space: str, shelf: str) -> int:
         """Grows with every document put on the shelf or taken off it, and never goes back; 0 before the first."""
@@ -62,8 +61,7 @@ class Shelves:
         from storage.tables import shelves
 
         query = select(shelves.c.version).where(shelves.c.space == space, shelves.c.name == shelf)
-        async with self._db.read() as connection:
-            return await connection.scalar(query) or 0
+        return (await self._db.execute(query)).scalar() or 0
 
     async def contents(self, space: str, shelf: str) -> tuple[int, Sequence[ShelvedRow]]:
         """The shelf's version and its documents, by id."""

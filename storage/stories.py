@@ -181,28 +181,24 @@ class Stories:
 
         in_place = [story_places.c[name] == value for name, value in asdict(spot).items()]
         query = select(stories, story_places).join_from(story_places, stories).where(*in_place)
-        async with self._db.read() as connection:
-            row = (await connection.execute(query)).one_or_none()
-            width = len(stories.c)
-            return (StoryRow(*row[:width]), PlaceRow(*row[width:])) if row else None
+        row = (await self._db.execute(query)).one_or_none()
+        width = len(stories.c)
+        return (StoryRow(*row[:width]), PlaceRow(*row[width:])) if row else None
 
     async def player(self, place: PlaceRow) -> PlaceRow | None:
         """Who plays the branch of a place that is `away`; None where by now that thread plays another one."""
         from storage.tables import story_places
 
         same = [story_places.c[name] == getattr(place, name) for name in ("space", "story_id", "branch_id")]
-        async with self._db.read() as connection:
-            result = await connection.execute(story_places.select().where(*same, ~story_places.c.away))
-            row = result.first()
-            return PlaceRow(**row._mapping) if row else None
+        result = await self._db.execute(story_places.select().where(*same, ~story_places.c.away))
+        row = result.first()
+        return PlaceRow(**row._mapping) if row else None
 
     async def story(self, space: str, id: str) -> StoryRow | None:
         from storage.tables import stories as table
 
-        async with self._db.read() as connection:
-            query = table.select().where(table.c.space == space, table.c.id == id)
-            row = (await connection.execute(query)).one_or_none()
-            return StoryRow(**row._mapping) if row else None
+        query = table.select().where(table.c.space == space, table.c.id == id)
+        return await self._db.row(query, StoryRow)
 
     async def all(self, space: str, limit: int = 1_000) -> list[StoryRow]:
         """The stories of a space, those that were played last first."""
@@ -233,9 +229,7 @@ class Stories:
             in_place = [story_places.c[name] == value for name, value in asdict(spot).items()]
             may.append(table.c.id.in_(select(story_places.c.story_id).where(*in_place)))
         query = table.select().where(table.c.space == space, or_(*may))
-        async with self._db.read() as connection:
-            result = await connection.execute(query.order_by(table.c.updated_at.desc()).limit(limit))
-            return [StoryRow(**row._mapping) for row in result]
+        return await self._db.rows(query.order_by(table.c.updated_at.desc()).limit(limit), StoryRow)
 
     async def whole(self, space: str, story: str) -> tuple[StoryRow, list[BranchRow], list[NodeRow]] | None:
         """A story with its branches, oldest first, and all their nodes, as they are at one moment."""
@@ -341,9 +335,8 @@ class Stories:
         from storage.tables import story_cards as table
 
         of_card = (table.c.space == space, table.c.story_id == story, table.c.card == card)
-        async with self._db.read() as connection:
-            file: bytes | None = await connection.scalar(select(table.c.file).where(*of_card))
-            return file
+        file: bytes | None = (await self._db.execute(select(table.c.file).where(*of_card))).scalar()
+        return file
 
     async def branches(self, space: str, story: str) -> list[BranchRow]:
         """Those of a story, oldest first."""
@@ -408,17 +401,15 @@ class Stories:
             part = table.c.branch_id == branch
             parts.append(part if until is None else and_(part, table.c.seq <= until))
         on_branches = (table.c.space == space, table.c.story_id == story, or_(*parts))
-        async with self._db.read() as connection:
-            rows = await connection.execute(table.select().where(*on_branches).order_by(table.c.seq))
-            return [NodeRow(*row) for row in rows]
+        rows = await self._db.execute(table.select().where(*on_branches).order_by(table.c.seq))
+        return [NodeRow(*row) for row in rows]
 
     async def node(self, space: str, id: str) -> NodeRow | None:
         from storage.tables import story_nodes as table
 
         query = table.select().where(table.c.space == space, table.c.id == id)
-        async with self._db.read() as connection:
-            row = (await connection.execute(query)).one_or_none()
-            return NodeRow(*row) if row else None
+        row = (await self._db.execute(query)).one_or_none()
+        return NodeRow(*row) if row else None
 
     async def turn_ending(self, space: str, end: str) -> NodeRow | None:
         """The act whose id ends so, None where there is none, or more than one."""
@@ -427,17 +418,15 @@ class Stories:
         acts = table.select().where(
             table.c.space == space, table.c.kind == "act", table.c.id.endswith(end, autoescape=True)
         )
-        async with self._db.read() as connection:
-            rows = (await connection.execute(acts.limit(2))).all()
-            return NodeRow(*rows[0]) if len(rows) == 1 else None
+        rows = (await self._db.execute(acts.limit(2))).all()
+        return NodeRow(*rows[0]) if len(rows) == 1 else None
 
     async def of_run(self, space: str, run: str) -> list[NodeRow]:
         """What a run has appended."""
         from storage.tables import story_nodes as table
 
-        async with self._db.read() as connection:
-            query = table.select().where(table.c.space == space, table.c.run_id == run)
-            return [NodeRow(*row) for row in await connection.execute(query.order_by(table.c.seq))]
+        query = table.select().where(table.c.space == space, table.c.run_id == run)
+        return [NodeRow(*row) for row in await self._db.execute(query.order_by(table.c.seq))]
 
     async def news(self, space: str, story: str, branch: str, after: int | None) -> tuple[int, list[NodeRow]]:
         """How many nodes of a story have lost their words, and the branch's nodes behind the node `after` (None: none).
