@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from bot.events import Work
     from bot.resources import Resources
 
-QUESTION_CHARS = 4_000
-"""Longer questions are refused: a question that long is a document, and belongs in the library."""
 STRATEGIES = ("single", "multi-question", "multi-hop")
 """The ways to search, as in `[retrieval] strategy`."""
 
@@ -22,7 +20,7 @@ VERBS: tuple[Verb, ...] = (
         "rules",
         "ask",
         "Can a grappled creature cast spells? --shelf rules",
-        Argument("question", "verbs.arg_question", most=QUESTION_CHARS),
+        Argument("question", "verbs.arg_question", most=4_000),
         (
             SHELF,
             Option("k", "verbs.option_k", "number"),

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bot.commands import FOLLOW_UP
+from bot.conversation import question_of
 from bot.events import Request, UserError
 from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
 from bot.strategies import SINGLE
 from bot.strategies.base import ROLE, Inquiry
 from bot.strategies.rewrite import Rewriting
-from bot.works.rules import QUESTION_CHARS
 from bot.works.rules.question_files import picture_names
 
 if TYPE_CHECKING:
@@ -106,13 +106,10 @@ class Snapshots:
 
     async def take(self, request: Request, own: Own) -> Snapshot:
         """Raises UserError where there is nothing to ask, or nothing to ask it of."""
-        question = " ".join((str(request.options.get("question") or "") or request.text).split())
-        if not question and (pictures := picture_names(request)):
+        asked = str(request.options.get("question") or "") or request.text
+        if not asked.strip() and (pictures := picture_names(request)):
             raise UserError("rules.picture_words", files=", ".join(pictures), n=len(pictures))
-        if not question:
-            raise UserError("rules.no_question")
-        if len(question) > QUESTION_CHARS:
-            raise UserError("rules.long_question", length=len(question), limit=QUESTION_CHARS)
+        question = question_of(asked)
         space = request.place.space
         shelf = str(request.options.get("shelf") or "")
         if shelf or not own.attached:
