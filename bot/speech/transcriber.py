@@ -38,10 +38,9 @@ _log = logging.getLogger(__name__)
 
 
 class Transcriber:
-    def __init__(self, config: Config, budget: Budget, *, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, config: Config, budget: Budget) -> None:
         self._config = config
         self._budget = budget
-        self._timeout_s = timeout_s
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -89,7 +88,7 @@ class Transcriber:
         fault: ModelFault
         sdk, client, headers = await asyncio.to_thread(self._connected, settings, key)
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with asyncio.timeout(TIMEOUT_S):
                 answer = await client.audio.transcriptions.create(
                     model=model, file=(recording.name, data), response_format="json", extra_headers=headers
                 )
@@ -117,7 +116,7 @@ class Transcriber:
         from bot.llm.openai_client import client_of
 
         # What is asked goes to the address in the config, and to no other that this one may name.
-        http = openai.DefaultAsyncHttpxClient(timeout=openai.Timeout(self._timeout_s), follow_redirects=False)
+        http = openai.DefaultAsyncHttpxClient(timeout=openai.Timeout(TIMEOUT_S), follow_redirects=False)
         client, headers = client_of(openai, http, settings.base_url or _ADDRESS, key)
         _ = client.audio.transcriptions  # imported on first use, so: here in the thread
         return openai, client, headers

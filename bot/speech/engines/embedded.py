@@ -216,10 +216,8 @@ class Piper:
 
     name = "piper"
 
-    def __init__(self, folder: Path | None, timeout_s: float = TIMEOUT_S, idle_s: float = IDLE_S) -> None:
+    def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._timeout_s = timeout_s
-        self._idle_s = idle_s
         self._processes: dict[str, Spawned] = {}
 
     @property
@@ -257,7 +255,7 @@ class Piper:
         assert self._folder is not None, "it has a voice"
         if voice_name not in self._processes:
             command = (*CHILD, self.name, str(self._folder / f"{voice_name}.onnx"))
-            self._processes[voice_name] = Spawned(self.name, command, self._timeout_s, self._idle_s)
+            self._processes[voice_name] = Spawned(self.name, command, TIMEOUT_S, IDLE_S)
         return await self._processes[voice_name].say(text, speed)
 
     async def close(self) -> None:

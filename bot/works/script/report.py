@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from bot.works.script.model import Scene, Script
@@ -31,6 +33,13 @@ class Report:
     presences: tuple[Presence, ...]
     together: tuple[tuple[int, ...], ...]
     dialogue: float
+
+    def pairs(self) -> Iterator[tuple[int, str, str]]:
+        """In how many scenes two speak, and their names; nobody who never meets."""
+        names = [presence.name for presence in self.presences]
+        for row, column in combinations(range(len(self.together)), 2):
+            if count := self.together[row][column]:
+                yield count, names[row], names[column]
 
 
 MOST_TOGETHER = 12

@@ -135,15 +135,7 @@ def _pictures(script: Script, figures: Report, say: Words) -> list[Event]:
         png = picture.presence(figures.presences, total, say("script.presence"))
         events.append(Picture("presence.png", png, say("script.presence_alt", told=most)))
     if len(figures.together) > 1:
-        pairs = sorted(
-            (
-                (count, figures.presences[row].name, figures.presences[column].name)
-                for row, counts in enumerate(figures.together)
-                for column, count in enumerate(counts)
-                if row < column and count
-            ),
-            key=lambda pair: -pair[0],
-        )
+        pairs = sorted(figures.pairs(), key=lambda pair: -pair[0])
         pairs_told = "; ".join(
             f"{first_name} + {second_name}: {count}" for count, first_name, second_name in pairs[:NAMED]
         )

@@ -178,16 +178,7 @@ class ScriptTools:
                 for thread in whole_script.threads
             ]
             return ToolOutput("\n".join([*lines, *outline]))
-        figures = self.report
-        pairs = sorted(
-            (
-                (count, figures.presences[row].name, figures.presences[column].name)
-                for row, counts in enumerate(figures.together)
-                for column, count in enumerate(counts)
-                if row < column and count > 1
-            ),
-            reverse=True,
-        )
+        pairs = sorted((pair for pair in self.report.pairs() if pair[0] > 1), reverse=True)
         lines = ["No plot threads have been worked out for this script; this is what its pages say."]
         lines += ["The writer's own outline:", *outline] if outline else []
         lines += [

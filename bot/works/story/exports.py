@@ -22,7 +22,7 @@ from bot.works.story.exchange.book import book_of, epub, markdown
 from bot.works.story.exchange.chat import sillytavern
 from bot.works.story.exchange.lorebook import world_info
 from bot.works.story.json_export import exported
-from bot.works.story.logs import Logs, spot
+from bot.works.story.logs import Logs
 from bot.works.story.safety import check_rating
 from storage.stories import BranchRow, NodeRow
 
@@ -97,18 +97,12 @@ class Exports:
 
     async def _source(self, request: Request) -> _Source:
         """The story that is played here, on its branch; or the named one, on its first branch."""
-        folded = " ".join(request.text.split()).casefold()
         space = request.place.space
-        if not folded:
+        if not request.text.strip():
             played = await self._logs.played(request)
             story = await self._logs.copy(space, played.row.id, played.branch)
             return _Source(played.row, played.branch, story)
-        rows = await self._logs.stories.open_to(space, request.author.id, spot(request.place))
-        matching = [row for row in rows if folded in (row.alias, row.title.casefold())]
-        matching = matching or [row for row in rows if folded in row.title.casefold()]
-        if not matching:
-            raise UserError("story.no_story", name=request.text.strip())
-        row = matching[0]
+        row = (await self._logs.open_to(request))[0]
         return _Source(row, row.id, await self._logs.copy(space, row.id, row.id))
 
     async def _told(self, source: _Source, request: Request) -> tuple[str, int]:

@@ -91,6 +91,20 @@ class Logs:
             raise UserError("story.none_here")
         return played
 
+    async def open_to(self, request: Request) -> list[StoryRow]:
+        """The stories open to whoever asks, the last played first: those of the code or the title that is asked for,
+        else with it in their titles; all where nothing is asked for. Raises UserError where none is called so.
+        """
+        place, folded = request.place, " ".join(request.text.split()).casefold()
+        rows = list(await self.stories.open_to(place.space, request.author.id, spot(place)))
+        if not folded:
+            return rows
+        matching = [row for row in rows if folded in (row.alias, row.title.casefold())]
+        matching = matching or [row for row in rows if folded in row.title.casefold()]
+        if not matching:
+            raise UserError("story.no_story", name=request.text.strip())
+        return matching
+
     async def writable(self, request: Request, *, asks: bool = True) -> PlayedStory:
         """Like `played`, for a request that changes the story.
 

@@ -322,7 +322,6 @@ class SceneVerbs:
         answer = min(room(target_words, None), window // 3)
         number = story.path.index(turn) + 1 if turn else 0
         recalls = self._recall.share if self._recall.strategy == "hybrid" and not demo else 0.0
-        wordings = await self._prompts.all(request.place.space)
         return TurnPlan(
             story=played.row.id if played is not None else "",
             branch=played.branch if played is not None else "",
@@ -333,7 +332,7 @@ class SceneVerbs:
             writer=writer,
             demo=demo,
             rolls=list(story.turns[turn].act.dice) if turn else [],
-            prompts={wording.text.name: wording.text for wording in wordings if wording.text.name in PROMPTS},
+            prompts=await self._prompts.texts(request.place.space, PROMPTS),
             roles=roles,
             tokens=int(window * (limits.share - recalls - (limits.lore_share if story.lore else 0))) - answer,
             recall_tokens=int(window * recalls),

@@ -589,18 +589,13 @@ class Table:
 
     async def _open(self, request: Request, say: Words) -> Outcome:
         """Play a story here that is open to this person, as its first branch stands; without a name, say which are."""
-        rows = await self._logs.stories.open_to(request.place.space, request.author.id, spot(request.place))
-        folded = " ".join(request.text.split()).casefold()
-        if not folded:
+        rows = await self._logs.open_to(request)
+        if not request.text.strip():
             listed = "\n".join(f"- **{_title(row, say)}** · `{row.alias}`" for row in rows[:20])
             return Outcome(
                 "" if listed else "story.no_stories", text=listed, title=say("story.stories", n=len(rows))
             )
-        matching = [row for row in rows if folded in (row.alias, row.title.casefold())]
-        matching = matching or [row for row in rows if folded in row.title.casefold()]
-        if not matching:
-            raise UserError("story.no_story", name=request.text.strip())
-        row = matching[0]
+        row = rows[0]
         await check_rating(await self._logs.story(request.place.space, row.id, row.id), request, self._adults)
         await session_for(self._sessions, request, _title(row, say), over=True)
         taken_from = await self._play(request, row.id, row.id)
