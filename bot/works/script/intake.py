@@ -110,18 +110,16 @@ class ScriptIntake:
             yield event
 
 
+@dataclass(slots=True)
 class _FileIntake:
     """One file: read once, compared with what is stored, stored."""
 
-    def __init__(
-        self, catalogue: Catalogue, sandbox: Sandbox, request: Request, file: Candidate, max_bytes: int
-    ) -> None:
-        self._catalogue = catalogue
-        self._sandbox = sandbox
-        self._request = request
-        self._file = file
-        self._max_bytes = max_bytes
-        self._document: Document | None = None
+    _catalogue: Catalogue
+    _sandbox: Sandbox
+    _request: Request
+    _file: Candidate
+    _max_bytes: int
+    _document: Document | None = None
 
     async def compare(self, new: str) -> TakenIn:
         """What the file is, compared with the stored scripts. The id of a new script is a hash of `new`."""

@@ -76,26 +76,17 @@ class ImportResult:
     """A card's own picture was too large to be kept."""
 
 
+@dataclass(frozen=True, slots=True)
 class Imports:
-    """The verbs import and history."""
+    """The verbs import and history. `_platforms` are those that are attached, by their names."""
 
-    def __init__(
-        self,
-        logs: Logs,
-        memory: Memory,
-        incoming: Incoming,
-        platforms: Mapping[str, Platform],
-        sessions: Sessions,
-        max_bytes: int,
-    ) -> None:
-        """`platforms` are those that are attached, by their names."""
-        self._logs = logs
-        self._memory = memory
-        self._incoming = incoming
-        self._platforms = platforms
-        self._sessions = sessions
-        self._max_bytes = max_bytes
-        self._strangers = Strangers()
+    _logs: Logs
+    _memory: Memory
+    _incoming: Incoming
+    _platforms: Mapping[str, Platform]
+    _sessions: Sessions
+    _max_bytes: int
+    _strangers: Strangers = field(default_factory=Strangers)
 
     async def files(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)

@@ -74,11 +74,10 @@ class SessionZero:
                     yield event
             return
         yield Stage(f"zero-{now.next}", say("story.zero", n=_number(now.next), of=len(STEPS)))
+        story = await self._logs.story(request.place.space, now.story, now.branch)
         if now.next == BEGIN:
-            story = await self._logs.story(request.place.space, now.story, now.branch)
             yield Text("\n".join([*_summary(story, say), "", say("story.zero_begin")]).strip())
         else:
-            story = await self._logs.story(request.place.space, now.story, now.branch)
             so_far = _so_far(story, now.next, say)
             yield Text(say(f"story.zero_{now.next}"))
             yield Text(f"\n\n{say('story.zero_so_far', text=so_far)}" if so_far else "")
