@@ -301,6 +301,7 @@ def endpoint_of(config: Config) -> str | None:
     return url if whole or url.rstrip("/").endswith(PATH) else url.rstrip("/") + PATH
 
 
+@functools.cache  # of the few addresses of the config
 def host_of(url: str) -> str:
     """The host alone, without a password; "" where there is none."""
     try:
