@@ -36,32 +36,25 @@ class ShelvedRow:
 
 class Shelves:
     def __init__(self, db: Database) -> None:
-        self._db = db
-
-    async def all(self, space: str) -> dict[str, int]:
-        """The space's shelves that hold books, in the order of their names, and how many each holds."""
-        from sqlalchemy import and_, func, select
+        from sqlalchemy import and_, bindparam, func, select
 
         from storage.tables import documents, shelves
 
-        s, d = shelves.c, documents.c
-        query = (
-            select(s.name, func.count())
-            .join(documents, and_(d.space == s.space, d.shelf == s.name))
-            .where(s.space == space, d.state.in_(VISIBLE), d.kind == "")
-            .group_by(s.name)
-            .order_by(s.name)
-        )
-        return dict(map(tuple, await self._db.execute(query)))
+        self._db = db
+        # Every search asks these: to build a statement costs more than to execute it.
+        s, d, space = shelves.c, documents.c, shelves.c.space == bindparam("space")
+        self._version = select(s.version).where(space, s.name == bindparam("shelf"))
+        books = and_(d.space == s.space, d.shelf == s.name, d.state.in_(VISIBLE), d.kind == "")
+        counted = select(s.name, func.count()).join(documents, books).where(space)
+        self._all = counted.group_by(s.name).order_by(s.name)
+
+    async def all(self, space: str) -> dict[str, int]:
+        """The space's shelves that hold books, in the order of their names, and how many each holds."""
+        return dict(map(tuple, await self._db.execute(self._all, space=space)))
 
     async def version(self, space: str, shelf: str) -> int:
         """Grows with every document put on the shelf or taken off it, and never goes back; 0 before the first."""
-        from sqlalchemy import select
-
-        from storage.tables import shelves
-
-        query = select(shelves.c.version).where(shelves.c.space == space, shelves.c.name == shelf)
-        return (await self._db.execute(query)).scalar() or 0
+        return (await self._db.execute(self._version, space=space, shelf=shelf)).scalar() or 0
 
     async def contents(self, space: str, shelf: str) -> tuple[int, Sequence[ShelvedRow]]:
         """The shelf's version and its documents, by id."""
@@ -97,9 +90,7 @@ class Shelves:
             .order_by(k.document_id, k.ordinal)
         )
         async with self._db.read() as connection:
-            version = await connection.scalar(
-                select(t.shelves.c.version).where(t.shelves.c.space == space, t.shelves.c.name == shelf)
-            )
+            version = await connection.scalar(self._version, {"space": space, "shelf": shelf})
             rows = {row[0]: ShelvedRow(*row) for row in await connection.execute(heads)}
             for document, title, path in await connection.execute(sections):
                 rows[document].sections.append((title, tuple(json.loads(path))))
