@@ -21,8 +21,8 @@ from bot.words import Words, words
 
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncApp, AsyncBoltContext
-    from slack_sdk.web.async_client import AsyncWebClient
 
+    from bot.adapters.slack.installed.clients import Client
     from bot.adapters.slack.installed.workspaces import Store
     from bot.adapters.slack.received.intake import Intake
     from bot.events import Request
@@ -53,12 +53,12 @@ async def join(intake: Intake, location: Location, inviter: str) -> None:
     await outbox.sent(location.space, WELCOME, location.channel, str(posted["ts"]))
 
 
-async def install(client: AsyncWebClient, user: str) -> None:
+async def install(client: Client, user: str) -> None:
     """Greet the person who installed the app, in their direct conversation with the bot. Never raises."""
     await unattended("whoever installed the app could not be greeted", _greet(client, user))
 
 
-async def _greet(client: AsyncWebClient, user: str) -> None:
+async def _greet(client: Client, user: str) -> None:
     person: Any = await client.users_info(user=user, include_locale=True)
     me: Any = await client.auth_test()
     say = words(str(person["user"].get("locale") or ""))
@@ -85,7 +85,7 @@ async def tell_checklist(intake: Intake, location: Location, response_url: str =
 
 
 async def _checks(
-    intake: Intake, client: AsyncWebClient, location: Location, bot: str, say: Words
+    intake: Intake, client: Client, location: Location, bot: str, say: Words
 ) -> AsyncIterator[Check]:
     """All checks for the person's location."""
     scopes = await _scopes(client)
@@ -103,7 +103,7 @@ async def _checks(
         yield Check(True, say("slack_welcome.check_socket", n=settings.connections))
 
 
-async def _scopes(client: AsyncWebClient) -> frozenset[str] | None:
+async def _scopes(client: Client) -> frozenset[str] | None:
     """The granted scopes; None if Slack does not tell."""
     try:
         answer: Any = await client.auth_test()
@@ -127,7 +127,7 @@ def _granted(scopes: frozenset[str] | None, say: Words) -> Iterator[Check]:
 
 
 async def _channel(
-    client: AsyncWebClient, location: Location, bot: str, scopes: frozenset[str] | None, say: Words
+    client: Client, location: Location, bot: str, scopes: frozenset[str] | None, say: Words
 ) -> Check:
     try:
         answer: Any = await client.conversations_info(channel=location.channel)

@@ -25,8 +25,7 @@ from bot.events import Request
 from bot.words import LOCALES, words
 
 if TYPE_CHECKING:
-    from slack_sdk.web.async_client import AsyncWebClient
-
+    from bot.adapters.slack.installed.clients import Client
     from bot.adapters.slack.received.intake import Intake
     from storage.outbox import OutboxRow
 
@@ -80,7 +79,7 @@ async def share(intake: Intake, location: Location, body: Body, past: Request) -
 
 async def _shared(
     intake: Intake,
-    client: AsyncWebClient,
+    client: Client,
     location: Location,
     body: Body,
     past: Request,
@@ -106,9 +105,7 @@ async def _shared(
     return Shared(key, done=True)
 
 
-async def _parts(
-    intake: Intake, client: AsyncWebClient, location: Location, body: Body, past: Request
-) -> list[Part]:
+async def _parts(intake: Intake, client: Client, location: Location, body: Body, past: Request) -> list[Part]:
     """The messages of the pressed stage, in order, up to the pressed one."""
     pressed = body.get("message")
     if not isinstance(pressed, Mapping):
@@ -120,7 +117,7 @@ async def _parts(
 
 
 async def _before(
-    intake: Intake, client: AsyncWebClient, location: Location, pressed: Mapping[str, Any], past: Request
+    intake: Intake, client: Client, location: Location, pressed: Mapping[str, Any], past: Request
 ) -> list[Part]:
     """The messages of a long stage before its last one, by the outbox."""
     metadata = pressed.get("metadata") or {}
@@ -190,7 +187,7 @@ def _offers(block: Block) -> bool:
     return any(re.fullmatch(footer.CHOICE, each) for each in ids)
 
 
-async def _member(client: AsyncWebClient, channel: str, user: str) -> bool:
+async def _member(client: Client, channel: str, user: str) -> bool:
     """Whether the person is a member of the channel; the bot must not post there for others."""
     cursor = ""
     for _ in range(PAGES):
@@ -203,7 +200,7 @@ async def _member(client: AsyncWebClient, channel: str, user: str) -> bool:
     return True
 
 
-async def _post(client: AsyncWebClient, to: tuple[str, str], credit: str, part: Part, row: OutboxRow) -> str:
+async def _post(client: Client, to: tuple[str, str], credit: str, part: Part, row: OutboxRow) -> str:
     """The message's ts; `to` is the channel and the thread. Raises a surface's faults, and Unavailable."""
     arguments: dict[str, Any] = {
         "channel": to[0],
@@ -222,7 +219,7 @@ async def _post(client: AsyncWebClient, to: tuple[str, str], credit: str, part: 
     return str((await client.chat_postMessage(**arguments))["ts"])
 
 
-async def _posted_ts(client: AsyncWebClient, to: tuple[str, str], row: OutboxRow) -> str:
+async def _posted_ts(client: Client, to: tuple[str, str], row: OutboxRow) -> str:
     """The ts of a message whose post was not recorded, as before a crash; "" if there is none."""
     # Slack's clock and ours may differ a little.
     oldest = f"{row.created_at.timestamp() - 60:.6f}"
