@@ -104,7 +104,7 @@ async def evaluate(
         story = await Logs(resources.stories).story(space, row.id, row.id)
         by = config.section(RecallConfig).without(without)
         memory = Memory(resources.story_vectors, resources.embedding, by)
-        return await evaluate_memory(memory, space, row.id, story, queries, by)
+        return await evaluate_memory(memory, space, row.id, story, queries)
 
 
 @asynccontextmanager
@@ -188,14 +188,14 @@ def _listed(gold: Any) -> list[Any]:
 
 
 async def evaluate_memory(
-    memory: Memory, space: str, id: str, story: Story, queries: Sequence[MemoryQuery], by: RecallConfig
+    memory: Memory, space: str, id: str, story: Story, queries: Sequence[MemoryQuery]
 ) -> dict[str, float]:
     """recall@5, recall@10, scene_hit@5 and mrr over the queries, p50_ms and p95_ms of a search, their count n."""
-    await memory.recall(space, id, id, story, Query(queries[0].query), 1, by=by)  # loads what is loaded once
+    await memory.recall(space, id, id, story, Query(queries[0].query), 1)  # loads what is loaded once
     spent, scores = list[float](), list[Scores]()
     for query in queries:
         began = time.perf_counter()
-        recalled = await memory.recall(space, id, id, story, Query(query.query), PIECES, by=by)
+        recalled = await memory.recall(space, id, id, story, Query(query.query), PIECES)
         spent.append((time.perf_counter() - began) * 1_000)
         scores.append(scores_of(story, recalled, query.gold))
     ordered = sorted(spent)

@@ -7,7 +7,7 @@ word such as "roll" or "check", in English or Portuguese.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -200,20 +200,16 @@ def rolled(requested: Wanted) -> Roll:
     return Roll(str(result.ast), written, total, natural, requested.check, requested.dc)
 
 
-def as_text(rolls: Sequence[Roll], say: Words) -> str:
-    """For people: a line of Markdown for each roll."""
-    return "\n".join(_line(roll, say) for roll in rolls)
-
-
-def _line(roll: Roll, say: Words) -> str:
+def for_people(roll: Roll, say: Words) -> str:
+    """A line of Markdown."""
     outcome = "rolled" if roll.success is None else "success" if roll.success else "failure"
     line = say(f"story.dice_{outcome}", dice=roll.shown, check=roll.check, dc=roll.dc, margin=roll.margin)
     return f"{line}, {say(f'story.dice_natural_{roll.natural}')}" if roll.natural else line
 
 
-def for_writer(rolls: Sequence[Roll]) -> str:
-    """For the writer: a line of plain data for each roll, in the language of the prompts."""
-    return "\n".join(", ".join(_facts(roll)) for roll in rolls)
+def for_writer(roll: Roll) -> str:
+    """A line of plain data, in the language of the prompts."""
+    return ", ".join(_facts(roll))
 
 
 def _facts(roll: Roll) -> Iterator[str]:

@@ -183,8 +183,8 @@ class SceneVerbs:
         body: dict[str, Any] = {"mode": mode, "text": text, "name": request.author.name}
         rolls = [dice.rolled(roll) for roll in dice.find(text)]
         if rolls:
-            body["rolls"] = dice.for_writer(rolls).splitlines()
-            body["dice"] = dice.as_text(rolls, words(request.locale)).splitlines()
+            body["rolls"] = [dice.for_writer(roll) for roll in rolls]
+            body["dice"] = [dice.for_people(roll, words(request.locale)) for roll in rolls]
         if character := plays(story, request.author):
             body["character"] = character
         author = request.author.id

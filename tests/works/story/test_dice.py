@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bot.events import Text, UserError
 from bot.words import LOCALES, Words
 from bot.works.story.choices import Before, scene_changed
-from bot.works.story.dice import MOST_DICE, MOST_ROLLS, Roll, Wanted, as_text, find, for_writer, rolled
+from bot.works.story.dice import MOST_DICE, MOST_ROLLS, Roll, Wanted, find, for_people, for_writer, rolled
 from tests.works.story.tale import Tale
 
 SAY = {
@@ -234,24 +234,23 @@ def test_people_read_a_line_for_each_roll() -> None:
         Roll("2d6", "2d6 (2, 3) = `5`", 5),
         Roll("1d20", "1d20 (**20**) = `20`", 20, 20),
     ]
-    assert as_text(rolls, SAY["en"]).splitlines() == [
+    assert [for_people(roll, SAY["en"]) for roll in rolls] == [
         "**Stealth**, DC 15: 1d20 (12) + 4 = `16`, success (+1)",
         "**Stealth**, DC 15: 1d20 (**1**) + 4 = `5`, failure (-10), natural 1",
         "Rolled: 2d6 (2, 3) = `5`",
         "Rolled: 1d20 (**20**) = `20`, natural 20",
     ]
-    assert as_text(rolls, SAY["pt-BR"]).splitlines() == [
+    assert [for_people(roll, SAY["pt-BR"]) for roll in rolls] == [
         "**Stealth**, CD 15: 1d20 (12) + 4 = `16`, sucesso (+1)",
         "**Stealth**, CD 15: 1d20 (**1**) + 4 = `5`, falha (-10), 1 natural",
         "Rolagem: 2d6 (2, 3) = `5`",
         "Rolagem: 1d20 (**20**) = `20`, 20 natural",
     ]
-    assert as_text([], SAY["en"]) == ""
 
 
 def test_the_writer_reads_plain_data() -> None:
     rolls = [CHECK, Roll("1d20 - 5", "1d20 (**20**) - 5 = `15`", 15, 20, "Luck", 16), Roll("2d6", "", 5)]
-    assert for_writer(rolls).splitlines() == [
+    assert [for_writer(roll) for roll in rolls] == [
         "check Stealth: 1d20 + 4, total 16, DC 15, success by 1",
         "check Luck: 1d20 - 5, total 15, DC 16, failure by 1, natural 20",
         "roll: 2d6, total 5",
