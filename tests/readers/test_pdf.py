@@ -138,3 +138,12 @@ def test_every_page_is_told_of() -> None:
     told: list[tuple[int, int]] = []
     read("a.pdf", (FILES / "groff.pdf").read_bytes(), lambda done, total: told.append((done, total)))
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_half_a_character_in_a_title_costs_that_character() -> None:
+    data = (FILES / "libreoffice-outline.pdf").read_bytes()
+    tides = b"<FEFF00540069006400650073>"
+    broken = data.replace(tides, tides.replace(b"0069", b"D869"))
+    assert broken != data
+    read_again = read("broken.pdf", broken, lambda done, total: None)
+    assert read_again.text == document("libreoffice-outline").text

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -60,7 +61,7 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
         if pages > PAGES:
             raise UserError("library.file_pages", name=name, pages=pages, limit=PAGES)
         outline = _outline(pdf)
-        named = " ".join(_clean(pdf.get_metadata_value("Title")).split())
+        named = " ".join(_clean(partial(pdf.get_metadata_value, "Title")).split())
         lines: list[Line] = []
         pages_read: list[PageWords] = []
         scripted: list[Row] = []
@@ -107,7 +108,7 @@ def _outline(pdf: PdfDocument) -> list[Entry]:
     for mark in islice(pdf.get_toc(), _ENTRIES):
         where = mark.get_dest()
         page = where.get_index() if where else None
-        entries.append(Entry(mark.level + 1, _clean(mark.get_title()), page, _height(where)))
+        entries.append(Entry(mark.level + 1, _clean(mark.get_title), page, _height(where)))
     return entries
 
 
@@ -147,7 +148,12 @@ def _largest(lines: Sequence[Line]) -> str:
     return words if size >= 1.2 * body_style(lines)[0] and len(words) <= _TITLE_CHARACTERS else ""
 
 
-def _clean(text: str) -> str:
+def _clean(read: Callable[[], str]) -> str:
+    """A title as pypdfium2 reads it, which raises a fault where one has half a character."""
+    try:
+        text = read()
+    except UnicodeDecodeError as fault:
+        text = fault.object.decode(fault.encoding, "ignore")
     return "".join(
         " " if letter.isspace() else letter
         for letter in unicodedata.normalize("NFC", text)
