@@ -15,6 +15,7 @@ from bot.adapters.discord.text.page import CURSOR
 from tests.fakes.reply import Reply
 from tests.kill.instants import ALL, sequences
 from tests.kill.process import PATIENCE_S
+from tests.kill.remains import live
 from tests.wire.model import ANSWER
 from tests.wire.on_discord import DiscordTalk, OnDiscord, actions
 from tests.wire.stories import ANA, BIA, QUESTION, SLOW_STORIES, count
@@ -22,6 +23,7 @@ from tests.wire.struck import calls_when_kept, received, settled
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 
+UNKEPT = "SELECT count(*) FROM outbox WHERE message_id IS NULL"
 UNAVOIDABLE = (160004, 10062, 40060, 10015)
 """What a call made a second time is told: that thread is there, that interaction has been answered. And what
 an interaction answers that was never acknowledged: Unknown Webhook.
@@ -143,6 +145,8 @@ async def test_a_private_answer_killed_mid_stream_goes_on_while_its_token_lives(
     d.model.hold(at=4 + 5 * seed)
     talk = await d.ask(ANA, QUESTION, private=True)
     await d.until(lambda: count(talk.said(), "A candle") == 1)
+    # Nobody can look for a message that one person alone sees: one whose id was not kept is posted again.
+    await d.until(lambda: live(d.process.data / "sutradhar.db", UNKEPT) == [(0,)])
     await d.restart()
     await d.rest(1)
     texts = talk.said()
