@@ -193,7 +193,7 @@ def _wording(bundled: PromptText, own: SettingRow | None) -> Wording:
 
 
 def as_yaml(text: PromptText) -> str:
-    """Both parts in the format of prompts.yml, for people to edit."""
+    """Both parts in the format of prompts.yml, for people to edit; without the blanks at the ends of lines."""
     return "".join(
         f"{part}: |2\n" + "".join(f"  {line}".rstrip() + "\n" for line in value.rstrip("\n").split("\n"))
         for part, value in (("system", text.system), ("user", text.user))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bot.app import App
@@ -141,6 +141,7 @@ def file() -> PromptFile:
     return PromptFile(BUNDLED)
 
 
+@example(text=" \n0 \n1")
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     text=st.text(
@@ -153,7 +154,8 @@ def test_what_is_shown_can_be_given_back(tmp_path: Path, file: PromptFile, text:
         try:
             prompts = Prompts(file, SettingsStore(db))
             user = file.read()["rag"].user
-            safe = text.replace("{", "(").rstrip() + "\n{language}\n"
+            lines = text.replace("{", "(").rstrip().split("\n")
+            safe = "\n".join(line.rstrip() for line in lines) + "\n{language}\n"
             made = await prompts.edit("s", "rag", as_yaml(PromptText("rag", safe, user, "")), "a")
             assert (made.system, made.user) == (safe, user)
             assert (await prompts.wording("s", "rag")).text == made
