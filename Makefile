@@ -52,9 +52,6 @@ quick: $(VENV)/dev ## run the tests that start nothing: after each change (ARGS=
 	@$(PYTEST) -m "not slow" -k "not postgres" $(addprefix --ignore=,$(STARTING)) $(ARGS)
 
 test: $(VENV)/dev models ## run the tests (ARGS= for pytest's options)
-	@# Of a fresh copy each worker would rewrite all tests' asserts: two processes do it first, half of them each.
-	@test -d tests/__pycache__ || { $(BIN)/python -m pytest -q --collect-only tests/works >/dev/null 2>&1 & \
-	  $(BIN)/python -m pytest -q --collect-only --ignore=tests/works >/dev/null 2>&1; wait; }
 	@$(PYTEST) -m "not slow" $(ARGS)
 
 # More at once: these wait for processes, pauses and deadlines.
