@@ -216,12 +216,7 @@ class App:
                 continue
             try:
                 request = request_from_json(row.payload)
-                resumed = row.state != "received"
-                live = self._live.expect(request, row.seq, row.created_at, resumed=resumed)
-                if row.state == "answered":  # it has left its line, and nobody waits for it
-                    live.answered.set_result("done")
-                else:
-                    self._live.order.enter(live)
+                self._live.take_up(request, row)
             except (KeyError, TypeError, ValueError, UserError):  # written by another release
                 _log.exception("run %s cannot be read", row.id)
                 await self._inbox.set_states({row.id: "failed"})
@@ -401,10 +396,11 @@ class App:
     async def _forgotten(self, space: str, run: str) -> bool:
         if (request := await self._past.request(space, run)) is None:
             return False
+        if (live := self._live.of(space, run)) is not None:  # first: one that has not begun must not begin
+            await self._live.stop_one(live)
         await self._past.withdraw(request)
         await self._execution.hush(request)
-        if (live := self._live.of(space, run)) is not None:
-            await self._live.stop_one(live)
+        if live is not None:
             # Until its end it still stores what was shown and what its buttons offer: erase that, too.
             await asyncio.wait({live.end}, timeout=2 * VIEW_S)
             await self._past.withdraw(request)

@@ -16,7 +16,7 @@ from bot.events import Changed, Ended, Event, Failed, Request, Run, Shown, Text,
 from bot.platforms import Platform
 from bot.runs import execution
 from bot.runs.engine import RECOVERIES
-from bot.runs.requests import row_of
+from bot.runs.requests import PastRequests, row_of
 from bot.waiting import wait_at_most
 from storage.outbox import Outbox
 from tests.fakes.scripted_app import Recorder, Script, asked, open_scripted
@@ -277,6 +277,38 @@ async def test_what_is_taken_back_is_not_offered_by_the_end_of_its_view(tmp_path
         moody.go_on.set()
         assert await forgetting
         assert await app.resources.records.offers.all("local", "one", "choice") == []
+
+
+async def test_what_is_taken_back_before_it_begins_does_not_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+    acknowledging, acknowledged = asyncio.Event(), asyncio.Event()
+
+    async def asking(run: Run) -> AsyncGenerator[Event, None]:
+        begun.append(run.id)
+        yield Text("half")
+
+    async def acknowledge() -> None:
+        acknowledging.set()
+        await acknowledged.wait()
+
+    async with running(Moody(tmp_path), secret=asking) as app:
+        performing = asyncio.create_task(app.perform(asked("one", "secret"), acknowledge))
+        await acknowledging.wait()
+        live = app._live.get("one")
+        assert live is not None
+        withdraw = PastRequests.withdraw
+
+        async def slowly(past: PastRequests, request: Request) -> None:
+            await withdraw(past, request)
+            acknowledged.set()
+            await asyncio.wait({live.end}, timeout=10)
+
+        monkeypatch.setattr(PastRequests, "withdraw", slowly)
+        assert await app.forget("local", "one")
+        assert await (await performing).wait() == "stopped"
+    assert begun == []
 
 
 async def test_the_engine_keeps_nothing_of_what_is_taken_back(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ from bot.events import (
 from bot.faults import failure
 from bot.runs.engine import Begin, DurableRun
 from bot.runs.live import LiveRun, LiveRuns
-from bot.runs.requests import AcknowledgementGate, PastRequests, child_id, ended_as, request_from_json
+from bot.runs.requests import AcknowledgementGate, PastRequests, child_id, request_from_json
 from bot.waiting import wait_at_most
 from bot.words import words
 from storage.faults import StorageFault
@@ -92,23 +92,27 @@ class Execution:
         """Execute a run once and return its final state. Raises CancelledError where it is to continue later."""
         if self.leaving:
             raise asyncio.CancelledError
-        live, state = self._live.get(run_id), ""
-        if live is None:  # its end was stored before a crash, or it is another process's
+        if (
+            live := self._live.get(run_id)
+        ) is None:  # its end was stored before a crash, or it is another process's
             if (row := await self._inbox.get(run_id)) is None:
                 return "failed"
-            request, state = request_from_json(row.payload), row.state
+            request = request_from_json(row.payload)
             if request.place.platform not in self._platforms:  # a process that serves its platform will do it
                 raise asyncio.CancelledError
-            live = self._live.expect(request, row.seq, row.created_at, resumed=state != "received")
+            if row.state in ENDED:
+                await self._gate.passed()
+                view = self._view(request) if row.state == "stopped" else None
+                if view is not None:  # unlike other ends, written before it was shown
+                    await wait_at_most(
+                        view.flush("stopped"), VIEW_S, f"run {run_id} was not shown to its end"
+                    )
+                    await self.hush(request)
+                return row.state
+            live = self._live.take_up(request, row)
         await self._gate.passed()
         request = live.request
         view = self._view(request)
-        if state in ENDED:
-            if state == "stopped" and view is not None:  # unlike other ends, written before it was shown
-                await wait_at_most(view.flush("stopped"), VIEW_S, f"run {run_id} was not shown to its end")
-                await self.hush(request)
-            self._live.over(run_id, ended_as(state))
-            return state
         if view is None:
             await self.end(live, "failed")
             return "failed"

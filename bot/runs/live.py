@@ -22,7 +22,7 @@ from storage.faults import StorageFault
 from storage.inbox import UNFINISHED
 
 if TYPE_CHECKING:
-    from storage.inbox import Inbox
+    from storage.inbox import Inbox, InboxRow
 
 State = Literal["running", "answered", "done", "failed", "stopped"]
 
@@ -73,6 +73,15 @@ class LiveRuns:
             answered, end = asyncio.Future[Ended](), asyncio.Future[Ended]()
             self._runs[request.id] = LiveRun(request, seq, line_of(request), since, resumed, answered, end)
         return self._runs[request.id]
+
+    def take_up(self, request: Request, row: InboxRow) -> LiveRun:
+        """Register an unfinished run of an earlier process: in its line, or past it where it has answered."""
+        live = self.expect(request, row.seq, row.created_at, resumed=row.state != "received")
+        if row.state == "answered":
+            live.answered.set_result("done")
+        else:
+            self.order.enter(live)
+        return live
 
     def arrived(self, request: Request, seq: int, since: datetime) -> None:
         """Register the run and let it join its line."""
