@@ -212,9 +212,7 @@ class StageMessages(Generic[AnyPage]):
         while self._put:
             waiting, self._put = self._put, {}
             for message, writer in waiting.items():
-                await writer.settled(message)
-                if message.recording is not None:
-                    await asyncio.shield(message.recording)
+                await self._settled(message, writer)
         if self.dialect.folded is not None:
             return
         for staged in self.stages:  # delete messages that only the longer text of before a crash needed
@@ -229,6 +227,11 @@ class StageMessages(Generic[AnyPage]):
                         _log.info("run %s: a message too many stays: %s", self.run, fault)
                 part += 1
 
+    async def _settled(self, message: Message[AnyPage], writer: Writer) -> None:
+        await writer.settled(message)
+        if message.recording is not None:
+            await asyncio.shield(message.recording)
+
     async def amend(self, page: Callable[[StageContent, int], AnyPage]) -> bool:
         """See home.Amend."""
         editable = [
@@ -242,7 +245,8 @@ class StageMessages(Generic[AnyPage]):
         message, content, part = editable[-1]
         message.show_finally(page(content, part))
         self._write(message, Rank.FINAL)
-        await self.written()
+        # Only for this one: what the outbox holds of the others may be out of reach.
+        await self._settled(message, self._put.pop(message))
         return not (message.gone or message.unshown)
 
     async def tell_asker(self) -> bool:

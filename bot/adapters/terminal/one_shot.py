@@ -122,9 +122,7 @@ async def _perform(
     output: Output = JsonLines(out) if out is not None else plain_output(files)
     app = await App.open(config)
     try:
-        status = await (
-            _durable(app, request, output) if row.background else _direct(app, request, output, conversation)
-        )
+        status = await (_durable(app, request, output) if row.background else _direct(app, request, output))
         await output.done(request.id, status)
     finally:
         await app.close()
@@ -142,7 +140,7 @@ async def _durable(app: App, request: Request, output: Output) -> str:
     return status
 
 
-async def _direct(app: App, request: Request, output: Output, conversation: Conversation) -> Ended:
+async def _direct(app: App, request: Request, output: Output) -> Ended:
     from bot.faults import failure
     from storage.faults import StorageFault
 

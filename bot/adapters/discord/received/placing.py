@@ -69,7 +69,7 @@ class Location:
     message: int | None = None
     installed: bool = True
     member: bool = True
-    admin: bool = True
+    admin: bool = False
     space: str = field(init=False)
     thread: bool = field(init=False)
     real: str = field(init=False)
@@ -161,7 +161,7 @@ def location_of(interaction: discord.Interaction) -> Location:
     if guild is None:
         context = interaction.context
         direct = channel.type is ChannelType.private and (context.dm_channel or not context.private_channel)
-        return Location(user.id, channel.id, channel.type, installed=direct, member=direct)
+        return Location(user.id, channel.id, channel.type, installed=direct, member=direct, admin=True)
     present = interaction.client.get_guild(guild) is not None
     # An interaction that names no installation is the guild's if the bot is one of its members.
     installed = interaction.is_guild_integration() or (present and not interaction.is_user_integration())
