@@ -30,7 +30,7 @@ READ_S = 5.0
 """A question waits no longer than this for its thread; it is then answered without."""
 
 QUESTION_CHARS = 4_000
-"""The longest question to a model that looks things up."""
+"""Longer questions are refused: a question that long is a document, and belongs in the library."""
 
 
 @dataclass(frozen=True, slots=True)

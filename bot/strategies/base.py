@@ -83,7 +83,6 @@ SearchEvent: TypeAlias = Status | Notice | SearchResult
 class Strategy(Protocol):
     """One way to search. `prompts` names what it tells a model; without any it needs none."""
 
-    name: str
     prompts: tuple[str, ...]
 
     def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[SearchEvent, None]:
