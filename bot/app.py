@@ -372,6 +372,10 @@ class App:
         live_run = self._live.of(space, run)
         return live_run is not None and not live_run.quiet
 
+    def turns(self, request: Request) -> int:
+        """How many turns of the request's author wait or go on in its place, besides itself."""
+        return self._live.turns(request)
+
     async def ended(self, run_id: str) -> Ended:
         """Wait until a run's answer is whole, also of one that was continued at the start; how it ended."""
         return await self._live.ended(run_id)

@@ -17,6 +17,7 @@ class Option:
     `most` is the largest number that a form takes; by default more passages than an answer uses. `completes` is the
     kind of name that is offered for the value: a "path" of the file system, a "command" of this table, else a name that
     a kind of work knows (`Kind.completes`). A "link" is an address on the web. `long`: a field of many lines in a form.
+    `asks`: with it, the verb asks a model.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Option:
     completes: str = ""
     most: int = 50
     long: bool = False
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class Verb:
     the message's run.
     `group`: the command that it is part of on Discord, where its work's command is full: a command takes 25 verbs and
     8,000 characters.
+    `asks`: asks a model, so a person may send only so many in a while. `turn`: also asks one, but a person may send
+    these at the pace of their table: only so many may wait there.
     `speaks`: is asked to speak aloud, and is heard where nothing else is narrated.
     `hears`: takes what somebody has said in a place, as a recording.
     `inner`: begun by another run of its work (`Run.begin`), and in no list.
@@ -84,6 +88,8 @@ class Verb:
     at_once: bool = False
     bare: bool = False
     stops: bool = False
+    asks: bool = False
+    turn: bool = False
     sets: bool = False
     planned: bool = False
     rewords: bool = False
@@ -112,6 +118,11 @@ class Verb:
     def lacks(self, text: str) -> bool:
         """Whether its form has to be filled in first, because its text is required and missing."""
         return self.form != () and self.argument is not None and self.argument.required and not text.strip()
+
+    def asks_models(self, options: Mapping[str, object]) -> bool:
+        """Whether it asks a model, or reads a book or a recording, with these options."""
+        by_option = any(option.asks and options.get(option.name) for option in self.options)
+        return self.asks or self.background or self.hears or by_option
 
     def for_admins(self, text: str, options: Mapping[str, object]) -> bool:
         """Whether only admins may do it with this text and these options."""

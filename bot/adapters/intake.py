@@ -27,12 +27,12 @@ from bot.events import Author, File, Place, Request, UserError
 from bot.faults import in_words
 from bot.prompts import as_yaml
 from bot.runs.requests import event_id
-from bot.verb import Verb
 from bot.words import Words
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.app import App
+    from bot.verb import Verb
 
 WINDOW = "modal"
 """The kind of the storage's offers that hold pending forms, so that a window works also after a restart."""
@@ -43,13 +43,8 @@ KEPT = timedelta(days=1)
 RUN_DIGITS = 8
 """Digits of a run's id in sentences: enough to find it in the log."""
 
-LONG_REQUESTS = 6
-"""Requests that call a model or read books, per person in SECONDS."""
-QUICK_REQUESTS = 20
-"""Requests that are done at once, such as dice, which a fight needs many of."""
 HINTS = 3
-"""Sentences under messages that were no request, or one too many."""
-SECONDS = 30.0
+"""Sentences under messages that were no request, or one too many, per person in the config's `[limits] seconds`."""
 PEOPLE = 4_096
 """The most people's counts in memory before expired ones are dropped."""
 
@@ -91,9 +86,7 @@ class _Count:
 class Cooldowns:
     """Limits requests per person and time. `clock` gives seconds; tests pass their own."""
 
-    def __init__(
-        self, requests: int, seconds: float = SECONDS, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, requests: int, seconds: float, clock: Callable[[], float] = time.time) -> None:
         self._requests = requests
         self._seconds = seconds
         self._clock = clock
@@ -140,22 +133,35 @@ class Intake:
         self.app = app
         self._platform = platform
         self._for_one = for_one
-        self._asks, self._looks, self._slips = (
-            Cooldowns(LONG_REQUESTS),
-            Cooldowns(QUICK_REQUESTS),
-            Cooldowns(HINTS),
+        limits = app.config.limits
+        self._asks, self._looks, self._presses, self._slips = (
+            Cooldowns(most, limits.seconds)
+            for most in (limits.questions, limits.commands, limits.presses, HINTS)
         )
 
-    def count(self, location: Location, row: Verb | None = None) -> None:
-        """Count a request of this person, long ones separately. Raises UserError for one too many.
+    def count(self, location: Location, asked: Invocation | None = None) -> None:
+        """Count a request of this person: a question to a model, a press or a turn, or another command.
 
-        Help and stopping are not limited.
+        Raises UserError for one too many.
+
+        Help and stopping are not counted.
         """
+        row = asked.row if asked is not None else None
         if row is not None and (row.at_once or row.stops):
             return
-        works = row is not None and (row.ordered or row.background or row.hears)
-        if seconds := (self._asks if works else self._looks).take(location.space, location.user):
+        counts = self._looks
+        if asked is not None and asked.row.asks_models(asked.options):
+            counts = self._asks
+        elif asked is not None and (asked.answers or asked.row.turn):
+            counts = self._presses
+        if seconds := counts.take(location.space, location.user):
             raise UserError("edge.slow_down", n=int(seconds) + 1)
+
+    def keep_pace(self, request: Request) -> None:
+        """Raises UserError for a turn while as many of the person's turns as are allowed wait in its place."""
+        most = self.app.config.limits.waiting
+        if commands.verb(request.work, request.verb).turn and self.app.turns(request) >= most:
+            raise UserError("edge.turns_waiting", n=most)
 
     def too_many_hints(self, location: Location) -> bool:
         """Count a hint that a person gets for what was no request; whether it is one too many, and is left out."""

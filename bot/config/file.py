@@ -21,6 +21,7 @@ from bot.config.settings import (
     BudgetConfig,
     DiscordConfig,
     EmbeddingConfig,
+    LimitsConfig,
     ProviderConfig,
     RetrievalConfig,
     RolesConfig,
@@ -46,6 +47,7 @@ from bot.works import ALL
 TABLES: Final[Mapping[str, type]] = {
     "roles": RolesConfig,
     "budget": BudgetConfig,
+    "limits": LimitsConfig,
     "embedding": EmbeddingConfig,
     "retrieval": RetrievalConfig,
     "storage": StorageConfig,

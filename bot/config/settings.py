@@ -113,6 +113,21 @@ class BudgetConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class LimitsConfig:
+    """How much one person may ask for on a platform with messages.
+
+    In `seconds` they may ask models `questions` times, send `commands` other commands, and make `presses` presses of
+    other buttons and turns of a story. Only `waiting` of their turns may wait in one place.
+    """
+
+    questions: int = within(6, 1, 10_000)
+    commands: int = within(20, 1, 10_000)
+    presses: int = within(60, 1, 10_000)
+    seconds: float = within(30.0, 1.0, 3_600.0)
+    waiting: int = within(6, 1, 100)
+
+
+@dataclass(frozen=True, slots=True)
 class EmbeddingConfig:
     """Which model makes vectors; one of EMBEDDERS, with NAME filled in."""
 
@@ -261,6 +276,7 @@ class Config:
     roles: RolesConfig = RolesConfig()
     roles_from: RolesFrom = "none"
     budget: BudgetConfig = BudgetConfig()
+    limits: LimitsConfig = LimitsConfig()
     embedding: EmbeddingConfig = EmbeddingConfig()
     retrieval: RetrievalConfig = RetrievalConfig()
     storage: StorageConfig = StorageConfig()

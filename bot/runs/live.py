@@ -98,6 +98,17 @@ class LiveRuns:
         live = self._runs.get(run)
         return live if live is not None and live.request.place.space == space else None
 
+    def turns(self, request: Request) -> int:
+        """How many other turns of the request's author wait or go on in its place."""
+        whose = (request.place, request.author.id)
+        return sum(
+            (live.request.place, live.request.author.id) == whose
+            and commands.verb(live.request.work, live.request.verb).turn
+            and live.request.id != request.id
+            and not live.quiet
+            for live in self._runs.values()
+        )
+
     async def stop(self, place: Place, author: str = "") -> int:
         """Stop the runs that go on or wait in this place, library jobs only where there is nothing else; how many.
 

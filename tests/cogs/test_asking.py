@@ -9,7 +9,7 @@ import discord
 import pytest
 from simcord.enums import InteractionType
 
-from bot.adapters.intake import QUICK_REQUESTS
+from bot.config import LimitsConfig
 from bot.runs.requests import event_id
 from tests.cogs.table import Table, command, said
 
@@ -157,7 +157,7 @@ async def test_what_is_delivered_again_does_not_count_again(table: Table) -> Non
     payload = next(
         entry[2] for entry in reversed(table.env.backend.transcript) if entry[1] == "INTERACTION_CREATE"
     )
-    for _ in range(QUICK_REQUESTS):
+    for _ in range(LimitsConfig().commands):
         await table.redeliver(payload, first)
     another = await table.deliver(ASK, command("rules roll", expression="1d1"))
     assert len(table.requests) == 2
@@ -271,3 +271,9 @@ async def test_what_needs_nothing_is_simply_done(table: Table, verb: str) -> Non
     assert asked.deferred
     await table.ended()
     assert table.world.record.statuses[table.asked.id] == "done"
+
+
+async def test_a_game_master_may_write_many_entries_at_once(table: Table) -> None:
+    for n in range(9):
+        await table.bia.slash(table.general, "story lore", entry=f"lamp{n}: It burns.")
+    assert [request.verb for request in table.requests] == ["lore"] * 9

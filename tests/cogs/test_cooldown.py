@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from bot.adapters.intake import PEOPLE, Cooldowns
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bot.adapters.intake import PEOPLE, Cooldowns, Intake
+from bot.adapters.invocation import Invocation
+from bot.commands import verb
+from bot.config import Config, LimitsConfig
+from bot.events import Author, Ended, UserError
+from bot.runs.live import LiveRuns
+from tests.fakes.scripted_app import asked
 
 ANA, BIA = 1, 2
 
@@ -49,3 +63,56 @@ def test_a_count_that_does_is_kept() -> None:
     for person in range(PEOPLE + 1):
         cooldowns.take("g", person)
     assert cooldowns.take("g", 0) > 0.0
+
+
+PLACE: Any = SimpleNamespace(space="g", user=ANA, real="")
+
+
+def sent(intake: Intake, invocation: Invocation) -> int:
+    """How many of these may be sent at once, up to a hundred."""
+    for count in range(100):
+        try:
+            intake.count(PLACE, invocation)
+        except UserError:
+            return count
+    return 100
+
+
+def test_only_what_asks_a_model_is_counted_as_a_question() -> None:
+    limits = LimitsConfig(questions=3, commands=5, presses=7)
+    app: Any = SimpleNamespace(config=Config(Path(), Path(), limits=limits))
+
+    def allowed(work: str, name: str, **given: Any) -> int:
+        return sent(Intake(app, "discord", lambda _: False), Invocation(verb(work, name), **given))
+
+    assert allowed("rules", "ask") == allowed("library", "add") == allowed("story", "start") == 3
+    assert allowed("story", "lore") == allowed("story", "undo") == allowed("rules", "roll") == 5
+    assert allowed("story", "cast", options={"write": 3}) == 3
+    assert allowed("story", "cast", text="Mira") == 5
+    assert allowed("story", "flip", answers="run") == allowed("story", "undo", answers="run") == 7
+    assert allowed("story", "act") == allowed("story", "retry", answers="run") == 7
+    assert allowed("rules", "ask", answers="run") == 3
+    assert allowed("house", "stop") == 100
+
+
+async def test_a_turn_waits_for_its_table_and_other_verbs_do_not() -> None:
+    inbox: Any = None
+    live, now = LiveRuns(inbox), datetime(2026, 1, 1, tzinfo=UTC)
+    app: Any = SimpleNamespace(
+        config=Config(Path(), Path(), limits=LimitsConfig(waiting=2)), turns=live.turns
+    )
+    intake = Intake(app, "discord", lambda _: False)
+    turns = [asked(f"t{n}", "I dive", work="story", verb="act") for n in range(4)]
+    for seq, turn in enumerate(turns[:2]):
+        intake.keep_pace(turn)
+        live.expect(turn, seq, now)
+    with pytest.raises(UserError, match=r"edge\.turns_waiting"):
+        intake.keep_pace(turns[2])
+    intake.keep_pace(replace(turns[2], verb="lore"))
+    intake.keep_pace(replace(turns[2], author=Author("b", "B")))
+    intake.keep_pace(asked("t9", "I dive", work="story", verb="act", thread="other"))
+    ended: Ended = "done"
+    first = live.get("t0")
+    assert first is not None
+    first.answered.set_result(ended)
+    intake.keep_pace(turns[2])

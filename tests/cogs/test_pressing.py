@@ -9,8 +9,8 @@ import pytest
 from simcord.builders import ChannelHandle
 
 from bot.adapters.discord.received.placing import origin_of
-from bot.adapters.intake import QUICK_REQUESTS
 from bot.commands import FOLLOW_UP
+from bot.config import LimitsConfig
 from bot.runs.requests import event_id
 from tests.cogs.table import Table, said
 
@@ -140,7 +140,7 @@ async def test_a_message_delivered_again_does_not_count_again(table: Table) -> N
     payload = next(
         entry[2] for entry in reversed(table.env.backend.transcript) if entry[1] == "MESSAGE_CREATE"
     )
-    for _ in range(QUICK_REQUESTS):
+    for _ in range(LimitsConfig().commands):
         table.env.backend.emit("MESSAGE_CREATE", payload)
     await table.env.settle()
     await table.say(table.ana, "/roll 1d8")

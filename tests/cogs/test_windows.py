@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from simcord.enums import InteractionType
 
-from bot.adapters.intake import QUICK_REQUESTS, WINDOW
+from bot.adapters.intake import WINDOW
 from bot.adapters.invocation import QUOTED_CHARS, quotation
+from bot.config import LimitsConfig
 from bot.events import Choices
 from bot.prompts import as_yaml
 from tests.cogs.table import Client, Table, command, said
@@ -189,7 +190,7 @@ async def test_only_so_much_of_a_message_is_quoted() -> None:
 
 
 async def test_nobody_opens_windows_without_end(table: Table) -> None:
-    opened = [await table.ana.slash(table.general, "rules ask") for _ in range(QUICK_REQUESTS + 1)]
+    opened = [await table.ana.slash(table.general, "rules ask") for _ in range(LimitsConfig().commands + 1)]
     assert all(one.modal for one in opened[:-1])
     assert "seconds" in said(opened[-1])
 

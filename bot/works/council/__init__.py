@@ -39,6 +39,7 @@ VERBS: tuple[Verb, ...] = (
         ordered=True,
         plain=True,
         planned=True,
+        asks=True,
     ),
     Verb(
         "council",

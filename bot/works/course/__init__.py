@@ -50,6 +50,7 @@ VERBS: tuple[Verb, ...] = (
         ),
         ordered=True,
         plain=True,
+        asks=True,
     ),
     Verb("course", "list", options=(PRIVATE,)),
     Verb("course", "outline", "Keeping Bees", _COURSE, (PRIVATE,)),
@@ -64,6 +65,7 @@ VERBS: tuple[Verb, ...] = (
             PRIVATE,
         ),
         ordered=True,
+        asks=True,
     ),
     Verb(
         "course", "answer", "2 the old queen", Argument("answer", "verbs.arg_answer", most=300), personal=True

@@ -30,6 +30,7 @@ VERBS: tuple[Verb, ...] = (
         ),
         ordered=True,
         plain=True,
+        asks=True,
     ),
     Verb(
         "rules",

@@ -49,6 +49,7 @@ VERBS: tuple[Verb, ...] = (
         ),
         ordered=True,
         plain=True,
+        asks=True,
     ),
     Verb(
         "script",
@@ -57,6 +58,7 @@ VERBS: tuple[Verb, ...] = (
         Argument("about", "verbs.arg_idea_about", most=4_000),
         (_OF_SCRIPT, _TIER, _TOOLS, _MAX_TOOLS),
         ordered=True,
+        asks=True,
     ),
     Verb("script", "ideas", "The Last Ferry", _SCRIPT, (PRIVATE,)),
     Verb("script", "drop", "3", Argument("idea", "verbs.arg_idea"), (_OF_SCRIPT,)),

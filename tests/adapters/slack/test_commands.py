@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from slack_bolt.async_app import AsyncBoltContext
 
-from bot.adapters.intake import QUICK_REQUESTS
 from bot.adapters.slack.manifest import COMMANDS
 from bot.adapters.slack.received.commands import Invoked, line_of
 from bot.command_line import parse
 from bot.commands import BARE, TABLE, verb
+from bot.config import LimitsConfig
 from bot.verb import Verb
 from tests.adapters.slack.table import Table
 from tests.fakes.slack.delivery import COMMAND
@@ -195,9 +195,9 @@ async def test_a_command_is_acknowledged_in_time_even_where_the_database_is_slow
 
 
 async def test_nobody_looks_at_what_is_in_place_without_end(at: Table) -> None:
-    for _ in range(QUICK_REQUESTS + 1):
+    for _ in range(LimitsConfig().commands + 1):
         await at.slack.command(at.ana, at.channel, "/sutradhar", "setup")
-    await at.slack.until(lambda: len(at.whispers(at.ana)) == QUICK_REQUESTS + 1)
+    await at.slack.until(lambda: len(at.whispers(at.ana)) == LimitsConfig().commands + 1)
     assert sum("Ask again in" in whisper for whisper in at.whispers(at.ana)) == 1
 
 

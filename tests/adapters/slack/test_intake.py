@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from bot import commands
-from bot.adapters.intake import HINTS, LONG_REQUESTS, QUICK_REQUESTS
+from bot.adapters.intake import HINTS
 from bot.adapters.invocation import Invocation, choice_invocation
 from bot.adapters.slack.placing import Location, origin_of
 from bot.adapters.slack.received.intake import request_of
 from bot.adapters.slack.received.people import Person
+from bot.config import LimitsConfig
 from bot.events import UserError
 from bot.words import words
 from tests.adapters.slack.table import Table
@@ -93,7 +94,7 @@ async def test_two_workspaces_that_call_an_event_the_same_are_two(at: Table) -> 
 
 
 async def test_who_asks_too_much_is_told_when_to_go_on(at: Table) -> None:
-    for n in range(LONG_REQUESTS + 1):
+    for n in range(LimitsConfig().questions + 1):
         await at.slack.command(at.ana, at.channel, "/rules", f"ask {n}?")
     await at.slack.until(lambda: at.whispers(at.ana))
     (whisper,) = at.whispers(at.ana)
@@ -101,14 +102,14 @@ async def test_who_asks_too_much_is_told_when_to_go_on(at: Table) -> None:
     await at.slack.command(at.ana, at.channel, "/rules", "roll 2d6")
     await at.slack.command(at.ana, at.channel, "/sutradhar", "stop")
     await at.slack.command(at.bia, at.channel, "/rules", "ask And I?")
-    await at.ended(LONG_REQUESTS + 3)
-    assert QUICK_REQUESTS > LONG_REQUESTS
+    await at.ended(LimitsConfig().questions + 3)
+    assert LimitsConfig().commands > LimitsConfig().questions
 
 
 async def test_a_mention_counts_once_though_it_comes_as_two_events(at: Table) -> None:
-    for n in range(LONG_REQUESTS):
+    for n in range(LimitsConfig().questions):
         await at.slack.say(at.ana, at.channel, f"{n}?", mention=True)
-    await at.ended(LONG_REQUESTS)
+    await at.ended(LimitsConfig().questions)
     assert at.whispers(at.ana) == []
 
 
@@ -231,8 +232,8 @@ async def test_the_address_of_an_answer_is_not_shown(at: Table) -> None:
 
 
 async def test_help_counts_as_little_as_what_stops(at: Table) -> None:
-    for _ in range(QUICK_REQUESTS):
+    for _ in range(LimitsConfig().commands):
         await at.slack.command(at.ana, at.channel, "/rules", "roll 2d6")
-    await at.ended(QUICK_REQUESTS)
+    await at.ended(LimitsConfig().commands)
     await at.slack.command(at.ana, at.channel, "/sutradhar", "help")
     assert "/sutradhar help" in (await at.whispered(at.ana)).shown

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.intake import LONG_REQUESTS, WINDOW
-from bot.adapters.invocation import PendingForm
+from bot.adapters.intake import WINDOW
+from bot.adapters.invocation import Invocation, PendingForm
 from bot.adapters.slack.placing import PLATFORM, Location
 from bot.adapters.slack.received import windows
 from bot.adapters.slack.received.windows import PART_CHARS, block_id, parts
 from bot.commands import verb
+from bot.config import LimitsConfig
 from bot.prompts import as_yaml
 from bot.runs.requests import event_id
 from bot.words import words
@@ -161,8 +162,8 @@ async def test_what_is_refused_stays_in_the_window_and_can_be_sent_later(at: Tab
     view = await opened(at)
     clock = Clock()
     at.bot.intake._asks._clock = clock
-    for _ in range(LONG_REQUESTS):
-        at.bot.intake.count(_spot(at), verb("rules", "ask"))
+    for _ in range(LimitsConfig().questions):
+        at.bot.intake.count(_spot(at), Invocation(verb("rules", "ask")))
     await at.slack.submit(at.ana, view, typed(QUESTION))
     assert view.open
     assert "is still here" in view.errors[block_id(0)]

@@ -234,8 +234,9 @@ class Intake(intake.Intake):
                 parsed = parsed_of(as_in_table(text.strip()) or "/help", files)
                 place = placing.place(location, thread_row=held)
                 asked = await self.interpreted(parsed, files, place, str(location.user))
-            self.count(location, asked.row)
+            self.count(location, asked)
             request, _ = self._request_of(message, location, asked, held, say.locale)
+            self.keep_pace(request)
             await self.app.perform(request)
         except Exception as error:
             sentence = replies.sentence(say, error)
@@ -270,12 +271,13 @@ class Intake(intake.Intake):
     async def _take(self, interaction: discord.Interaction, asked: Invocation, *, window: str = "") -> None:
         """Perform an invocation. That of a `window` is one request, however often the window is sent."""
         location = placing.location_of(interaction)
-        self.count(location, asked.row)
+        self.count(location, asked)
         held = await self.app.records.threads.held(location.space, location.real)
         locale = self.words(interaction).locale
         request, origin = self._request_of(interaction, location, asked, held, locale)
         if window:
             request = replace(request, id=event_id(PLATFORM, location.space, _sent(window)))
+        self.keep_pace(request)
 
         async def acknowledge() -> None:
             interaction.extras[_RUN] = request.id

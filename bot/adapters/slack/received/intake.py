@@ -213,7 +213,7 @@ class Intake(intake.Intake):
         """Begin the run of an invocation; returns once it is stored and acknowledged."""
         location, response_url = begun.location, begun.response_url
         row = invocation.row
-        self.count(location, row)
+        self.count(location, invocation)
         if row.at_once:
             # Answered at once, to the person alone, without a run: nothing in it has to be stored.
             self.later(self._help(location, invocation.text, response_url))
@@ -229,6 +229,7 @@ class Intake(intake.Intake):
         request = request_of(
             invocation, location, run, person, thread_row, earlier=earlier, response_url=response_url
         )
+        self.keep_pace(request)
         stored = asyncio.get_running_loop().create_future()
 
         async def acknowledge() -> None:
