@@ -90,7 +90,8 @@ class Setting:
     """A setting that people may change from chat, over the config's value.
 
     `scopes` are where it may be set, the nearest first. `check` gives the value to store; it raises UserError, which
-    names the possible values. `default` is the value where nobody has set it; None where the platform decides.
+    names the possible values. `check_own` does so for what a person sets for themselves, where they may choose less.
+    `default` is the value where nobody has set it; None where the platform decides.
     `values` are offered while a person types; `shown` is a stored value as people write it. `platforms` are those that
     read it, all of them where none is named.
     """
@@ -103,6 +104,12 @@ class Setting:
     values: Callable[[Resources], Sequence[str]] = lambda resources: ()
     shown: Callable[[str], str] = str
     platforms: tuple[str, ...] = ()
+    check_own: Callable[[Resources, str], str] | None = None
+
+    def checked(self, resources: Resources, value: str, scope: Scope) -> str:
+        """The value to store for this scope. Raises UserError."""
+        check = self.check_own if scope == "person" and self.check_own is not None else self.check
+        return check(resources, value)
 
 
 Overview: TypeAlias = "Callable[[Resources, str, Words, Callable[[str], str]], AsyncIterator[str]]"

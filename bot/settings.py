@@ -18,6 +18,7 @@ from storage.settings import Scope, SettingRow, SettingsStore
 
 if TYPE_CHECKING:
     from bot.config import Config
+    from bot.config.model_spec import ModelSpec
 
 LANGUAGE: Final = "language"
 TIMEZONE: Final = "timezone"
@@ -107,7 +108,7 @@ class Settings:
         return bool(settings) and settings[0].value == ON
 
     async def roles(self, request: Request) -> dict[str, list[str]]:
-        """The models that this place has chosen, by role, each in the format of bot.config.model_spec.
+        """The models that the person or the place has chosen, by role, each in the format of bot.config.model_spec.
 
         Models that the config no longer permits are left out.
         """
@@ -115,8 +116,9 @@ class Settings:
         for role in ROLES:
             for row in await self.nearest(request.place, request.author.id, MODEL + role):
                 models = _models(row.value)
-                if models and all(permitted(self._config, model) for model in models):
-                    chosen[role] = models
+                may = permitted_to_person if row.scope == "person" else _permitted
+                if models and all(may(self._config, model) for model in models):
+                    chosen[role] = list(map(str, models))
                     break
         return chosen
 
@@ -184,8 +186,24 @@ def permitted(config: Config, model: str) -> bool:
     return not config.offered or named in choosable(config)
 
 
-def _models(value: str) -> list[str]:
+def permitted_to_person(config: Config, spec: ModelSpec) -> bool:
+    """Whether a person may choose it for themselves: a model that the config names, without settings that may cost
+    more, unless the config has exactly these.
+    """
+    costs = (spec.effort, spec.timeout, spec.tokens) != (None, None, None)
+    return (
+        _permitted(config, spec)
+        and spec.model in choosable(config)
+        and (not costs or str(spec) in config.roles.specs)
+    )
+
+
+def _permitted(config: Config, spec: ModelSpec) -> bool:
+    return permitted(config, spec.model)
+
+
+def _models(value: str) -> Sequence[ModelSpec]:
     try:
-        return [str(member) for member in model_spec.parse_list(value)]
+        return model_spec.parse_list(value)
     except UserError:  # as another release wrote it
-        return []
+        return ()

@@ -85,10 +85,14 @@ class RolesConfig:
         return own or (self.answerer if role in _OF_TEXT else ())
 
     @property
+    def specs(self) -> Chain:
+        """Every model that a part names, with its settings, each once."""
+        return tuple(dict.fromkeys(text for part in fields(self) for text in getattr(self, part.name)))
+
+    @property
     def models(self) -> Chain:
         """Every model that a part names, each once, as "provider:model"."""
-        chains = [getattr(self, part.name) for part in fields(self)]
-        return tuple(dict.fromkeys(model_spec.model_of(text) for chain in chains for text in chain))
+        return tuple(dict.fromkeys(map(model_spec.model_of, self.specs)))
 
 
 _OF_TEXT: Final = ("answerer", "writer", "extractor", "researcher", "chair", "tool_loop")

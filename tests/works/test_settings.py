@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -171,7 +172,8 @@ async def test_what_is_shared_only_admins_set(ask: Asker) -> None:
         value = " en" if verb == "set" else ""
         for to in ("channel", "everyone"):
             assert "Only admins of this space" in await ask(verb, f"language{value}", to=to)
-    for given in ("model.answerer house:two", "council.criteria truth", "council.members house:two"):
+    assert "Only admins" in await ask("set", "model.answerer house:two", to="everyone")
+    for given in ("council.criteria truth", "council.members house:two"):
         assert "it is shared" in await ask("set", given)
     assert await ask.row("model.answerer") == ["house:one", "the config"]
     assert "For everyone, `council.criteria` is now `truth`." in await ask(
@@ -200,7 +202,7 @@ async def test_the_councils_own_commands_and_these_set_the_same(ask: Asker) -> N
         ("language fr", "", "“fr” is not possible for `language`. Possible: en, pt-BR."),
         ("timezone Lisboa", "", "Did you mean Libya, Europe/Lisbon?"),
         ("timezone Mars/Base", "", "I know no time zone called “Mars/Base”"),
-        ("model.answerer house:two", "me", "`model.answerer` can be set for: `channel`, `everyone`."),
+        ("council.chair house:two", "me", "`council.chair` can be set for: `everyone`."),
         ("council.criteria truth", "channel", "`council.criteria` can be set for: `everyone`."),
         ("model.answerer elsewhere:two", "", "no provider called “elsewhere”"),
         ("model.answerer house:seven", "", "not one of the models that the config lets spaces choose: house:two"),
@@ -341,7 +343,7 @@ async def test_a_place_answers_by_the_models_that_it_has_chosen(tmp_path: Path) 
 
 async def test_a_model_that_the_config_no_longer_allows_is_passed_over(tmp_path: Path) -> None:
     async with opened(tmp_path) as ask:
-        await ask("set", "model.answerer house:three", author=BIA)
+        await ask("set", "model.answerer house:three", to="everyone", author=BIA)
         await ask("set", "model.answerer house:two", to="channel", author=BIA)
     text = CONFIG.format(url="http://127.0.0.1:9/v1").replace('"house:two", ', "")
     async with opened(tmp_path, text) as ask:
@@ -349,6 +351,32 @@ async def test_a_model_that_the_config_no_longer_allows_is_passed_over(tmp_path:
         assert await ask.app.resources.settings.roles(request) == {"answerer": ["house:three"]}
         assert (await ask.row("model.answerer"))[0] == "house:three"
         assert "no longer allows it: model.answerer" in await ask("show")
+
+
+async def test_a_persons_model_goes_before_the_channels_and_is_one_of_the_configs(tmp_path: Path) -> None:
+    """Without a list of models in the config an admin may choose any, a person only those of the roles."""
+    text = re.sub(r"^models = .*\n", "", CONFIG.format(url="http://127.0.0.1:9/v1"), flags=re.MULTILINE)
+    async with opened(tmp_path, text.replace('"house:one"', '["house:one", "house:two effort=high"]')) as ask:
+
+        async def chosen(author: Author) -> list[str]:
+            roles = await ask.app.resources.settings.roles(ask.request("rules", "ask", "", HERE, author))
+            return roles.get("answerer", [])
+
+        await ask("set", "model.answerer house:seven effort=high", to="channel", author=BIA)
+        assert await chosen(ANA) == ["house:seven effort=high"]
+        assert "For you, `model.answerer` is now `house:two`." in await ask("set", "model.answerer house:two")
+        assert [await chosen(person) for person in (ANA, BIA)] == [["house:two"], ["house:seven effort=high"]]
+        assert (await ask.row("model.answerer"))[0] == "house:two"
+
+        assert "house:one, house:two" in await ask("set", "model.answerer house:seven")
+        for dear in ("house:one effort=high", "house:one tokens=90000", "house:two, house:one timeout=3000"):
+            assert "by its name alone" in await ask("set", f"model.answerer {dear}")
+        assert await chosen(ANA) == ["house:two"]
+        await ask("set", "model.answerer house:two effort=high, house:one temperature=1")
+        assert await chosen(ANA) == ["house:two effort=high", "house:one temperature=1"]
+        # One that an earlier config permitted.
+        await ask.app.resources.settings.set(HERE, ANA.id, "model.answerer", "house:seven", "person")
+        assert await chosen(ANA) == ["house:seven effort=high"]
 
 
 async def test_a_councils_question_is_looked_into_by_the_places_researcher(tmp_path: Path) -> None:

@@ -83,11 +83,11 @@ def _of_role(role: str) -> Setting:
     return Setting(
         MODEL + role,
         f"settings.is_{role}",
-        # Not a person's: what a model costs is the space's affair.
-        ("channel", "space"),
+        ("person", "channel", "space"),
         check=checks.models,
         default=lambda resources: ", ".join(resources.config.roles.chain(role)),
         values=lambda resources: choosable(resources.config),
+        check_own=checks.own_models,
     )
 
 

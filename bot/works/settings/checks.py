@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.config import model_spec
 from bot.events import UserError
-from bot.settings import FREE_CHAT, LANGUAGE, OFF, ON, choosable, permitted, zones
+from bot.settings import FREE_CHAT, LANGUAGE, OFF, ON, choosable, permitted, permitted_to_person, zones
 from bot.words import LOCALES
 
 if TYPE_CHECKING:
@@ -80,6 +80,19 @@ def models(resources: Resources, typed_value: str) -> str:
         if not permitted(config, spec.model):
             raise UserError("settings.model", model=spec.model[:80], models=", ".join(choosable(config)))
     return ", ".join(dict.fromkeys(map(str, chosen)))
+
+
+def own_models(resources: Resources, typed_value: str) -> str:
+    """A role's models for one person: only models that the config names, asked at no more cost than the config asks
+    them.
+    """
+    config, value = resources.config, models(resources, typed_value)
+    for spec in model_spec.parse_list(value):
+        if spec.model not in choosable(config):
+            raise UserError("settings.model", model=spec.model[:80], models=", ".join(choosable(config)))
+        if not permitted_to_person(config, spec):
+            raise UserError("settings.model_cost", model=spec.model)
+    return value
 
 
 def _plain(text: str) -> str:

@@ -86,7 +86,7 @@ class SettingsWork:
         scope = _scope(request, setting)
 
         async def changed() -> str:
-            value = await asyncio.to_thread(setting.check, self._resources, typed_value.strip())
+            value = await asyncio.to_thread(setting.checked, self._resources, typed_value.strip(), scope)
             await self._settings.set(request.place, request.author.id, setting.name, value, scope)
             return setting.shown(value)
 
@@ -132,7 +132,7 @@ class SettingsWork:
     def _valid(self, setting: Setting, row: SettingRow) -> bool:
         """Whether it might still be set: the config may let spaces choose less than it did."""
         try:
-            setting.check(self._resources, setting.shown(row.value))
+            setting.checked(self._resources, setting.shown(row.value), row.scope)
         except (UserError, ValueError):
             return False
         return True
