@@ -222,6 +222,7 @@ class App:
                 await self._inbox.set_states({row.id: "failed"})
             else:
                 unfinished.append(request)
+        await self._execution.take_up()
         await self._engine.launch()
         self._started = True
         try:
@@ -403,11 +404,17 @@ class App:
         if (live := self._live.of(space, run)) is not None:  # first: one that has not begun must not begin
             await self._live.stop_one(live)
         await self._past.withdraw(request)
+        unfinished = await self._execution.keep_unfinished(request)
         await self._execution.hush(request)
         if live is not None:
             # Until its end it still stores what was shown and what its buttons offer: erase that, too.
             await asyncio.wait({live.end}, timeout=2 * VIEW_S)
+        self._execution.showings.drop(run)
+        if live is not None:
             await self._past.withdraw(request)
+            unfinished = await self._execution.keep_unfinished(request)
+        if unfinished is not None:
+            await self._execution.finish(unfinished)
         await self._engine.forget(run)
         # Its children hold words of it, too, and so does what was played of it.
         for child in (*(row.id for row in await self._inbox.children(space, run)), child_id(request, PLAYED)):
@@ -476,6 +483,7 @@ class App:
             await asyncio.wait(tasks)
         if ending := [live.end for live in self._live.all() if live.ending]:
             await asyncio.wait(ending, timeout=LEAVE_S)
+        await self._execution.showings.close()
         if self._started:
             await self._engine.close()
         with suppress(StorageFault):

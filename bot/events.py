@@ -417,13 +417,14 @@ class View(Protocol):
         ...
 
     async def change(self, changed: Changed) -> None:
-        """Show new contents of a stage of this view's run, which has ended; idempotent."""
+        """Show new contents of a stage of this view's run, which has ended; idempotent. Returns as `flush` does."""
         ...
 
     async def flush(self, status: Ended) -> None:
         """Show everything that was taken: the run's end, as `status`, is about to be stored.
 
-        A crash before it is stored shows the run again; one after it does not.
+        Returns once all of it is on the screen, or was given up for good, however long that takes. Cancelled, it shows
+        nothing more.
         """
         ...
 

@@ -132,6 +132,9 @@ class Platform:
     `new_thread` gives the place and the origin of a new conversation, by its id and title, in the channel of a request;
     None where there can be none.
 
+    `without_words` gives an origin without what the person wrote, so that the messages of a withdrawn request are
+    found.
+
     `speak` says words aloud in the request's place, where it `narrates`; without that one, in every place.
     After a crash it is called again only where the platform `speaks_again`, and leaves out what was said.
     `speak_along` says them while they are written, and returns before their end: the pieces end with the stage's text,
@@ -156,6 +159,7 @@ class Platform:
     read_transcript: ReadTranscript | None = None
     reader: Reader | VoiceChannels | None = None
     adults: Callable[[Place], Awaitable[bool]] | None = None
+    without_words: Callable[[str], str] | None = None
 
 
 class LogView:

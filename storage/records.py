@@ -14,6 +14,7 @@ from storage.owned import OwnedSessions
 from storage.readings import Readings
 from storage.schedules import Schedules
 from storage.sessions import Sessions, Threads
+from storage.unshown import Unshown
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Records:
     schedules: Schedules
     sessions: Sessions
     threads: Threads
+    unshown: Unshown
     votes: Votes
 
     @classmethod
@@ -49,5 +51,6 @@ class Records:
             Schedules(database),
             Sessions(database),
             Threads(database),
+            Unshown(database),
             Votes(database),
         )

@@ -148,6 +148,20 @@ outbox = Table(
 )
 
 # The buttons of a run's messages, numbered within their kind; a window's are those of whoever it is open for.
+unshown = Table(
+    "unshown",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("run_id", String, nullable=False),
+    Column("stage", String, nullable=False),
+    Column("status", String, nullable=False),
+    Column("events", Text, nullable=False),
+    Column("request", Text, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    PrimaryKeyConstraint("space", "run_id", "stage"),
+    info=Ownership(run="run_id", goes_with="run", copies=True).info,
+)
+
 offers = Table(
     "offers",
     metadata,

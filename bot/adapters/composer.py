@@ -50,9 +50,6 @@ if TYPE_CHECKING:
     from storage.buttons import Offers, Votes
     from storage.outbox import Outbox
 
-FLUSH_S = 25.0
-"""How long the end of a run waits for its last messages; the writer keeps trying after that."""
-
 _log = logging.getLogger(__name__)
 
 
@@ -93,7 +90,6 @@ class Composer(Generic[AnyPage]):
         """Whether the work has begun: False where a choice that is offered would begin it, so nothing can be rated."""
         self._changes_last = True
         self._ended: Ended | None = None
-        self._ending: asyncio.Task[None] | None = None
         home.tell = self._tell
 
     async def show(self, event: Shown) -> None:
@@ -116,9 +112,7 @@ class Composer(Generic[AnyPage]):
             return
         before = await self._offers.all(self._space, self._run, stored_choices.KIND)
         self._sources = await self._offers.all(self._space, self._run, "source")
-        keys = await self._outbox.stages(self._space, self._run)
-        stages = [key for key in keys if key not in self._dialect.own_keys and not key.startswith(SHARED)]
-        self._changes_last = stages[-1] == changed.stage
+        self._changes_last = (await self._shown_stages())[-1] == changed.stage
         self._ended, self._messages.in_place = "done", changed.in_place
         self._home.over = True
         content = StageContent(changed.stage, changed.title, growing=False, speaker=changed.speaker)
@@ -134,12 +128,21 @@ class Composer(Generic[AnyPage]):
         self._sources = list(dict.fromkeys(self._sources))
         await self._keep_offers()
         self._messages.open()
-        await self._messages.written()
-        anew = any(message.ref.turn for message in staged.messages)  # the old message could not be edited
-        if anew and not changed.in_place:
-            content.notices.append(self._say("page.changed_anew"))
-            self._messages.changed(staged)
+        try:
             await self._messages.written()
+            anew = any(message.ref.turn for message in staged.messages)  # the old message could not be edited
+            if anew and not changed.in_place:
+                content.notices.append(self._say("page.changed_anew"))
+                self._messages.changed(staged)
+                await self._messages.written()
+        except asyncio.CancelledError:
+            self._messages.drop()
+            raise
+
+    async def _shown_stages(self) -> list[str]:
+        """The keys of the run's stages that have a message."""
+        keys = await self._outbox.stages(self._space, self._run)
+        return [key for key in keys if key not in self._dialect.own_keys and not key.startswith(SHARED)]
 
     async def flush(self, status: Ended) -> None:
         await self._keep_offers()  # first: a page that is made from now on shows their buttons
@@ -149,21 +152,21 @@ class Composer(Generic[AnyPage]):
             if cut:  # it was stopped before a crash, and shows nothing more
                 await self._home.end_messages(cut, self._say("page.stopped"))
                 return
+            if await self._shown_stages():  # all of it was finished before a crash
+                return
         if not self._stages:
             self._messages.begin(StageContent(FIRST, ""))
         self._stages[-1].content.growing = False
         self._messages.changed(self._stages[-1])
         try:
-            async with asyncio.timeout(FLUSH_S):
-                if self._messages.opening is not None or not await self._messages.tell_asker():
-                    self._messages.open()
-                    self._ending = asyncio.create_task(self._shown_whole())
-                    await asyncio.shield(self._ending)  # it continues after the timeout
-        except TimeoutError:
-            self._messages.open()
-            _log.warning("run %s: not everything is on the screen yet", self._run)
+            if self._messages.opening is not None or not await self._messages.tell_asker():
+                self._messages.open()
+                await self._shown_whole()
         except StorageFault as fault:
             _log.warning("run %s: %s", self._run, fault)
+        except asyncio.CancelledError:
+            self._messages.drop()
+            raise
         self._home.ended()
 
     async def close(self, status: Ended) -> None:

@@ -23,7 +23,6 @@ from bot.adapters.surface import (
     PlaceClosed,
     Refused,
     Surface,
-    Unavailable,
 )
 from bot.adapters.writer import Clock, LoopClock
 from storage.faults import StorageFault
@@ -114,6 +113,8 @@ class Message(Generic[AnyPage]):
                 final = final or (due is not None and due[1] and due[0].shown == shown)
             # In a task, so that the next message does not wait for the storage; after a crash in between it is found.
             self.recording = asyncio.create_task(self._record(self.recording, shown if final else None))
+            if self._stale and not self.gone:
+                await self._delete_stale()
             return wrote
 
     async def _claim(self) -> None:
@@ -191,13 +192,15 @@ class Message(Generic[AnyPage]):
                     self.gone = True
         if home.style is MessageStyle.BARE and page.files:
             self.unshown = True
-        if self._stale and not self.gone:
-            stale, self._stale = self._stale, ""
-            try:
-                await home.surface.delete(stale)
-            except (Gone, Refused, PlaceClosed, Unavailable):
-                _log.info("run %s: an older form of a message stays", self.ref.run)
         return not self.gone
+
+    async def _delete_stale(self) -> None:
+        """Delete the message that this one has replaced: it may be unfinished. Raises Unavailable."""
+        try:
+            await self.home.surface.delete(self._stale)
+        except (Gone, Refused, PlaceClosed):
+            _log.info("run %s: an older form of a message stays", self.ref.run)
+        self._stale = ""
 
     def _start_anew(self) -> None:
         """Post another message the next time, with another ref, so that it is no repetition of this one."""

@@ -17,8 +17,8 @@ from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.markdown import roll_offset
 from bot.adapters.message import Message
 from bot.adapters.stage_content import PageContext, StageContent
-from bot.adapters.surface import AnyPage, Gone, MessageRef, MessageStyle, PlaceClosed, Refused, Unavailable
-from bot.adapters.writer import Rank, Writer, Writers
+from bot.adapters.surface import AnyPage, Gone, MessageRef, MessageStyle, PlaceClosed, Refused
+from bot.adapters.writer import Rank, Writer, Writers, until_available
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -222,10 +222,18 @@ class StageMessages(Generic[AnyPage]):
             while row := await self.outbox.get(self.space, self.run, f"{staged.content.key}#{part}"):
                 if row.message_id is not None:
                     try:
-                        await self.home.surface.delete(row.message_id)
-                    except (PlaceClosed, Refused, Gone, Unavailable) as fault:
+                        await until_available(partial(self.home.surface.delete, row.message_id))
+                    except (PlaceClosed, Refused, Gone) as fault:
                         _log.info("run %s: a message too many stays: %s", self.run, fault)
                 part += 1
+
+    def drop(self) -> None:
+        """Write nothing more."""
+        if self.opening is not None:
+            self.opening.cancel()
+        for staged in self.stages:
+            for message in staged.messages:
+                message.gone = True
 
     async def _settled(self, message: Message[AnyPage], writer: Writer) -> None:
         await writer.settled(message)
@@ -269,9 +277,10 @@ class StageMessages(Generic[AnyPage]):
                 row = await self.outbox.claim(self.space, self.run, key)
                 if row.message_id is None:
                     ref = MessageRef(self.run, key)
-                    message = await response.post_ephemeral(page, ref, MessageStyle.LAYOUT)
+                    post = partial(response.post_ephemeral, page, ref, MessageStyle.LAYOUT)
+                    message = await until_available(post)
                     await self.outbox.sent(self.space, self.run, key, message, page.shown)
-        except (PlaceClosed, Refused, Gone, Unavailable, StorageFault) as fault:
+        except (PlaceClosed, Refused, Gone, StorageFault) as fault:
             _log.info("run %s: its end is told to everybody: %s", self.run, fault)
             return False
         return True

@@ -30,11 +30,17 @@ HOLD_S = 0.15
 """A message without text waits this long: a quick stage is then posted once, at its end."""
 WORDS_S = 0.04
 """First words wait this long: often the stage ends with them, and is then written only once."""
-BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
-"""The pause before each further try."""
+BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 10.0)
+"""The pause before each further try; the last one is repeated. What ended in an outage is shown soon after it."""
+TRIES = 9
+"""How often `with_retries` tries again: a bit more than a minute."""
 PASSING_TRIES_S = 120.0
-FINAL_TRIES_S = 900.0
-"""How long to retry while the platform is unavailable."""
+"""How long to retry a passing state while the platform is unavailable; a final one is never given up for that."""
+
+ORDER_S = 150.0
+"""How long a new message waits for an earlier one that the platform could not take."""
+OUTAGE = 3
+"""Failures in a row, in all channels, after which the first success means that the platform is back."""
 
 urgency: ContextVar[int] = ContextVar("urgency", default=0)
 """The urgency of this task's requests to the platform: the smallest goes first."""
@@ -109,6 +115,22 @@ class _Due:
     not_before: float = 0.0
     since: float | None = None
     tries: int = 0
+    unavailable: bool = False
+    """Whether the platform has failed to take it."""
+
+
+@dataclass(slots=True)
+class _Health:
+    """What all writers of a platform know of it. `back` is called once it is available again."""
+
+    succeeded: float = float("-inf")
+    failures: int = 0
+    back: Callable[[], None] = lambda: None
+
+    def success(self, now: float) -> None:
+        self.succeeded, failures, self.failures = now, self.failures, 0
+        if failures >= OUTAGE:
+            self.back()
 
 
 Lane = Literal["post", "edit"]
@@ -117,9 +139,10 @@ Lane = Literal["post", "edit"]
 class Writer:
     """The writer of one channel. Posts and edits have a lane each: an edit that hangs does not delay new messages."""
 
-    def __init__(self, pace: Pace, clock: Clock) -> None:
+    def __init__(self, pace: Pace, clock: Clock, health: _Health | None = None) -> None:
         self._pace = pace
         self._clock = clock
+        self._health = health or _Health()
         self._due: dict[Writable, _Due] = {}
         self._edited = float("-inf")
         self._posted: deque[float] = deque(maxlen=pace.posts)
@@ -153,6 +176,13 @@ class Writer:
         """Write no more: the process ends, and what is missing is shown at the next start."""
         for task in self._tasks.values():
             task.cancel()
+
+    def try_again(self) -> None:
+        """Try what has failed now."""
+        for due in self._due.values():
+            if due.since is not None:
+                due.not_before = 0.0
+        self._wake()
 
     @property
     def idle(self) -> bool:
@@ -188,16 +218,25 @@ class Writer:
         slot = self._posted[0] + self._pace.posts_in_s + MARGIN_S if full else 0.0
         best: tuple[Writable, float] | None = None
         groups: set[str] = set()
+        earlier = 0.0
         for message, due in self._due.items():
             if message.exists or due.writing:
                 continue
             if due.group not in groups:
-                at = max(slot, due.not_before, self._held_until(due))
+                at = max(slot, due.not_before, earlier, self._held_until(due))
                 if best is None or at < best[1]:
                     best = message, at
             if due.group:
                 groups.add(due.group)
+            if self._keeps_order(due):
+                earlier = max(earlier, due.not_before)
         return best
+
+    def _keeps_order(self, due: _Due) -> bool:
+        """Whether later messages wait for this one: not where the platform takes others, but never this one."""
+        if not due.unavailable or due.since is None or due.since < self._health.succeeded:
+            return False
+        return self._clock.time() < due.since + ORDER_S
 
     def _held_until(self, due: _Due, *, posted: bool = False) -> float:
         """The earliest time to write a message in its present state, apart from the channel's pace.
@@ -241,6 +280,8 @@ class Writer:
         try:
             wrote = await message.write()
             later = wrote is None
+            if wrote:
+                self._health.success(self._clock.time())
         except Unavailable as fault:
             later = self._later(due, rank, fault)
             wrote = not isinstance(fault, NotSent)  # the platform has counted all but these
@@ -267,12 +308,14 @@ class Writer:
         """Plan another try; False if the message is given up."""
         now = self._clock.time()
         due.since = now if due.since is None else due.since
-        if now - due.since > (FINAL_TRIES_S if rank is Rank.FINAL else PASSING_TRIES_S):
+        if rank is not Rank.FINAL and now - due.since > PASSING_TRIES_S:
             _log.warning("a message was given up after %d tries: %s", due.tries, fault)
             return False
-        due.not_before = now + BACKOFF_S[min(due.tries, len(BACKOFF_S) - 1)]
+        due.not_before = now + _pause_s(due.tries)
         if not isinstance(fault, NotSent):  # a try that sends nothing may be repeated often
             due.tries += 1
+            due.unavailable = True
+            self._health.failures += 1
         return True
 
 
@@ -283,13 +326,18 @@ class Writers:
         self._pace = pace
         self.clock = clock or LoopClock()
         self._writers: dict[Hashable, Writer] = {}
+        self._health = _Health(back=self._try_again)
+
+    def _try_again(self) -> None:
+        for writer in self._writers.values():
+            writer.try_again()
 
     def __len__(self) -> int:
         return len(self._writers)
 
     def at(self, key: Hashable) -> Writer:
         """The writer of the channel, which all its runs share."""
-        writer = self._writers.pop(key, None) or Writer(self._pace, self.clock)
+        writer = self._writers.pop(key, None) or Writer(self._pace, self.clock, self._health)
         for old, other in list(self._writers.items())[
             :2
         ]:  # the longest unused; two a call are enough for one new writer
@@ -332,9 +380,27 @@ class SideTasks:
 
 async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
     """Repeat the call while the network or the platform is unavailable. Raises Unavailable in the end."""
-    for wait in BACKOFF_S:
+    for tries in range(TRIES):
         try:
             return await call()
         except Unavailable:
-            await asyncio.sleep(wait)
+            await asyncio.sleep(_pause_s(tries))
     return await call()
+
+
+async def until_available(call: Callable[[], Awaitable[T]]) -> T:
+    """Repeat the call until the platform is available, however long that takes."""
+    tries = 0
+    while True:
+        try:
+            return await call()
+        except Unavailable as fault:
+            if tries == TRIES:
+                _log.warning("the platform has been unavailable for more than a minute: %s", fault)
+            await asyncio.sleep(_pause_s(tries))
+            tries += 1
+
+
+def _pause_s(tries: int) -> float:
+    """The pause after so many failed tries."""
+    return BACKOFF_S[min(tries, len(BACKOFF_S) - 1)]

@@ -10,9 +10,9 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
-from weakref import WeakValueDictionary
 
 from bot import tracing
 from bot.command_line import line_for
@@ -41,7 +41,15 @@ from bot.events import (
 from bot.faults import failure
 from bot.runs.engine import Begin, DurableRun
 from bot.runs.live import LiveRun, LiveRuns
-from bot.runs.requests import AcknowledgementGate, PastRequests, child_id, request_from_json
+from bot.runs.requests import (
+    AcknowledgementGate,
+    PastRequests,
+    child_id,
+    request_from_json,
+    request_to_json,
+    withdrawn,
+)
+from bot.runs.showing import Showings, note, show_again
 from bot.waiting import wait_at_most
 from bot.words import words
 from storage.faults import StorageFault
@@ -52,8 +60,7 @@ if TYPE_CHECKING:
 
 ENDED = ("done", "failed", "stopped")
 VIEW_S = 30.0
-"""How long a view may take to show the rest before the next run starts without it."""
-
+"""How long a view may take for what is not waited for otherwise."""
 NOTICED_S = 5.0
 """How long a run's message waits for that of the run before it in the line."""
 
@@ -83,8 +90,7 @@ class Execution:
         self._live = live
         self._gate = gate
         self._past = past
-        self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        """By the run whose message is changed: each change compares with the result of the one before."""
+        self.showings = Showings(resources.records.unshown)
         self.leaving = False
         """The process is closing: a run that has not begun begins at the next start."""
 
@@ -102,11 +108,12 @@ class Execution:
                 raise asyncio.CancelledError
             if row.state in ENDED:
                 await self._gate.passed()
-                view = self._view(request) if row.state == "stopped" else None
-                if view is not None:  # unlike other ends, written before it was shown
-                    await wait_at_most(
-                        view.flush("stopped"), VIEW_S, f"run {run_id} was not shown to its end"
-                    )
+                if row.state == "stopped" and not (withdrawn(request) or self.showings.of(run_id)):
+                    # Unlike other ends, stored before it was shown.
+                    if (view := self._view(request)) is not None:
+                        await self.showings.show(
+                            request, partial(view.flush, "stopped"), (), status="stopped"
+                        )
                     await self.hush(request)
                 return row.state
             live = self._live.take_up(request, row)
@@ -141,7 +148,9 @@ class Execution:
         try:
             # In this order: a crash before the end is stored shows the run again, one after it does not.
             if view is not None:
-                await wait_at_most(view.flush(status), VIEW_S, f"run {run} was not shown to its end")
+                await self.showings.show(
+                    live.request, partial(view.flush, status), live.events, status=status
+                )
             await self._gate.passed()
             if live.reworded is not None:  # only now: the work itself has stored the first wording
                 with suppress(StorageFault):
@@ -167,9 +176,44 @@ class Execution:
         request = live.request
         view = self._view(request)
         if view is not None and not (live.quiet or request.parent):
-            sentence = words(request.locale)("app.given_up", run=request.id)
-            await wait_at_most(view.show(Failed(sentence)), VIEW_S, f"run {request.id} could not be told")
+            failed = Failed(words(request.locale)("app.given_up", run=request.id))
+            live.events.append(failed)
+            await wait_at_most(view.show(failed), VIEW_S, f"run {request.id} could not be told")
         await self.end(live, "failed", view)
+
+    async def take_up(self) -> None:
+        """Show what earlier processes have not shown of runs that ended."""
+        for row in await self._resources.records.unshown.all():
+            stored = await self._inbox.get(row.run_id)
+            if stored is None or stored.platform not in self._platforms:
+                continue
+            if not row.stage and stored.state in ("received", "running"):  # its replay shows it
+                continue
+            try:
+                request = request_from_json(row.request or stored.payload)
+            except (KeyError, TypeError, ValueError):  # written by another release
+                _log.exception("run %s cannot be read", row.run_id)
+                continue
+            if (view := self._view(request)) is not None:
+                self.showings.take_up(request, row.stage, partial(show_again, view, row))
+
+    async def keep_unfinished(self, request: Request) -> Request | None:
+        """Keep in mind that messages of a withdrawn run are unfinished, if they are: its request, without its words."""
+        platform, space = self._platforms.get(request.place.platform), request.place.space
+        records = self._resources.records
+        if platform is None or platform.without_words is None or not request.origin:
+            return None
+        if not await records.outbox.cut_off(space, request.id):
+            return None
+        origin = platform.without_words(request.origin)
+        bare = replace(request, text="", options={}, files=(), origin=origin)
+        await records.unshown.keep(space, request.id, "", status="stopped", request=request_to_json(bare))
+        return bare
+
+    async def finish(self, withdrawn_request: Request) -> None:
+        """Finish the messages of a run that `keep_unfinished` has found."""
+        if (view := self._view(withdrawn_request)) is not None:
+            self.showings.take_up(withdrawn_request, "", partial(view.flush, "stopped"))
 
     def _view(self, request: Request) -> View | None:
         """None where it cannot be made, as for a request of an earlier release: that must not block the others."""
@@ -235,6 +279,7 @@ class Execution:
                             # A child run shows nothing before it opens a stage.
                             live.shown = live.shown or not request.parent or isinstance(event, Stage)
                             if live.shown:
+                                note(live.events, event)
                                 await view.show(event)
                                 live.noticed.set()
         except Exception as error:
@@ -244,6 +289,7 @@ class Execution:
             if live.quiet or request.parent:
                 _log.warning("run %s, which nobody waits for, has failed", request.id)
             else:
+                note(live.events, sentence)
                 with suppress(OSError):  # nobody may be there to read it
                     await view.show(sentence)
         finally:
@@ -270,7 +316,9 @@ class Execution:
             return
         run = live.request.id
         if live.shown or not live.request.parent:
-            await wait_at_most(view.flush(status), VIEW_S, f"run {run} was not shown to its end")
+            live.ending = True  # the answer is whole: it is too late to stop it
+            await self.showings.show(live.request, partial(view.flush, status), live.events, status=status)
+            live.ending = False
         with suppress(StorageFault):  # after a crash the answer is then shown again, in the same messages
             await self._live.keep(run, "answered")
         if live.shown or not live.request.parent:
@@ -284,8 +332,7 @@ class Execution:
         if earlier is None or earlier.place.platform not in self._platforms:
             return
         if (view := self._view(earlier)) is not None:
-            async with self._changing.setdefault(changed.run, asyncio.Lock()):
-                await wait_at_most(view.change(changed), VIEW_S, f"run {changed.run} was not changed in time")
+            await self.showings.show(earlier, partial(view.change, changed), (changed,), stage=changed.stage)
 
     async def _speak_along(self, request: Request, speaking: Speaking) -> _Aloud | None:
         """None where nobody hears it, or only once it is whole."""

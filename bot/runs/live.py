@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
 from bot import commands
-from bot.events import Ended, Place, Request
+from bot.events import Ended, Event, Place, Request
 from bot.runs.requests import ended_as, line_of
 from storage.faults import StorageFault
 from storage.inbox import UNFINISHED
@@ -49,6 +49,8 @@ class LiveRun:
     ending: bool = False
     shown: bool = False
     reworded: str | None = None
+    events: list[Event] = field(default_factory=list)
+    """What its view was shown."""
     noticed: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once something of it is shown, or it is over."""
 

@@ -103,6 +103,11 @@ def ended_as(state: str) -> Ended:
     return "done" if state in ("done", "answered") else "stopped" if state == "stopped" else "failed"
 
 
+def withdrawn(request: Request) -> bool:
+    """Whether its author has taken it back: nothing of it is left."""
+    return not (request.text or request.options or request.files or request.origin)
+
+
 class Arrivals:
     def __init__(self, inbox: Inbox, arrived: Callable[[Request, int, datetime], object]) -> None:
         """`arrived` is called for each fresh request with its number and moment, in the order of the numbers."""

@@ -197,6 +197,7 @@ async def test_what_goes_with_a_run_is_withdrawn_with_it(db: Database) -> None:
         "script_ideas",
         "story_cards",
         "story_vectors",
+        "unshown",
         "voice_readings",
         "votes",
     }

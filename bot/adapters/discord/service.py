@@ -82,6 +82,7 @@ class Sutradhar(Client):
                 narrates=clips.wanted,
                 reader=voice,
                 adults=self._adults,
+                without_words=lambda origin: origin_of(origin).to_json(title="", asked=""),
             )
         )
         await self.furnish()

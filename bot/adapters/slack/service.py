@@ -16,7 +16,7 @@ from bot.adapters.slack.installed.clients import PACE, Clients
 from bot.adapters.slack.installed.http import Flow, Http
 from bot.adapters.slack.installed.sockets import Sockets
 from bot.adapters.slack.installed.workspaces import Store, Workspaces, bolt_app
-from bot.adapters.slack.placing import PLATFORM, new_thread, origin_at
+from bot.adapters.slack.placing import PLATFORM, new_thread, origin_at, origin_of
 from bot.adapters.slack.received import (
     commands,
     home_tab,
@@ -118,6 +118,7 @@ class Slack:
                 hush=clips.hush,
                 narrates=clips.wanted,
                 reader=clips,
+                without_words=lambda origin: origin_of(origin).to_json(title="", asked=""),
             )
         )
 

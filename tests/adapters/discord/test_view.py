@@ -410,16 +410,31 @@ async def test_where_opening_a_place_goes_wrong_the_one_that_it_has_must_do(
     assert "a-token" not in caplog.text
 
 
-async def test_an_answer_whose_end_was_not_waited_for_is_still_brought_to_the_screen(
-    desk: Desk,
-) -> None:
+async def test_an_end_is_over_once_it_is_on_the_screen(desk: Desk) -> None:
     view = desk.view()
     desk.home.opened.clear()
     await show(view, *SEARCH)
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(view.flush("done"), 0.05)
+    flushing = asyncio.create_task(view.flush("done"))
+    assert await asyncio.wait({flushing}, timeout=0.05) == (set(), {flushing})
     desk.home.opened.set()
-    await desk.paper.until(lambda: desk.paper.texts == ["### Searching\nFound 3 passages."])
+    await flushing
+    assert desk.paper.texts == ["### Searching\nFound 3 passages."]
+
+
+async def test_an_end_that_is_broken_off_shows_nothing_more(desk: Desk) -> None:
+    view = desk.view()
+    await show(view, *SEARCH)
+    await desk.paper.until(lambda: desk.paper.messages != [])
+    before = desk.paper.texts
+    desk.paper.faults = [Unavailable("down")] * 2
+    await view.show(Text(" And more."))
+    flushing = asyncio.create_task(view.flush("done"))
+    assert await asyncio.wait({flushing}, timeout=0.3) == (set(), {flushing})
+    flushing.cancel()
+    await asyncio.wait({flushing})
+    for message in view._messages.stages[-1].messages:
+        await view._messages.writers.at(desk.paper.key).settled(message)
+    assert desk.paper.texts == before
 
 
 async def test_a_second_stage_of_the_same_name_has_a_message_of_its_own(desk: Desk) -> None:

@@ -135,6 +135,7 @@ class Bot(Slack):
                 reader,
                 read_whole_thread=reader.whole,
                 read_transcript=files.transcript,
+                without_words=lambda origin: origin_of(origin).to_json(title="", asked=""),
             )
         )
 
@@ -221,27 +222,43 @@ async def table(
     """`record`: nothing is posted. With a `pace` the real views show what runs do. `settings` are [slack]'s."""
     async with FakeSlack() as slack:
         team = slack.workspace("Table")
-        told = replace(SlackConfig(api_base=slack.api, connections=1), **settings)
-        config = replace(load(data=migrated.folder(data), environ={}), slack=told)
-        known = scripts if isinstance(scripts, Scripts) else Scripts(scripts or {})
-        app = await open_scripted(data, known, Recorder())
-        bot = Bot(app, config, Credentials(slack.bot_token, slack.app_token), words("en"))
-        bot.record, bot.scripts, bot.plain = Record(), known, not record
-        if pace is not None:
-            bot.writers = Writers(pace)
-            bot.intake.counts = VoteCounts(bot.writers)
-            bot.real = partial(view_of, app.resources.records, bot.workspaces, bot.writers)
-        running: asyncio.Task[None] | None = None
-        try:
-            await bot.prepare()
-            await app.start()
-            running = asyncio.create_task(bot.run())
-            await slack.connected(told.connections)
-            yield Table(slack, bot, team)
-        finally:
-            await bot.stop_receiving()
-            if running is not None:
-                running.cancel()
-                await asyncio.wait([running])
-            await app.close()
-            await bot.close()
+        async with seated(slack, team, data, scripts, record=record, pace=pace, **settings) as at:
+            yield at
+
+
+@asynccontextmanager
+async def seated(
+    slack: FakeSlack,
+    team: Team,
+    data: Path,
+    scripts: Mapping[str, Script] | None = None,
+    *,
+    record: bool = False,
+    pace: Pace | None = None,
+    **settings: Any,
+) -> AsyncIterator[Table]:
+    """The bot at a Slack that is there, also a second one after it has left."""
+    told = replace(SlackConfig(api_base=slack.api, connections=1), **settings)
+    config = replace(load(data=migrated.folder(data), environ={}), slack=told)
+    known = scripts if isinstance(scripts, Scripts) else Scripts(scripts or {})
+    app = await open_scripted(data, known, Recorder())
+    bot = Bot(app, config, Credentials(slack.bot_token, slack.app_token), words("en"))
+    bot.record, bot.scripts, bot.plain = Record(), known, not record
+    if pace is not None:
+        bot.writers = Writers(pace)
+        bot.intake.counts = VoteCounts(bot.writers)
+        bot.real = partial(view_of, app.resources.records, bot.workspaces, bot.writers)
+    running: asyncio.Task[None] | None = None
+    try:
+        await bot.prepare()
+        await app.start()
+        running = asyncio.create_task(bot.run())
+        await slack.connected(told.connections)
+        yield Table(slack, bot, team)
+    finally:
+        await bot.stop_receiving()
+        if running is not None:
+            running.cancel()
+            await asyncio.wait([running])
+        await app.close()
+        await bot.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fnmatch
 from dataclasses import dataclass
 
@@ -12,7 +13,8 @@ class Fault:
 
     `pattern` is matched with * against the route ("/channels/{channel}/messages") and the path
     ("/channels/42/messages"). Status 0 cuts the connection; 200 does the work, after `delay`; with `lost` the
-    work is done and the connection cut before the answer.
+    work is done and the connection cut before the answer. A request is held until its `gate` is
+    set, if it has one.
     """
 
     method: str
@@ -23,6 +25,7 @@ class Fault:
     retry_after: float | None = None
     delay: float = 0.0
     lost: bool = False
+    gate: asyncio.Event | None = None
 
     @property
     def passes(self) -> bool:

@@ -114,6 +114,8 @@ class Rest:
 
     async def _through(self, route: Route, request: web.Request, path: str, at: float) -> web.StreamResponse:
         fault = self.discord.faults.next(route.method, route.template, path)
+        if fault is not None and fault.gate is not None:
+            await fault.gate.wait()
         if fault is not None and fault.delay:
             await asyncio.sleep(fault.delay)
         if fault is not None and not fault.passes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fnmatch
 from dataclasses import dataclass
 
@@ -11,7 +12,8 @@ class Fault:
     """The next `times` calls of a method that matches, * being anything.
 
     `error` is a name as in `ok: false`; `status` an HTTP status, 0 cuts the connection. Without either the work
-    is done, after `delay`; with `lost` it is done and the connection cut before the answer.
+    is done, after `delay`; with `lost` it is done and the connection cut before the answer. A request is held until
+    its `gate` is set, if it has one.
     """
 
     method: str
@@ -21,6 +23,7 @@ class Fault:
     times: int = 1
     delay: float = 0.0
     lost: bool = False
+    gate: asyncio.Event | None = None
 
     @property
     def passes(self) -> bool:

@@ -83,6 +83,8 @@ class Web:
 
     async def _through(self, ask: Ask, request: web.Request) -> tuple[web.Response, str | None]:
         fault = self.slack.faults.next(ask.method)
+        if fault is not None and fault.gate is not None:
+            await fault.gate.wait()
         if fault is not None and fault.delay:
             await asyncio.sleep(fault.delay)
         if fault is not None and not fault.passes:

@@ -47,7 +47,7 @@ from bot.adapters.surface import (
     SurfaceFault,
     Unavailable,
 )
-from bot.adapters.writer import Rank, SideTasks, with_retries
+from bot.adapters.writer import Rank, SideTasks, until_available, with_retries
 from bot.words import words
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class DiscordHome:
         if self._origin.home == "thread":
             await self._open_thread()
         elif self._origin.home == "here" and self.response is not None:
-            self._asking = self._side_tasks.do(with_retries(self._root_message))
+            self._asking = self._side_tasks.do(until_available(self._root_message))
         elif self._origin.home == "there":
             await self._find()
 
@@ -160,7 +160,7 @@ class DiscordHome:
             return
         for message in messages:
             with suppress(SurfaceFault):
-                await with_retries(partial(surface.end_message, message, self._run, f"-# ⏹ {note}"))
+                await until_available(partial(surface.end_message, message, self._run, f"-# ⏹ {note}"))
 
     async def _find(self) -> None:
         """Find the present place of the conversation; for a private one the person's direct messages."""
@@ -169,7 +169,7 @@ class DiscordHome:
                 self.surface = self._at(real)
             return
         try:
-            self.surface = await with_retries(partial(direct, self._client, self._origin.user))
+            self.surface = await until_available(partial(direct, self._client, self._origin.user))
         except SurfaceFault as fault:
             _log.info("run %s: no direct message to whose conversation it is: %s", self._run, fault)
 
@@ -182,7 +182,7 @@ class DiscordHome:
         else:
             self._unsure = not row.fresh
             try:
-                place_id = await with_retries(partial(self._thread, row.created_at))
+                place_id = await until_available(partial(self._thread, row.created_at))
             except Refusal as refusal:
                 why = refusal.key
             except SurfaceFault as fault:
@@ -194,7 +194,7 @@ class DiscordHome:
             await self._outbox.sent(space, run, THREAD, str(place_id), why)
         self.surface = self._at(place_id)
         if not why:
-            self._side_tasks.do(with_retries(partial(self._link_thread, place_id)))
+            self._side_tasks.do(until_available(partial(self._link_thread, place_id)))
             self._later.do(self._invite_later(place_id))
         elif self.response and isinstance(self._client.get_channel(place_id), discord.ForumChannel):
             self.surface = self.response  # a forum takes no messages

@@ -12,7 +12,7 @@ from bot.adapters.discord.shown.surface import direct
 from bot.adapters.discord.text.page import FAILED, Card, Page
 from bot.adapters.discord.text.render import beside, folded, pages, without_buttons
 from bot.adapters.surface import MessageRef, MessageStyle, SurfaceFault
-from bot.adapters.writer import with_retries
+from bot.adapters.writer import until_available
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -85,10 +85,10 @@ class Overflow:
         try:
             row = await self.outbox.claim(self.request.place.space, self.request.id, WHOLE)
             if row.message_id is None:
-                dm = await with_retries(partial(direct, self.client, self.origin.user))
+                dm = await until_available(partial(direct, self.client, self.origin.user))
                 sent = None if row.fresh else await dm.find(ref, row.created_at, ())
                 if sent is None:
-                    sent = await with_retries(partial(dm.post, page, ref, MessageStyle.LAYOUT))
+                    sent = await until_available(partial(dm.post, page, ref, MessageStyle.LAYOUT))
                 await self.outbox.sent(self.request.place.space, self.request.id, WHOLE, sent)
         except (SurfaceFault, StorageFault) as fault:
             _log.info("run %s: no direct message to the asker: %s", self.request.id, fault)

@@ -20,7 +20,7 @@ from bot.adapters.markdown import clean
 from bot.adapters.slack.shown.thread import sent_as
 from bot.adapters.slack.text.markdown import mrkdwn
 from bot.adapters.slack.text.page import TEXT, Page
-from bot.adapters.surface import MessageRef, MessageStyle, PlaceClosed, Refused, SurfaceFault, Unavailable
+from bot.adapters.surface import MessageRef, MessageStyle, NotSent, PlaceClosed, Refused, SurfaceFault
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -129,9 +129,9 @@ class Response:
         self._posted = 0
 
     async def post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
-        """Raises Unavailable while the page grows, PlaceClosed once the address has expired or refuses the page."""
+        """Raises NotSent while the page grows, PlaceClosed once the address has expired or refuses the page."""
         if page.growing:
-            raise Unavailable("it could not be changed any more")
+            raise NotSent("it could not be changed any more")
         if page.files and style is not MessageStyle.BARE:
             raise PlaceClosed("no_files")
         for content in (

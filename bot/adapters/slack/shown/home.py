@@ -36,9 +36,8 @@ from bot.adapters.surface import (
     Refused,
     Surface,
     SurfaceFault,
-    Unavailable,
 )
-from bot.adapters.writer import Rank, SideTasks, with_retries
+from bot.adapters.writer import Rank, SideTasks, until_available
 from bot.words import words
 from storage.faults import StorageFault
 
@@ -78,25 +77,31 @@ class RootMessage:
     recalled: bool = False
     exists: bool = False
     """For the writer it is always a post."""
+    _dropped: bool = False
     _surface: Thread = field(init=False)
     _message: str = ""
     _fault: Exception | None = None
 
     async def post(self, surface: Thread) -> str:
-        """Have the writer post it on this surface; its ts. Raises Unavailable, and the faults of a surface."""
+        """Have the writer post it on this surface; its ts. Raises the faults of a surface."""
         self._surface, self._message, self._fault = surface, "", None
         writer = self.writers.at(surface.key)
-        writer.put(self)
-        await writer.settled(self)
-        if self._fault is not None:
-            raise self._fault
-        if not self._message:
-            raise Unavailable("it was given up")
+        try:
+            while not self._message:
+                writer.put(self)
+                await writer.settled(self)
+                if self._fault is not None:
+                    raise self._fault
+        except asyncio.CancelledError:
+            self._dropped = True
+            raise
         return self._message
 
     async def write(self) -> bool:
         """For the writer. Every step can be repeated after a crash. Raises Unavailable."""
         surface, space, run = self._surface, self.request.place.space, self.request.id
+        if self._dropped:
+            return False
         try:
             row = await self.outbox.claim(space, run, ASKED)
             if row.message_id is not None:
@@ -187,13 +192,13 @@ class SlackHome:
             if self.root_message is not None:
                 await self._open_thread(self.root_message)
             elif origin.home == "alone":
-                self.surface = Thread(self._workspace, await with_retries(self._dm))
+                self.surface = Thread(self._workspace, await until_available(self._dm))
                 self._side_tasks.do(self._point("in_direct"))
             elif origin.home == "there":  # private runs never use a place that others can read
                 if (thread := await self._real(self._place)) is not None:
                     self.surface = self._thread(*thread)
                 elif origin.private:
-                    self.surface = Thread(self._workspace, await with_retries(self._dm))
+                    self.surface = Thread(self._workspace, await until_available(self._dm))
         except SurfaceFault as fault:
             _log.warning("run %s: no thread was opened: %s", self._run, fault)
             if origin.private and self.response is not None:
@@ -229,7 +234,7 @@ class SlackHome:
                     raise
                 _log.info("run %s: its channel is shut: %s", self._run, closed)
                 self._why = self._sentence_of(closed)
-        dm = await with_retries(self._dm)
+        dm = await until_available(self._dm)
         return dm, await root_message.post(Thread(self._workspace, dm))
 
     async def _dm(self) -> str:
@@ -343,7 +348,7 @@ class SlackHome:
         if isinstance(self.surface, Thread):
             for message in messages:
                 with suppress(SurfaceFault):
-                    await with_retries(
+                    await until_available(
                         partial(self.surface.end_message, message, self._run, f"⏹ {literal(note)}")
                     )
             if self.surface.thread and self._ordered and self._origin.user:

@@ -37,8 +37,6 @@ ASKED, PLAN = "asked", "plan"
 """The outbox's keys of the root message, and of a plan without a root message."""
 LEAST = 2
 """Stages of which a plan is made."""
-WAIT_S = 5.0
-"""How long the end of a run waits for its plan."""
 _ENDS: dict[str, State] = {"done": "complete", "failed": "error", "stopped": "error"}
 
 _log = logging.getLogger(__name__)
@@ -104,13 +102,13 @@ class Plan:
         self._changed()
 
     async def written(self) -> None:
-        """Wait a short time until it is written, or given up."""
-        try:
-            async with asyncio.timeout(WAIT_S):
-                if self._writer is not None:
-                    await self._writer.settled(self)
-        except TimeoutError:
-            _log.info("run %s: its plan is not on the screen yet", self._ref.run)
+        """Wait until it is written, or given up."""
+        if self._writer is not None:
+            await self._writer.settled(self)
+
+    def drop(self) -> None:
+        """Write nothing more."""
+        self._surface = None
 
     async def write(self) -> bool:
         """For the writer. Raises Unavailable."""
@@ -189,7 +187,11 @@ class Planned:
 
     async def flush(self, status: Ended) -> None:
         self._plan.end(status)
-        await self._view.flush(status)
+        try:
+            await self._view.flush(status)
+        except asyncio.CancelledError:
+            self._plan.drop()
+            raise
         if status != "stopped" and not self._plan.placed and await self._plan.left_over():
             await self._find()  # only the asker was told how it ended, and the home is not open
             self._plan.opened()

@@ -204,7 +204,9 @@ class Session:
             try:
                 await with_retries(partial(self._set, channel, thread))
             except Unavailable:
-                if self._status_sent == self._wanted:
+                if self._wanted == WAITS:
+                    self._status_sent = ""  # else the stop button would stay
+                elif self._status_sent == self._wanted:
                     raise
 
     async def _set(self, channel: str, thread: str) -> None:

@@ -1,0 +1,210 @@
+"""Shows the ends of runs, and changes of them, until the platform has taken them or refuses them for good.
+
+What takes long is stored as its events, and the next run goes on meanwhile. The next start shows it from these: to run
+the work again would be wrong by then, as later runs have changed what it reads. Knows no view and no platform.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Union, cast, get_args
+from weakref import WeakValueDictionary
+
+from bot.events import Changed, Event, Place, Request, Shown, Status, Text
+from storage.faults import StorageFault
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+    from bot.events import Ended, View
+    from storage.unshown import Unshown, UnshownRow
+
+LATE_S = 10.0
+"""How long the next run waits for the end of the one before to be on the screen."""
+
+_log = logging.getLogger(__name__)
+
+Showing = Callable[[], Awaitable[object]]
+
+
+class Showings:
+    """Of each run one thing after another is shown: its end, then each change of it."""
+
+    def __init__(self, unshown: Unshown) -> None:
+        self.late_s = LATE_S
+        self._unshown = unshown
+        self._tasks: dict[str, list[asyncio.Task[None]]] = {}
+        """By run, those that are not over, in order."""
+        self._stored: dict[tuple[str, str], asyncio.Task[None]] = {}
+        """By run and stage, what the stored row is about."""
+        self._settling: set[asyncio.Task[None]] = set()
+        self._last_there: WeakValueDictionary[Place, asyncio.Task[None]] = WeakValueDictionary()
+
+    async def show(
+        self,
+        request: Request,
+        showing: Showing,
+        events: Sequence[Event],
+        *,
+        status: str = "",
+        stage: str = "",
+        stored_request: str = "",
+    ) -> None:
+        """Show the end of the run, or a change of its stage; returns once that is on the screen, given up or stored.
+
+        `events`, `status` and `stored_request`: what is stored. Raises CancelledError where it was broken off.
+        """
+        space, run = request.place.space, request.id
+        task = self._begin(run, showing)
+        try:
+            await asyncio.wait({task}, timeout=self.late_s)
+            if not task.done():
+                _log.warning("run %s: not everything is on the screen yet", run)
+                try:
+                    await self._unshown.keep(
+                        space,
+                        run,
+                        stage,
+                        status=status,
+                        events=events_to_json(events),
+                        request=stored_request,
+                    )
+                except StorageFault as fault:  # then the next run waits: a restart must not lose this one
+                    _log.warning("run %s: what is not shown yet could not be kept: %s", run, fault)
+                    await asyncio.wait({task})
+                else:
+                    self._settle(space, run, stage, task)
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        if task.cancelled():
+            raise asyncio.CancelledError
+
+    def take_up(self, request: Request, stage: str, showing: Showing) -> None:
+        """Show what is stored, behind what was taken up of the same place before."""
+        before = self._last_there.get(request.place)
+
+        async def in_order() -> None:
+            if before is not None:
+                await asyncio.wait({before}, timeout=LATE_S)
+            await showing()
+
+        task = self._last_there[request.place] = self._begin(request.id, in_order)
+        self._settle(request.place.space, request.id, stage, task)
+
+    def of(self, run: str) -> bool:
+        """Whether something of the run is being shown."""
+        return run in self._tasks
+
+    def drop(self, run: str) -> None:
+        """Show nothing more of the run."""
+        for task in self._tasks.get(run, ()):
+            task.cancel()
+
+    async def close(self) -> None:
+        """Break off: what is stored is shown at the next start."""
+        for run in self._tasks:
+            self.drop(run)
+        if waiting := [*self._settling, *(task for tasks in self._tasks.values() for task in tasks)]:
+            await asyncio.wait(waiting, timeout=LATE_S)
+
+    def _begin(self, run: str, showing: Showing) -> asyncio.Task[None]:
+        tasks = self._tasks.setdefault(run, [])
+        before = tasks[-1:]
+
+        async def shown() -> None:
+            if before:
+                await asyncio.wait(before)
+            try:
+                await showing()
+            except Exception:
+                _log.warning("run %s was not shown to its end", run, exc_info=True)
+
+        def over(task: asyncio.Task[None]) -> None:
+            tasks.remove(task)
+            if not tasks and self._tasks.get(run) is tasks:
+                del self._tasks[run]
+
+        task = asyncio.create_task(shown())
+        tasks.append(task)
+        task.add_done_callback(over)
+        return task
+
+    def _settle(self, space: str, run: str, stage: str, task: asyncio.Task[None]) -> None:
+        """Delete the stored row once it is shown, unless a later one has taken its place."""
+        self._stored[run, stage] = task
+
+        async def settled() -> None:
+            await asyncio.wait({task})
+            if self._stored.get((run, stage)) is task:
+                del self._stored[run, stage]
+                if not task.cancelled():
+                    with suppress(StorageFault):  # then the next start shows it again, in the same messages
+                        await self._unshown.shown(space, run, stage)
+
+        settling = asyncio.create_task(settled())
+        self._settling.add(settling)
+        settling.add_done_callback(self._settling.discard)
+
+
+async def show_again(view: View, row: UnshownRow) -> None:
+    """Show what a row holds."""
+    for event in events_from_json(row.events) if row.events else ():
+        if isinstance(event, Changed):
+            await view.change(event)
+        else:
+            await view.show(event)
+    if not row.stage:
+        await view.flush(cast("Ended", row.status))
+
+
+def note(events: list[Event], event: Event) -> None:
+    """Add an event to those that a view has been shown."""
+    if isinstance(event, Status) and events and isinstance(events[-1], Status):
+        events.pop()  # only the last is seen
+    events.append(event)
+
+
+def events_to_json(events: Sequence[Event]) -> str:
+    merged: list[Event] = []
+    text: list[str] = []
+    for event in (*events, None):
+        if isinstance(event, Text):
+            text.append(event.text)
+            continue
+        if text:
+            merged.append(Text("".join(text)))
+            text = []
+        if isinstance(event, Changed):  # the types of its contents are stored like those of events
+            merged += [replace(event, contents=()), *event.contents]
+        elif event is not None:
+            merged.append(event)
+    return _events().dump_json([(type(event).__name__, event) for event in merged]).decode()
+
+
+def events_from_json(stored: str) -> list[Shown | Changed]:
+    """What `events_to_json` wrote. Raises ValueError for anything else."""
+    events: list[Any] = [event for _, event in _events().validate_json(stored)]
+    if events and isinstance(events[0], Changed):
+        return [replace(events[0], contents=tuple(events[1:]))]
+    return events
+
+
+@functools.cache
+def _events() -> TypeAdapter[list[tuple[str, Any]]]:
+    from pydantic import ConfigDict, TypeAdapter
+
+    # Typed as Any: checkers take only types that are written out.
+    listed: Any = list
+    pair: Any = tuple
+    name: Any = Literal
+    one_of: Any = Union
+    pairs = tuple(pair[name[of.__name__], of] for of in (*get_args(Shown), Changed))
+    return TypeAdapter(
+        listed[one_of[pairs]], config=ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
+    )

@@ -1,0 +1,60 @@
+"""What is not on the screen yet: the ends of runs, and changes of their stages, kept until the platform has taken them.
+
+Knows no platform and no event: `events` is the caller's JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from storage.db import Database
+
+
+@dataclass(frozen=True, slots=True)
+class UnshownRow:
+    """`stage` is that of a change, "" for the end of the run, whose `status` is how it ended.
+
+    `request` is the request's JSON where the inbox has none of its words any more, else "".
+    """
+
+    space: str
+    run_id: str
+    stage: str
+    status: str
+    events: str
+    request: str
+    created_at: datetime
+
+
+class Unshown:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def keep(
+        self, space: str, run: str, stage: str, *, status: str = "", events: str = "", request: str = ""
+    ) -> None:
+        """Keep what is to be shown, in place of what was kept of the same stage."""
+        from storage.tables import unshown as t
+
+        values = {"status": status, "events": events, "request": request, "created_at": datetime.now(UTC)}
+        key = {"space": space, "run_id": run, "stage": stage}
+        query = self._db.insert(t).values(**key, **values)
+        await self._db.run(query.on_conflict_do_update(index_elements=list(key), set_=values))
+
+    async def shown(self, space: str, run: str, stage: str) -> None:
+        """Delete what is on the screen by now, or was given up."""
+        from storage.tables import unshown as t
+
+        this_stage = (t.c.space == space, t.c.run_id == run, t.c.stage == stage)
+        await self._db.run(t.delete().where(*this_stage))
+
+    async def all(self) -> list[UnshownRow]:
+        """In the order of their requests; the end of a run comes before later changes of it."""
+        from sqlalchemy import select
+
+        from storage.tables import inbox
+        from storage.tables import unshown as t
+
+        query = select(t).join(inbox, inbox.c.id == t.c.run_id).order_by(inbox.c.seq, t.c.created_at)
+        return await self._db.rows(query, UnshownRow)
