@@ -28,6 +28,7 @@ LAYERS = (
         "bot.runs.execution",
         "bot.faults",
         "bot.runs.live",
+        "bot.runs.showing",
     ),
     ("bot.works",),
     ("bot.accounts",),

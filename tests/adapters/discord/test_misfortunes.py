@@ -150,6 +150,27 @@ async def test_a_call_that_hangs_is_given_up_and_made_anew(tmp_path: Path, metho
             assert [len(thread.messages) for thread in channel.threads] == [1]
 
 
+async def test_a_thread_that_discord_makes_long_after_it_was_asked_for_has_the_answer(tmp_path: Path) -> None:
+    async def answer(run: Run) -> AsyncGenerator[Event, None]:
+        for event in ANSWER:
+            yield event
+
+    async with FakeDiscord() as fake:
+        guild = fake.guild("Table")
+        channel, ana = guild.text("general"), fake.user("Ana")
+        guild.join(ana)
+        late = fake.fail("POST", "*/threads", status=200, delay=3.0, times=100)
+        async with bot(fake, tmp_path, {"Who?": answer}, hangs_s=0.5):
+            await fake.slash(ana, channel, "rules ask", question="Who?")
+            await fake.until(
+                lambda: any("It is Ana." in text for one in channel.threads for text in texts(one))
+            )
+        assert late.times < 99, "it was asked for again"
+        (thread,) = channel.threads
+        assert len(texts(thread)) == 1
+        assert not any("It is Ana." in text for text in texts(channel))
+
+
 async def test_a_response_that_hangs_can_be_edited_anew(desk: Bench, channel: Channel, ana: User) -> None:
     asked, request = await desk.ask(ana, channel, "response")
     response = Response(desk.client, origin_of(request.origin), request.id, hangs_s=1.0)

@@ -117,6 +117,8 @@ class Rest:
         if fault is not None and fault.gate is not None:
             await fault.gate.wait()
         if fault is not None and fault.delay:
+            if request.content_type != "multipart/form-data":
+                await request.read()  # the work is done also where the client does not wait for it
             await asyncio.sleep(fault.delay)
         if fault is not None and not fault.passes:
             await request.read()
@@ -151,7 +153,7 @@ class Rest:
 
     async def _read(self, route: Route, request: web.Request, path: str, at: float) -> Ask:
         ask = Ask(self.discord, route.method, path, at, dict(request.match_info), dict(request.query))
-        if not request.can_read_body:
+        if not request.body_exists:
             return ask
         if (request.content_length or 0) > REQUEST_BYTES:
             raise no(40005)

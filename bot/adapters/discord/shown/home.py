@@ -219,13 +219,17 @@ class DiscordHome:
         asked = origin.message or await self._root_message()
         if not isinstance(channel, discord.TextChannel):
             raise Refusal("thread.not_here")
+        unsure, self._unsure = self._unsure, True
         with as_surface_faults():
+            if unsure:  # made without a response, or before a crash; it has its message's id
+                with suppress(discord.NotFound):
+                    return (await self._client.fetch_channel(asked)).id
             try:
                 thread = await channel.get_partial_message(asked).create_thread(
                     name=name, auto_archive_duration=ARCHIVE_MINUTES
                 )
             except discord.HTTPException as fault:
-                if fault.code == HAS_THREAD:  # made before a crash; it has its message's id
+                if fault.code == HAS_THREAD:
                     return asked
                 raise _refusal(fault) from None
         return thread.id
