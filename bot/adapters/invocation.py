@@ -180,3 +180,8 @@ def quotation(text: str) -> str:
     if len(text) > QUOTED_CHARS:
         text = text[: QUOTED_CHARS - 1].rstrip() + "…"
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+
+
+def with_quotation(text: str, quoted: str) -> str:
+    """A question with a quoted message under it, or the quotation alone."""
+    return f"{text}\n\n{quoted}".strip() if quoted else text

@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from typing import Any
 
+import discord
 import pytest
 from simcord.enums import InteractionType
 
@@ -176,10 +177,23 @@ async def test_a_message_alone_is_a_question_too(table: Table) -> None:
     assert table.requests[before].text == "> Who wins a tie?"
 
 
-async def test_a_message_without_words_cannot_be_asked_about(table: Table) -> None:
+async def test_a_picture_is_asked_about_with_words(table: Table) -> None:
     message = await table.bia.send(table.general, "", attachments=[("map.png", b"PNG")])
-    refused = await table.ana.context_menu(table.general, ABOUT, message)
-    assert "no text" in said(refused)
+    before = len(table.requests)
+    opened = await table.ana.context_menu(table.general, ABOUT, message)
+    assert field(opened.modal)["required"]
+    await table.ana.submit_modal(opened, {"text": "Where is north?"})
+    request = table.requests[before]
+    assert (request.text, [file.name for file in request.files]) == ("Where is north?", ["map.png"])
+
+
+async def test_a_message_without_words_or_files_cannot_be_asked_about(table: Table) -> None:
+    channel = table.world.client.get_channel(table.general.id)
+    assert isinstance(channel, discord.TextChannel)
+    view = discord.ui.LayoutView()
+    view.add_item(discord.ui.Separator())
+    refused = await table.ana.context_menu(table.general, ABOUT, await channel.send(view=view))
+    assert "no text and no file" in said(refused)
 
 
 async def test_only_so_much_of_a_message_is_quoted() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -149,7 +150,7 @@ class Message:
             "tts": False,
             "mention_everyone": "@everyone" in self.mentions,
             "mentions": [user.payload() for user in self.named],
-            "mention_roles": [],
+            "mention_roles": list(dict.fromkeys(re.findall(r"<@&(\d+)>", self.content))),
             "attachments": [file.payload() for file in self.files],
             "embeds": copy.deepcopy(self.embeds),
             "components": copy.deepcopy(self.components),

@@ -202,7 +202,8 @@ class Guild:
         ]
 
     def _role(self, id: int, name: str, position: int, permissions: int) -> dict[str, Any]:
-        return {
+        own = {"tags": {"bot_id": str(self.world.bot.id)}} if id == self.bot_role else {}
+        return own | {
             "id": str(id),
             "name": name,
             "color": 0,

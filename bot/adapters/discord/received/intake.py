@@ -24,6 +24,7 @@ from discord import ui
 from bot import commands
 from bot.adapters import intake
 from bot.adapters.discord.received import placing
+from bot.adapters.discord.received.brought import Brought, brought, files_of
 from bot.adapters.discord.received.commands import Autocomplete, as_in_table, path_of, read
 from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, file_of, request_of, text_of
 from bot.adapters.discord.shown import replies
@@ -39,6 +40,7 @@ from bot.adapters.invocation import (
     parsed_of,
     quotation,
     spoken,
+    with_quotation,
 )
 from bot.adapters.stored_choices import StoredChoice
 from bot.adapters.surface import OWN
@@ -47,6 +49,7 @@ from bot.events import UserError
 from bot.runs.requests import event_id
 from bot.verb import Verb
 from bot.words import Words, locale_of, words
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -60,6 +63,8 @@ CHARS = 4_000
 LABEL_CHARS, HINT_CHARS = 45, 100
 FIELDS = 5
 """Fields of a window (Discord's documentation, "Modal")."""
+QUESTION_FILES = 10
+"""Files of one question, with those of the messages that it brings along: as many as a message of Discord's has."""
 _RUN = "run"
 """The key in an interaction's extras for the run that it has begun."""
 
@@ -71,6 +76,7 @@ class Intake(intake.Intake):
         super().__init__(app, PLATFORM, placing.for_one)
         threads, us = config.discord.threads, client.application_id or 0
         self._request_of = partial(request_of, threads=threads, us=us)
+        self._client = client
         self._locales: OrderedDict[int, str] = OrderedDict()
         self.autocomplete = Autocomplete(app.complete)
 
@@ -168,13 +174,14 @@ class Intake(intake.Intake):
         The interaction contains the message's text, so the Message Content intent is not needed.
         """
         say = self.words(interaction)
-        quoted = quotation(text_of(message))
-        if not quoted:
-            await replies.tell(interaction, say("edge.no_text"))
+        quoted, files = quotation(text_of(message)), files_of(message)[:QUESTION_FILES]
+        if not (quoted or files):
+            await replies.tell(interaction, say("discord.no_text"))
             return
-        asked = PendingForm(*commands.plain_verb(commands.DEFAULT_WORK), after=f"\n\n{quoted}")
+        after = f"\n\n{quoted}" if quoted else ""
+        asked = PendingForm(*commands.plain_verb(commands.DEFAULT_WORK), after=after, files=files)
         await self.open(
-            interaction, asked, title=say("edge.about"), label=say("edge.about_label"), required=False
+            interaction, asked, title=say("edge.about"), label=say("edge.about_label"), required=not quoted
         )
 
     async def on_message(self, interaction: discord.Interaction, row: Verb, message: discord.Message) -> None:
@@ -221,8 +228,34 @@ class Intake(intake.Intake):
         if not interaction.response.is_done():  # sent twice at once
             raise UserError("edge.sent_before")
 
-    async def message(self, message: discord.Message, text: str) -> None:
-        """Perform a message to the bot: `text` is its text without the bot's mention, "" for a voice message."""
+    async def brought(self, message: discord.Message) -> Brought:
+        """What a message to the bot brings along."""
+        location = placing.location_of_message(message)
+        begins, at = False, placing.place(location)
+        if location.thread:
+            records = self.app.records
+            with suppress(StorageFault):
+                begins = (
+                    await records.threads.held(location.space, location.real) is None
+                    and await records.sessions.active(at.space, PLATFORM, at.channel, at.thread) is None
+                )
+        return await brought(message, self._me, begins=begins)
+
+    async def reworded(self, message: discord.Message, space: str, run: str, text: str) -> str:
+        """The new text of an edited message's request, which brings along what it did."""
+        past = await self.app.request_of(space, run)
+        if past is None or not _takes_quotations(commands.verb(past.work, past.verb)):
+            return text
+        for begins in (True, False):
+            along = await brought(message, self._me, begins=begins)
+            if along.text in past.text:
+                return with_quotation(text, along.text)
+        return text
+
+    async def message(self, message: discord.Message, text: str, along: Brought) -> None:
+        """Perform a message to the bot: `text` is its text without the bot's mention, "" for a voice message. What it
+        brings along becomes part of a question.
+        """
         say, location = self.words_of(message), placing.location_of_message(message)
         try:
             files = tuple(map(file_of, message.attachments))
@@ -231,9 +264,19 @@ class Intake(intake.Intake):
             if message.flags.voice and files:
                 asked = spoken(files[0])
             else:
-                parsed = parsed_of(as_in_table(text.strip()) or "/help", files)
-                place = placing.place(location, thread_row=held)
+                line, place = as_in_table(text.strip()), placing.place(location, thread_row=held)
+                parsed = parsed_of(line, files) if line or along else parse("/help")
                 asked = await self.interpreted(parsed, files, place, str(location.user))
+                if _takes_quotations(asked.row):
+                    if along.unseen and not self.too_many_hints(location):
+                        await replies.reply(message, say("welcome.unseen"), "h")
+                    asked = replace(
+                        asked,
+                        text=with_quotation(asked.text, along.text),
+                        files=(*files, *along.files)[:QUESTION_FILES],
+                    )
+                elif not line and along:
+                    asked = Invocation(commands.HELP)
             self.count(location, asked)
             request, _ = self._request_of(message, location, asked, held, say.locale)
             self.keep_pace(request)
@@ -242,6 +285,11 @@ class Intake(intake.Intake):
             sentence = replies.sentence(say, error)
             if not self.too_many_hints(location):  # everybody in the channel reads it
                 await replies.reply(message, sentence)
+
+    @property
+    def _me(self) -> int:
+        assert self._client.user is not None, "no message comes before READY"
+        return self._client.user.id
 
     def words(self, interaction: discord.Interaction) -> Words:
         """In the language that is set here, else that of the person's Discord. The latter is remembered, because
@@ -295,6 +343,11 @@ def labelled(question: str, field: ui.TextInput[ui.Modal]) -> ui.Label[ui.Modal]
     """The field with its question as label; a question longer than a label is repeated in full as description."""
     more = label_of(question, HINT_CHARS) if len(question) > LABEL_CHARS else None
     return ui.Label(text=label_of(question, LABEL_CHARS), description=more, component=field)
+
+
+def _takes_quotations(row: Verb) -> bool:
+    """Whether a message that is brought along becomes part of its text: of a question, and of no turn in a story."""
+    return row.plain and row.asks
 
 
 def _sent(window: str) -> str:

@@ -16,7 +16,12 @@ import discord
 
 from bot.adapters.discord.installed.setup import welcome
 from bot.adapters.discord.received.commands import as_in_table
-from bot.adapters.discord.received.placing import PLATFORM, location_of_message, text_without_mention
+from bot.adapters.discord.received.placing import (
+    PLATFORM,
+    location_of_message,
+    own_role,
+    text_without_mention,
+)
 from bot.adapters.discord.shown import replies
 from bot.adapters.intake import KeyedLocks
 from bot.adapters.invocation import reads_files
@@ -88,8 +93,8 @@ class Listener:
         guild = payload.guild_id
         space = str(guild) if guild is not None else f"user:{message.author.id}"
         run, edit = event_id(PLATFORM, space, str(message.id)), message.edited_at.isoformat()
-        if text:
-            async with self._turns.of(payload.channel_id):
+        async with self._turns.of(payload.channel_id):
+            if text := await self._client.intake.reworded(message, space, run, text):
                 await self._client.app.reword(space, run, text, edit)
 
     async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
@@ -125,9 +130,12 @@ class Listener:
             await self._in_thread(message)
 
     def _addressed(self, message: discord.Message) -> bool:
-        """Whether the bot is mentioned by its own name, or replied to; mentions of roles and @everyone do not count."""
+        """Whether the bot is mentioned, by its own name or that of its role, or replied to. Mentions of other roles and
+        @everyone do not count.
+        """
         me = self._me
-        return any(user.id == me for user in message.mentions) or _answers(message) == me
+        by_role = any(role.id == own_role(message) for role in message.role_mentions)
+        return by_role or any(user.id == me for user in message.mentions) or _answers(message) == me
 
     async def _in_thread(self, message: discord.Message) -> None:
         """A message in a thread without a mention: for the bot only where free chat is on."""
@@ -140,7 +148,10 @@ class Listener:
         elif self._for_others(message) or not await self._free_chat(thread_row):
             return
         elif (
-            text_without_mention(message, self._me) or _books(message) or message.flags.voice
+            text_without_mention(message, self._me)
+            or message.message_snapshots
+            or _books(message)
+            or message.flags.voice
         ):  # and no sticker
             await self._answer(message)
 
@@ -165,12 +176,15 @@ class Listener:
         text, books = text_without_mention(message, self._me), _books(message)
         intake = self._client.intake
         say = intake.words_of(message)
+        along = await intake.brought(message)
         is_voice_message = message.flags.voice and message.attachments != []
         hint = (
             "books"
             if books and not reads_files(as_in_table(text))
             else ""
-            if text or is_voice_message
+            if text or along or is_voice_message
+            else "unseen"
+            if along.unseen
             else "short"
         )
         if hint and intake.too_many_hints(location_of_message(message)):
@@ -178,10 +192,10 @@ class Listener:
         if hint == "books":
             await replies.reply(message, say("welcome.books", file=books[0]), "b")
         elif hint:
-            await replies.reply(message, say("welcome.short", name=self._name(message)), "h")
-        if text or is_voice_message:
+            await replies.reply(message, say(f"welcome.{hint}", name=self._name(message)), "h")
+        if text or along or is_voice_message:
             self._type(message)
-            await intake.message(message, text)
+            await intake.message(message, text, along)
 
     def _type(self, message: discord.Message) -> None:
         """Show the typing indicator, unless Discord still shows it from the message before."""

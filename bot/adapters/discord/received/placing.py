@@ -317,6 +317,12 @@ def file_of(attachment: discord.Attachment) -> File:
     return File(attachment.filename, "", attachment.size, attachment.url)
 
 
+def own_role(message: discord.Message) -> int:
+    """The id of the role that the bot itself has in this server, 0 for none."""
+    role = message.guild.self_role if message.guild is not None else None
+    return role.id if role is not None else 0
+
+
 def text_without_mention(message: discord.Message, me: int) -> str:
     """The message's text without the bot's own mention, and with names for other mentions."""
     names = {user.id: f"@{user.display_name}" for user in message.mentions}
@@ -326,7 +332,7 @@ def text_without_mention(message: discord.Message, me: int) -> str:
     def mention(match: re.Match[str]) -> str:
         return names.get(int(match[1]), match[0])
 
-    text = re.sub(rf"[ \t]*<@!?{me}>[ \t]*", " ", message.content)
+    text = re.sub(rf"[ \t]*<@(?:!?{me}|&{own_role(message)})>[ \t]*", " ", message.content)
     return re.sub(r"<(?:@[!&]?|#)(\d{1,20})>", mention, text).strip().lstrip(",:;").strip()
 
 

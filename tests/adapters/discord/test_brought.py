@@ -1,0 +1,138 @@
+"""What a message to the bot brings along: the message that it replies to, links or forwards, or its thread's first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path
+
+import discord
+import pytest
+from simcord.builders import ChannelHandle
+
+from bot.config import DiscordConfig
+from bot.events import Event, Request, Run, Text
+from tests.adapters.discord.line import line
+from tests.adapters.discord.table import Table, table
+from tests.fakes.images import png
+
+RULE = "A grappled creature's speed becomes 0."
+QUOTED = f"> {RULE}"
+
+
+async def hello(run: Run) -> AsyncGenerator[Event, None]:
+    yield Text("hello")
+
+
+@pytest.fixture
+async def at(tmp_path: Path) -> AsyncIterator[Table]:
+    """With the Message Content intent."""
+    settings = DiscordConfig(free_chat=True)
+    async with table(tmp_path, defaultdict(lambda: hello), settings) as made:
+        yield made
+
+
+def me(at: Table) -> str:
+    assert at.client.user is not None
+    return at.client.user.mention
+
+
+async def requests(at: Table, space: str = "") -> list[Request]:
+    past = [await at.app.request_of(space or at.space, run) for run in at.recorder.events]
+    return [request for request in past if request is not None]
+
+
+def link(at: Table, message: discord.Message) -> str:
+    return f"https://discord.com/channels/{at.guild.id}/{message.channel.id}/{message.id}"
+
+
+async def test_a_reply_brings_the_words_and_the_files_that_it_answers(at: Table) -> None:
+    bia = at.guild.add_member(at.env.create_user("Bia"))
+    said = await bia.send(at.channel, RULE, attachments=[("map.png", png(8, 8))])
+    asked = await at.ana.send(at.channel, f"{me(at)} is that so?", reply_to=said)
+    await at.ana.send(at.channel, me(at), reply_to=said)
+    await at.ana.send(at.channel, f"{me(at)} /rules roll 1d6", reply_to=said)
+    first, alone, rolled = await requests(at)
+    assert (first.text, [file.name for file in first.files]) == (f"is that so?\n\n{QUOTED}", ["map.png"])
+    assert (alone.text, [file.name for file in alone.files]) == (QUOTED, ["map.png"])
+    assert (rolled.text, rolled.files) == ("1d6", ())
+
+    await at.ana.edit(asked, f"{me(at)} is that really so?")
+    assert (await requests(at))[0].text == f"is that really so?\n\n{QUOTED}"
+
+
+async def test_what_the_bot_said_itself_is_not_brought(at: Table) -> None:
+    channel = at.client.get_channel(at.channel.id)
+    assert isinstance(channel, discord.TextChannel)
+    await at.ana.send(at.channel, f"{me(at)} and then?", reply_to=await channel.send("An answer"))
+    assert [request.text for request in await requests(at)] == ["and then?"]
+
+
+async def test_a_link_brings_a_message_that_the_person_may_read(at: Table) -> None:
+    bia = at.guild.add_member(at.env.create_user("Bia"))
+    nobody = discord.PermissionOverwrite(view_channel=False)
+    secret = at.guild.create_text_channel("secret", overwrites={at.ana: nobody})
+    open_to_all = at.guild.create_text_channel("rules")
+    other_guild = at.env.create_guild()
+    other = other_guild.create_text_channel("general")
+    stranger = other_guild.add_member(at.env.create_user("Caio"))
+    hidden, shown = await bia.send(secret, "The heir is Mira."), await bia.send(open_to_all, RULE)
+    foreign = await stranger.send(other, "Of another server.")
+    for message in (hidden, foreign, shown):
+        where = link(at, message).replace(str(at.guild.id), str(message.guild.id if message.guild else 0))
+        await at.ana.send(at.channel, f"{me(at)} what of {where}?")
+    # A link that names this server and another one's channel.
+    await at.ana.send(at.channel, f"{me(at)} what of {link(at, foreign)}?")
+    texts = [request.text for request in await requests(at)]
+    assert [("Mira" in text, "another server" in text, QUOTED in text) for text in texts] == [
+        (False, False, False),
+        (False, False, False),
+        (False, False, True),
+        (False, False, False),
+    ]
+
+
+async def test_a_forwarded_message_is_a_question_in_a_thread_and_in_a_direct_message(at: Table) -> None:
+    bia = at.guild.add_member(at.env.create_user("Bia"))
+    said = await bia.send(at.channel, RULE)
+    await at.ana.forward(said, await at.thread(free_chat=True))
+    assert [request.text for request in await requests(at)] == [QUOTED]
+
+
+async def opened_from(at: Table, message: discord.Message) -> ChannelHandle:
+    channel = at.client.get_channel(at.channel.id)
+    assert isinstance(channel, discord.TextChannel)
+    thread = await channel.get_partial_message(message.id).create_thread(name="About that")
+    return next(handle for handle in at.channel.threads if handle.id == thread.id)
+
+
+async def test_the_first_question_in_a_thread_brings_the_message_that_it_was_opened_from(at: Table) -> None:
+    bia = at.guild.add_member(at.env.create_user("Bia"))
+    thread = await opened_from(at, await bia.send(at.channel, RULE))
+    asked = await at.ana.send(thread, f"{me(at)} is that so?")
+    await at.ana.send(thread, f"{me(at)} and when prone?")
+    assert [request.text for request in await requests(at)] == [f"is that so?\n\n{QUOTED}", "and when prone?"]
+    await at.ana.edit(asked, f"{me(at)} is it?")
+    assert (await requests(at))[0].text == f"is it?\n\n{QUOTED}"
+
+
+async def test_the_bots_role_counts_as_the_bot_and_an_unseen_message_is_said_to_be_so(tmp_path: Path) -> None:
+    """Discord shows nothing of a message of others without the Message Content intent."""
+    async with line(tmp_path / "with", defaultdict(lambda: hello), free_chat=True) as on:
+        await on.discord.say(on.ana, on.channel, f"<@&{on.guild.bot_role}> what is prone?")
+        (thread,) = await on.discord.until(lambda: on.channel.threads)
+        await on.discord.until(lambda: on.ana.id in thread.people)
+        assert "what is prone?" in thread.name
+        await on.discord.say(on.ana, on.channel, f"<@&{on.guild.id + 2}> what is prone?")
+        assert len(on.channel.threads) == 1, "another role"
+    async with line(tmp_path / "without", defaultdict(lambda: hello)) as on:
+        rule = await on.discord.say(on.bia, on.channel, RULE)
+
+        def told() -> int:
+            return sum("*Ask about this message*" in message.text for message in on.channel.messages)
+
+        await on.discord.say(on.ana, on.channel, "", mention=True, reply_to=rule)
+        await on.discord.until(lambda: told() == 1)
+        await on.discord.say(on.ana, on.channel, "/rules ask Is that so?", mention=True, reply_to=rule)
+        (thread,) = await on.discord.until(lambda: on.channel.threads)
+        await on.discord.until(lambda: told() == 2 and on.ana.id in thread.people)
