@@ -32,6 +32,7 @@ from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.app import App
+    from bot.config import LimitsConfig
     from bot.verb import Verb
 
 WINDOW = "modal"
@@ -129,11 +130,11 @@ class KeyedLocks:
 class Intake:
     """One per platform. `for_one` says of a request's origin whether only the asker sees the answer."""
 
-    def __init__(self, app: App, platform: str, for_one: Callable[[str], bool]) -> None:
+    def __init__(self, app: App, platform: str, for_one: Callable[[str], bool], limits: LimitsConfig) -> None:
         self.app = app
         self._platform = platform
         self._for_one = for_one
-        limits = app.config.limits
+        self._waiting = limits.waiting
         self._asks, self._looks, self._presses, self._slips = (
             Cooldowns(most, limits.seconds)
             for most in (limits.questions, limits.commands, limits.presses, HINTS)
@@ -159,9 +160,9 @@ class Intake:
 
     def keep_pace(self, request: Request) -> None:
         """Raises UserError for a turn while as many of the person's turns as are allowed wait in its place."""
-        most = self.app.config.limits.waiting
-        if commands.verb(request.work, request.verb).turn and self.app.turns(request) >= most:
-            raise UserError("edge.turns_waiting", n=most)
+        is_turn = commands.verb(request.work, request.verb).turn
+        if is_turn and self.app.turns(request) >= self._waiting:
+            raise UserError("edge.turns_waiting", n=self._waiting)
 
     def too_many_hints(self, location: Location) -> bool:
         """Count a hint that a person gets for what was no request; whether it is one too many, and is left out."""

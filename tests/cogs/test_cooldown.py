@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 from bot.adapters.intake import PEOPLE, Cooldowns, Intake
 from bot.adapters.invocation import Invocation
 from bot.commands import verb
-from bot.config import Config, LimitsConfig
+from bot.config import LimitsConfig
 from bot.events import Author, Ended, UserError
 from bot.runs.live import LiveRuns
 from tests.fakes.scripted_app import asked
@@ -80,10 +79,10 @@ def sent(intake: Intake, invocation: Invocation) -> int:
 
 def test_only_what_asks_a_model_is_counted_as_a_question() -> None:
     limits = LimitsConfig(questions=3, commands=5, presses=7)
-    app: Any = SimpleNamespace(config=Config(Path(), Path(), limits=limits))
+    app: Any = None
 
     def allowed(work: str, name: str, **given: Any) -> int:
-        return sent(Intake(app, "discord", lambda _: False), Invocation(verb(work, name), **given))
+        return sent(Intake(app, "discord", lambda _: False, limits), Invocation(verb(work, name), **given))
 
     assert allowed("rules", "ask") == allowed("library", "add") == allowed("story", "start") == 3
     assert allowed("story", "lore") == allowed("story", "undo") == allowed("rules", "roll") == 5
@@ -98,10 +97,8 @@ def test_only_what_asks_a_model_is_counted_as_a_question() -> None:
 async def test_a_turn_waits_for_its_table_and_other_verbs_do_not() -> None:
     inbox: Any = None
     live, now = LiveRuns(inbox), datetime(2026, 1, 1, tzinfo=UTC)
-    app: Any = SimpleNamespace(
-        config=Config(Path(), Path(), limits=LimitsConfig(waiting=2)), turns=live.turns
-    )
-    intake = Intake(app, "discord", lambda _: False)
+    app: Any = SimpleNamespace(turns=live.turns)
+    intake = Intake(app, "discord", lambda _: False, LimitsConfig(waiting=2))
     turns = [asked(f"t{n}", "I dive", work="story", verb="act") for n in range(4)]
     for seq, turn in enumerate(turns[:2]):
         intake.keep_pace(turn)

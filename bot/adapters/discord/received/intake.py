@@ -73,7 +73,7 @@ class Intake(intake.Intake):
     """One per client."""
 
     def __init__(self, app: App, client: discord.Client, config: Config) -> None:
-        super().__init__(app, PLATFORM, placing.for_one)
+        super().__init__(app, PLATFORM, placing.for_one, config.limits)
         threads, us = config.discord.threads, client.application_id or 0
         self._request_of = partial(request_of, threads=threads, us=us)
         self._client = client

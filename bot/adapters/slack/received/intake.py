@@ -70,7 +70,7 @@ class Intake(intake.Intake):
     counts: VoteCounts
 
     def __init__(self, app: App, config: Config, workspaces: Workspaces, people: People) -> None:
-        super().__init__(app, PLATFORM, placing.for_one)
+        super().__init__(app, PLATFORM, placing.for_one, config.limits)
         self.config = config
         self.workspaces = workspaces
         self.people = people
