@@ -364,6 +364,9 @@ def test_who_asked_is_named_and_what_they_asked_is_quoted_harmlessly() -> None:
         "-# It goes on in <#77>.",
     ]
     assert render.root_page(asked(""), words("pt-BR")).text == "<@5> perguntou:"
+    assert "> /party play Mira" in render.root_page(asked("/story play Mira"), SAY).text
+    assert "> /mesa entrar" in render.root_page(asked("/story join"), words("pt-BR")).text
+    assert "> /library add" in render.root_page(asked("/library add"), SAY).text
     assert size(render.root_page(asked("a_b " * 2_000), SAY, 77).plain) < 2_000
 
 

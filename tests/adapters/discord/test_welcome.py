@@ -31,6 +31,7 @@ async def test_a_server_is_welcomed_with_three_examples(at: Table) -> None:
     (text,) = at.said()
     assert text.count("\n- ") == 3
     assert "/rules ask" in text
+    assert "/story start" in text
     assert "/setup" in text
 
 
@@ -41,6 +42,7 @@ async def test_a_server_is_welcomed_in_its_language(at: Table) -> None:
     (text,) = at.said(channel)
     assert text.startswith("Olá!")
     assert "/regras perguntar" in text
+    assert "/história começar" in text
 
 
 async def test_a_server_is_welcomed_once_even_if_it_invites_the_bot_again_after_a_restart(at: Table) -> None:

@@ -51,12 +51,15 @@ _TYPES: dict[str, type[Any]] = {
     "file": discord.Attachment,
 }
 
+NOT_ALONE = ("party", "voice")
+"""Command groups that need other people or a server, so direct messages do not offer them."""
 ONLY_HERE = ("setup", "free_chat")
 """Commands of Discord alone, in no row of the table."""
 _COMMAND = re.compile(r"`/([^`\n]+)`")
 _OPTION = re.compile(r"\b(option|opção) `(\w+)`")
 _DASHES = re.compile("^[—–]")
 
+_SERVERS = app_commands.AppCommandContext(guild=True, dm_channel=False, private_channel=False)
 _TRANSLATED = {discord.Locale.brazil_portuguese: "pt-BR"}
 _log = logging.getLogger(__name__)
 
@@ -186,6 +189,7 @@ def groups(work: str, perform: Perform, offer: Offer) -> list[app_commands.Group
                 name=localized_name(name, "group"),
                 description=localized_sentence(f"verbs.group_{name}"),
                 default_permissions=rights,
+                allowed_contexts=_SERVERS if name in NOT_ALONE else None,
             )
         by_name[name].add_command(command(row, perform, offer))
     return list(by_name.values())
@@ -258,6 +262,11 @@ def localized(say: Words, sentence: str) -> str:
         return f"{code[1]} `{options.get(code[2], code[2])}`"
 
     return _OPTION.sub(option, _COMMAND.sub(command, sentence))
+
+
+def as_shown(say: Words, line: str) -> str:
+    """A line of the table with the command as Discord shows it: "/party join" for "/story join"."""
+    return f"/{_renamed(line[1:], _names(say.locale)[0])}" if line.startswith("/") else line
 
 
 def as_in_table(line: str) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bot.adapters.discord.received.commands import as_shown
 from bot.adapters.discord.text.markdown import divided, inline, literal, pieces, size
 from bot.adapters.discord.text.page import (
     ALT,
@@ -138,7 +139,7 @@ def _name(stage: StageContent) -> str:
 def root_page(origin: Origin, say: Words, link: int | None = None) -> Page:
     """The root message: who asked what, and a link to the thread or channel of the answer."""
     lines = [say("page.asked", who=f"<@{origin.user}>")]
-    words = clean(origin.asked).strip()
+    words = as_shown(say, clean(origin.asked).strip())
     if words:
         shown = [literal(line) for line in words.split("\n") if line.strip()]
         lines.append("> " + shortened("\n".join(shown), BODY, size).replace("\n", "\n> "))
