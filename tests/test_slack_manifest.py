@@ -39,8 +39,8 @@ ADAPTER = ROOT / "bot" / "adapters" / "slack"
 MANIFEST: dict[str, Any] = yaml.safe_load((ROOT / "docs" / "slack-manifest.yaml").read_text(encoding="utf-8"))
 
 
-READ = {"channels:read", "groups:read", "im:read"}
-HISTORY = {"channels:history", "groups:history", "im:history"}
+READ = {"channels:read", "groups:read", "im:read", "mpim:read"}
+HISTORY = {"channels:history", "groups:history", "im:history", "mpim:history"}
 NEEDS: dict[str, set[str]] = {
     "agents.sessions.rename": {"chat:write"},
     "agents.sessions.setStatus": {"chat:write"},
@@ -91,6 +91,7 @@ HEARD: dict[str, set[str]] = {
     "message.channels": {"channels:history"},
     "message.groups": {"groups:history"},
     "message.im": {"im:history"},
+    "message.mpim": {"mpim:history"},
     "tokens_revoked": set(),
 }
 """The scopes that an event asks for (https://docs.slack.dev/reference/events)."""

@@ -34,8 +34,10 @@ CUSTOMIZE: Final = "chat:write.customize"
 """Optional: characters speak under their own names, where that is switched on."""
 PUBLIC: Final = "chat:write.public"
 """Optional: the bot also answers in channels that it was not invited to."""
-OPTIONAL_SCOPES: Final = (PUBLIC, CUSTOMIZE)
-ASKED_SCOPES: Final = tuple(sorted((*BOT_SCOPES, CUSTOMIZE)))
+GROUP_DMS: Final = ("mpim:history", "mpim:read")
+"""Optional: the bot also answers in direct messages of several people."""
+OPTIONAL_SCOPES: Final = (PUBLIC, CUSTOMIZE, *GROUP_DMS)
+ASKED_SCOPES: Final = tuple(sorted((*BOT_SCOPES, CUSTOMIZE, *GROUP_DMS)))
 """The scopes that an installation requests."""
 
 EVENTS: Final = (
@@ -53,6 +55,7 @@ EVENTS: Final = (
     "message.channels",
     "message.groups",
     "message.im",
+    "message.mpim",
     "tokens_revoked",
 )
 

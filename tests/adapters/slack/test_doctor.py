@@ -52,6 +52,17 @@ async def test_all_is_well_where_all_is_well(slack: FakeSlack) -> None:
     assert slack.sockets.greeted == 0, "the bot may be running: no socket is opened"
 
 
+async def test_an_app_from_before_group_direct_messages_still_works_and_the_doctor_says_what_is_missing(
+    slack: FakeSlack,
+) -> None:
+    (team,) = slack.world.teams.values()
+    team.scopes -= {"mpim:history", "mpim:read"}
+    checks = await told(config(slack))
+    (text,) = [text for text in checks if "mpim" in text]
+    assert checks[text] is None
+    assert text.startswith("without mpim:history, mpim:read the bot does not hear group direct messages")
+
+
 async def test_what_the_bot_may_not_do_is_named(slack: FakeSlack) -> None:
     (team,) = slack.world.teams.values()
     team.scopes -= {"im:history", "files:read"}

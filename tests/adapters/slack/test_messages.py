@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 
 from bot.adapters.slack.placing import PLATFORM
+from bot.adapters.slack.received.fetched import ThreadReader
 from bot.adapters.slack.received.line import command_of
 from bot.commands import FOLLOW_UP
 from bot.events import Event, Failed, Place, Run, Text
@@ -71,6 +72,36 @@ async def test_everything_in_a_direct_conversation_is_for_the_bot(at: Table) -> 
     first, second = await at.ended(2)
     assert first.place == second.place == Place(PLATFORM, at.space, dm.id, root.ts)
     assert second.text == "And @Bia?"
+
+
+async def test_a_group_of_direct_messages_is_like_a_channel(at: Table) -> None:
+    group = at.team.group_dm(at.ana, at.bia)
+    await at.slack.say(at.bia, group, "Shall we play on Friday?")
+    root = await at.slack.say(at.ana, group, "Who is it?", mention=True)
+    assert [sent.payload["event"]["channel_type"] for sent in root.sent] == ["mpim"]
+    await at.ended()
+    await at.slack.say(at.bia, group, "And when?", thread=root)
+    first, second = await at.ended(2)
+    assert first.place == second.place == Place(PLATFORM, at.space, group.id, root.ts)
+    assert (first.text, second.text) == ("Who is it?", "And when?")
+    await at.slack.command(at.bia, group, "/rules", "ask Where?")
+    *_, third = await at.ended(3)
+    assert (third.place.channel, at.origins[2].home) == (group.id, "thread")
+    assert [origin.private for origin in at.origins] == [False] * 3, "others there read the answers"
+
+
+async def test_the_thread_of_a_group_of_direct_messages_is_read(at: Table) -> None:
+    group = at.team.group_dm(at.ana, at.bia)
+    root = await at.slack.say(at.bia, group, "The bridge is out.")
+    await at.slack.say(at.ana, group, "What now?", thread=root, mention=True)
+    (request,) = await at.ended()
+    reader = ThreadReader(at.bot.workspaces, at.bot.people)
+    assert await reader(request) == "Bia: The bridge is out."
+    at.team.scopes -= {"mpim:history"}
+    try:
+        assert await reader(request) == "", "the app was installed before it asked for that"
+    finally:
+        at.team.scopes |= {"mpim:history"}
 
 
 async def test_what_is_said_to_others_is_not_heard(at: Table) -> None:

@@ -1,4 +1,4 @@
-"""Conversations: channels, public and private, and direct messages with the bot."""
+"""Conversations: channels, public and private, direct messages with the bot, and direct messages of several people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tests.fakes.slack.world import Team
 
 # https://docs.slack.dev/reference/scopes: what a conversation is called in scopes and in events.
-SCOPE = {"channel": "channels", "group": "groups", "im": "im"}
+SCOPE = {"channel": "channels", "group": "groups", "im": "im", "mpim": "mpim"}
 
 
 @dataclass(eq=False)
@@ -78,8 +78,8 @@ class Channel:
             "name_normalized": self.name,
             "is_channel": self.kind == "channel",
             "is_group": self.kind == "group",
-            "is_mpim": False,
-            "is_private": self.kind == "group",
+            "is_mpim": self.kind == "mpim",
+            "is_private": self.kind in ("group", "mpim"),
             "is_member": self.has_bot,
             "is_general": self.name == "general",
             "num_members": len(self.members),

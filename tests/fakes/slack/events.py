@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tests.fakes.slack.people import User
     from tests.fakes.slack.world import Team
 
-TYPES = {"channel": "channel", "group": "group", "im": "im"}
+TYPES = {"channel": "channel", "group": "group", "im": "im", "mpim": "mpim"}
 Event = dict[str, Any]
 
 

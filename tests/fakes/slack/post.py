@@ -29,13 +29,13 @@ class Post:
         return message
 
     def tell(self, message: Message) -> None:
-        """As `message`; as `app_mention` too, where a person names the bot in a channel."""
+        """As `message`; as `app_mention` too, where a person names the bot in a channel. Not in direct messages."""
         channel = message.channel
         events_sent = [
             self.slack.delivery.event(channel.team, events.message(message), channel.event, channel)
         ]
         bot = channel.team.bot
-        if not message.user.bot and channel.kind != "im" and bot.mention in message.text:
+        if not message.user.bot and channel.kind not in ("im", "mpim") and bot.mention in message.text:
             mention = events.mention(message)
             events_sent.insert(0, self.slack.delivery.event(channel.team, mention, "app_mention", channel))
         message.sent += [event for event in events_sent if event is not None]

@@ -64,6 +64,7 @@ EVENTS = (
     "message.channels",
     "message.groups",
     "message.im",
+    "message.mpim",
     "reaction_added",
     "tokens_revoked",
 )

@@ -30,6 +30,8 @@ SCOPES = (
     "im:history",
     "im:read",
     "im:write",
+    "mpim:history",
+    "mpim:read",
     "reactions:write",
     "team:read",
     "users:read",
@@ -101,6 +103,13 @@ class Team:
                 return channel
         name = f"dm-{user.handle}"
         channel = Channel(self, self.world.ids.next("D"), name, "im", [user, self.bot], user=user)
+        self.channels[channel.id] = channel
+        return channel
+
+    def group_dm(self, *users: User) -> Channel:
+        """Direct messages of several people, the bot among them."""
+        name = f"mpdm-{'--'.join(user.handle for user in users)}-1"
+        channel = Channel(self, self.world.ids.next("G"), name, "mpim", [*users, self.bot])
         self.channels[channel.id] = channel
         return channel
 

@@ -16,7 +16,7 @@ import aiohttp
 from bot.adapters.slack.installed.clients import Clients
 from bot.adapters.slack.installed.faults import as_sorry
 from bot.adapters.slack.installed.http import HEALTH
-from bot.adapters.slack.manifest import BOT_SCOPES, CUSTOMIZE, PUBLIC
+from bot.adapters.slack.manifest import BOT_SCOPES, CUSTOMIZE, GROUP_DMS, PUBLIC
 from bot.check import Check
 from bot.events import UserError
 from bot.words import Words
@@ -92,9 +92,14 @@ def _scopes(granted: str, say: Words) -> list[Check]:
     if lacking := [name for name in BOT_SCOPES if name not in granted_scopes]:
         return [Check(False, say("slack_doctor.scopes_lack", scopes=", ".join(lacking)))]
     checks: list[Check] = [Check(True, say("slack_doctor.scopes", n=len(BOT_SCOPES)))]
-    for key, scope in (("scope_public", PUBLIC), ("scope_customize", CUSTOMIZE)):
-        if scope not in granted_scopes:
-            checks.append(Check(None, say(f"slack_doctor.{key}", scope=scope)))
+    optional = (
+        ("scope_public", (PUBLIC,)),
+        ("scope_customize", (CUSTOMIZE,)),
+        ("scope_group_dms", GROUP_DMS),
+    )
+    for key, scopes in optional:
+        if missing := [name for name in scopes if name not in granted_scopes]:
+            checks.append(Check(None, say(f"slack_doctor.{key}", scope=", ".join(missing))))
     return checks
 
 
