@@ -327,6 +327,8 @@ class Writers:
         self.clock = clock or LoopClock()
         self._writers: dict[Hashable, Writer] = {}
         self._health = _Health(back=self._try_again)
+        self.side_tasks: set[asyncio.Task[None]] = set()
+        """Of all runs: see SideTasks."""
 
     def _try_again(self) -> None:
         for writer in self._writers.values():
@@ -350,23 +352,26 @@ class Writers:
     def close(self) -> None:
         for writer in self._writers.values():
             writer.close()
+        for task in self.side_tasks:
+            task.cancel()
 
 
 @dataclass(frozen=True, slots=True)
 class SideTasks:
     """Tasks of one run beside its answer, which does not depend on them: their faults only go to the log.
 
-    `rank` is the urgency of their requests, for platforms with an order of urgency.
+    `rank` is the urgency of their requests, for platforms with an order of urgency. `tasks` are those of all runs; the
+    writers' `close` cancels them.
     """
 
     run: str
     rank: Rank | None = None
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def do(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
         task = asyncio.create_task(self._quietly(work))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
         return task
 
     async def _quietly(self, work: Coroutine[Any, Any, object]) -> None:

@@ -43,6 +43,7 @@ class Showings:
         self._stored: dict[tuple[str, str], asyncio.Task[None]] = {}
         """By run and stage, what the stored row is about."""
         self._settling: set[asyncio.Task[None]] = set()
+        self._closed = False
         self._last_there: WeakValueDictionary[Place, asyncio.Task[None]] = WeakValueDictionary()
 
     async def show(
@@ -59,6 +60,8 @@ class Showings:
 
         `events`, `status` and `stored_request`: what is stored. Raises CancelledError where it was broken off.
         """
+        if self._closed:
+            raise asyncio.CancelledError
         space, run = request.place.space, request.id
         task = self._begin(run, showing)
         try:
@@ -87,6 +90,8 @@ class Showings:
 
     def take_up(self, request: Request, stage: str, showing: Showing) -> None:
         """Show what is stored, behind what was taken up of the same place before."""
+        if self._closed:
+            return
         before = self._last_there.get(request.place)
 
         async def in_order() -> None:
@@ -108,6 +113,7 @@ class Showings:
 
     async def close(self) -> None:
         """Break off: what is stored is shown at the next start."""
+        self._closed = True
         for run in self._tasks:
             self.drop(run)
         if waiting := [*self._settling, *(task for tasks in self._tasks.values() for task in tasks)]:

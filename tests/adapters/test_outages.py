@@ -99,6 +99,9 @@ class OnDiscord:
     async def ask(self, n: int) -> None:
         await self.fake.slash(self.people[n], self.channel, "rules ask", question=question(n))
 
+    async def say(self, n: int) -> Any:
+        return await self.fake.say(self.people[n], self.channel, question(n), mention=True)
+
     def threads(self) -> dict[str, list[str]]:
         return {
             thread.name: [message.text for message in thread.messages if not message.deleted]
@@ -131,6 +134,9 @@ class OnSlack:
     async def ask(self, n: int) -> None:
         await self.fake.command(self.people[n], self.channel, "/rules", f"ask {question(n)}")
 
+    async def say(self, n: int) -> Any:
+        return await self.fake.say(self.people[n], self.channel, question(n), mention=True)
+
     def threads(self) -> dict[str, list[str]]:
         roots = [message for message in self.channel.messages if message.thread_ts is None]
         names = {root.ts: re.findall(r"Question \d+\?", root.shown) for root in roots}
@@ -161,16 +167,22 @@ PLATFORMS: dict[str, tuple[Callable[[], Any], Callable[[Any, Path], Any]]] = {
 
 
 CASES: list[tuple[str, Kind, bool, bool]] = [
-    ("discord", "failing", False, False),
     ("discord", "cut", True, False),
     ("slack", "cut", False, False),
-    ("slack", "failing", True, False),
+    ("slack", "failing", True, True),
+]
+"""The platform, how it is down, whether the bot restarts, and whether the run fails."""
+SLOW: list[tuple[str, Kind, bool, bool]] = [
+    ("discord", "failing", False, False),
     ("discord", "failing", True, True),
-    ("slack", "failing", False, True),
+    ("slack", "failing", True, False),
 ]
 
 
-@pytest.mark.parametrize(("platform", "kind", "restarts", "fails"), CASES)
+@pytest.mark.parametrize(
+    ("platform", "kind", "restarts", "fails"),
+    [*CASES, *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW)],
+)
 async def test_what_ends_in_an_outage_is_shown_soon_after_it_whole_and_once(
     tmp_path: Path, platform: str, kind: Kind, restarts: bool, fails: bool
 ) -> None:
@@ -206,6 +218,43 @@ async def test_what_ends_in_an_outage_is_shown_soon_after_it_whole_and_once(
         assert answer.count("A lit candle burns") == 3
         assert ("No thread of its own" in answer) == fails
     assert len(course.calls) == 3 * len(questions), "nothing is asked a second time"
+
+
+@pytest.mark.parametrize(("platform", "restarts"), [("discord", False), ("slack", True)])
+async def test_what_is_withdrawn_in_an_outage_loses_its_buttons_and_shows_nothing_more(
+    tmp_path: Path, platform: str, restarts: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    fake, seat = PLATFORMS[platform]
+    course = Course(6)  # run 5 stops in its answer
+    async with fake() as service, AsyncExitStack() as stack:
+        at = seat(service, tmp_path)
+        app = await stack.enter_async_context(at.running(course.scripts))
+        app._execution.showings.late_s = 0.2
+        message = await at.say(5)
+        async with asyncio.timeout(SOON_S):
+            await course.reached[5].wait()
+        await service.until(
+            lambda: at.unfinished() and any("A lit candle" in text for text in at.unfinished())
+        )
+        outage = Outage(service, "failing")
+        course.go_on.set()
+        await until_owed(app, 1)
+        run = (await app.records.unshown.all())[0].run_id
+        await service.delete(message)
+        async with asyncio.timeout(SOON_S):
+            while await app._engine.status(run) is not None:  # noqa: ASYNC110 - the engine tells nobody
+                await asyncio.sleep(0.02)
+        assert [row.events for row in await app.records.unshown.all()] == [""]
+        assert "Question" not in (await app.records.unshown.all())[0].request
+        if restarts:
+            await stack.aclose()
+            app = await stack.enter_async_context(at.running({}))
+        outage.end()
+        await service.until(lambda: not at.unfinished(), SOON_S)
+        await until_owed(app, 0)
+    shown = [text for texts in at.threads().values() for text in texts]
+    assert not [text for text in shown if "in the rain" in text or "Only one of the books" in text]
+    assert "Traceback" not in caplog.text
 
 
 async def until_owed(app: App, number: int) -> None:

@@ -15,9 +15,14 @@ def query(first: int) -> str:
 
 
 def requests(data: Path, first: int) -> list[tuple[str, str]]:
-    """(run, state) as above, of a bot that is at work; "" for a state while it has not ended."""
-    rows = live(data / "sutradhar.db", query(first))
-    return [(run, state if state in ENDED else "") for run, state in rows]
+    """(run, state) as above, of a bot that is at work; "" for a state while it has not ended, or is not shown."""
+    rows, unshown = live(data / "sutradhar.db", query(first)), owed(data)
+    return [(run, state if state in ENDED and run not in unshown else "") for run, state in rows]
+
+
+def owed(data: Path) -> set[str]:
+    """The runs of which something is not on the screen yet, though they have ended."""
+    return {run for (run,) in live(data / "sutradhar.db", "SELECT run_id FROM unshown")}
 
 
 def newest(data: Path) -> int:

@@ -139,7 +139,9 @@ class Bench:
             return free_chat
 
         origin = origin_of(request.origin)
-        return DiscordHome(self.client, request, origin, self.records, self.webhooks, free)
+        return DiscordHome(
+            self.client, request, origin, self.records, self.webhooks, free, self.writers.side_tasks
+        )
 
     def view(self, request: Request, *, free_chat: bool = False) -> Composer[Page]:
         """A view as the factory makes it, also a second one as after a crash."""

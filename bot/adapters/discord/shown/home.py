@@ -93,9 +93,10 @@ class DiscordHome:
         records: Records,
         webhooks: Webhooks,
         free_chat: Callable[[Place], Awaitable[bool]],
+        side_tasks: set[asyncio.Task[None]],
     ) -> None:
         """`webhooks` post under speakers' own names. `free_chat`: whether plain text is for the bot in a thread without
-        a setting of its own.
+        a setting of its own. `side_tasks`: see SideTasks.
         """
         self._records = records
         self._outbox = records.outbox
@@ -106,8 +107,8 @@ class DiscordHome:
         self._origin = origin
         self._free_chat = free_chat
         self._say = words(request.locale)
-        self._side_tasks = SideTasks(request.id)
-        self._later = SideTasks(request.id, Rank.PASSING)
+        self._side_tasks = SideTasks(request.id, None, side_tasks)
+        self._later = SideTasks(request.id, Rank.PASSING, side_tasks)
         """Tasks that wait until all first words are shown."""
         self._asking: asyncio.Task[None] | None = None
         self._moving = asyncio.Lock()
@@ -385,5 +386,6 @@ def view_of(client: Client, _run: str, request: Request, outbox: Outbox) -> Comp
     """The view of a run; made again from the stored request after a crash."""
     app, origin = client.app, origin_of(request.origin)
     records, run_dialect = app.records, dialect(origin, request.locale)
-    home = DiscordHome(client, request, origin, records, client.webhooks, app.settings.free_chat)
+    free_chat, side_tasks = app.settings.free_chat, client.writers.side_tasks
+    home = DiscordHome(client, request, origin, records, client.webhooks, free_chat, side_tasks)
     return Composer(request, outbox, records.offers, home, client.writers, run_dialect, records.votes)

@@ -137,7 +137,7 @@ class SlackHome:
         self._ordered = commands.verb(request.work, request.verb).ordered
         self._workspace = Workspace(workspaces, origin.team, origin.enterprise)
         self._clock = writers.clock
-        self._side_tasks = SideTasks(request.id, Rank.PASSING)
+        self._side_tasks = SideTasks(request.id, Rank.PASSING, writers.side_tasks)
         self._session = Session(self._workspace, self._side_tasks, origin.user, origin.title)
         self._at: tuple[str, str] | None = None
         self._moving = asyncio.Lock()
