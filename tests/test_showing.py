@@ -38,6 +38,7 @@ from bot.events import (
     View,
 )
 from bot.platforms import Platform
+from bot.runs.requests import row_of
 from bot.runs.showing import events_from_json, events_to_json
 from storage.outbox import Outbox
 from tests.fakes.scripted_app import Recorder, Script, asked, open_scripted
@@ -158,6 +159,19 @@ async def test_a_line_goes_on_while_the_platform_is_down_and_all_is_shown_in_the
     assert screen.texts["breaks"].startswith("half. Something went wrong")
     assert screen.texts["told"] == "an answer"
     assert rows(tmp_path, "SELECT * FROM unshown") == []
+
+
+async def test_what_a_replay_shows_is_not_shown_again_from_what_was_stored(tmp_path: Path) -> None:
+    app = await open_scripted(tmp_path, {"hello": hello}, Recorder())
+    await app.records.inbox.receive([row_of(asked("one", "hello"))])
+    stale = events_to_json([Text("of before")])
+    await app.records.unshown.keep("local", "one", "", status="done", events=stale)
+    await app.close()  # a crash between the two
+    async with running(tmp_path, screen := Screen(), hello=hello) as app:
+        assert await app.ended("one") == "done"
+        await until_shown(app)
+    assert screen.texts == {"one": "hello"}
+    assert screen.ends == [("one", "done")]
 
 
 async def test_a_stop_that_could_not_be_shown_is_shown_later(tmp_path: Path) -> None:

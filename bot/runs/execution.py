@@ -183,18 +183,21 @@ class Execution:
 
     async def take_up(self) -> None:
         """Show what earlier processes have not shown of runs that ended."""
-        for row in await self._resources.records.unshown.all():
+        unshown = self._resources.records.unshown
+        for row in await unshown.all():
             stored = await self._inbox.get(row.run_id)
             if stored is None or stored.platform not in self._platforms:
                 continue
-            if not row.stage and stored.state in ("received", "running"):  # its replay shows it
-                continue
-            try:
-                request = request_from_json(row.request or stored.payload)
-            except (KeyError, TypeError, ValueError):  # written by another release
-                _log.exception("run %s cannot be read", row.run_id)
-                continue
-            if (view := self._view(request)) is not None:
+            view: View | None = None
+            if row.stage or stored.state not in ("received", "running"):  # else its replay shows it
+                try:
+                    request = request_from_json(row.request or stored.payload)
+                    view = self._view(request)
+                except (KeyError, TypeError, ValueError):  # written by another release
+                    _log.exception("run %s cannot be read", row.run_id)
+            if view is None:
+                await unshown.shown(row.space, row.run_id, row.stage)
+            else:
                 self.showings.take_up(request, row.stage, partial(show_again, view, row))
 
     async def keep_unfinished(self, request: Request) -> Request | None:

@@ -240,6 +240,16 @@ async def test_an_ordered_answer_to_a_channel_without_the_bot_has_its_thread_in_
     assert bound == f"{bench.dm.id}:{root.ts}"
 
 
+async def test_who_has_asked_is_told_of_an_answer_that_slack_takes_in_no_form(bench: Desk) -> None:
+    root = await bench.root()
+    bench.fake.fail("chat.startStream", error="invalid_blocks")
+    bench.fake.fail("chat.postMessage", error="invalid_blocks", times=3)
+    await bench.run(bench.request(root), Stage("answer", ""), Text("It is Ana."))
+    (told,) = [message for message in bench.channel.everything if message.user.bot]
+    assert told.ephemeral_to is bench.ana
+    assert "/sessions resume" in told.shown
+
+
 async def test_a_channel_that_is_archived_is_not_called_one_without_the_bot(bench: Desk) -> None:
     bench.channel.archived = True
     await bench.run(bench.request(bench.channel), *ANSWER)
@@ -277,6 +287,7 @@ async def test_a_deleted_root_is_not_answered_somewhere_else(bench: Desk) -> Non
     await bench.fake.delete(root)
     await bench.run(bench.request(root), *ANSWER)
     assert answers(bench) == []
+    assert [message for message in bench.channel.everything if message.ephemeral_to is not None] == []
 
 
 async def test_a_workspace_that_threw_the_app_out_gets_nothing(bench: Desk) -> None:

@@ -20,7 +20,7 @@ from bot.adapters.slack import placing
 from bot.adapters.slack.installed.faults import LOST, NOT_IN_CHANNEL, NOWHERE
 from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
 from bot.adapters.slack.manifest import CUSTOMIZE, as_typed
-from bot.adapters.slack.shown.ephemeral import EphemeralReply, Response, usable
+from bot.adapters.slack.shown.ephemeral import EphemeralReply, Response, tell, usable
 from bot.adapters.slack.shown.plan import ASKED, PLAN, Plan, Planned
 from bot.adapters.slack.shown.stream import WAITS, WORKS, Session, Streams
 from bot.adapters.slack.shown.thread import Thread
@@ -140,6 +140,8 @@ class SlackHome:
         self._side_tasks = SideTasks(request.id, Rank.PASSING, writers.side_tasks)
         self._session = Session(self._workspace, self._side_tasks, origin.user, origin.title)
         self._at: tuple[str, str] | None = None
+        self._told = False
+        """Whether the asker hears that there is no answer."""
         self._moving = asyncio.Lock()
         self.lost: list[Surface[Page]] = []
         self._aside = EphemeralReply(self._workspace, origin, records.offers)
@@ -202,6 +204,7 @@ class SlackHome:
         except SurfaceFault as fault:
             _log.warning("run %s: no thread was opened: %s", self._run, fault)
             if origin.private and self.response is not None:
+                self._told = True
                 self._side_tasks.do(self._aside.say(self._sentence("no_direct")))
 
     async def _open_thread(self, root_message: RootMessage) -> None:
@@ -290,7 +293,15 @@ class SlackHome:
     async def overflow(
         self, stages: Sequence[StageContent], context: PageContext, amend: Amend[Page]
     ) -> None:
-        """Does nothing: files that Slack refused have been named already."""
+        """Tell the asker; files that Slack has refused have been named already."""
+        origin = self._origin
+        if self.style is MessageStyle.BARE or self._told or not origin.user:
+            return
+        at = placing.Location(
+            origin.user, origin.team, origin.channel, origin.enterprise, origin.thread, origin.message
+        )
+        url = origin.response_url if usable(origin) else ""
+        await tell(self._workspace.workspaces, at, self._say("slack_thread.lost"), url)
 
     def ended(self) -> None:
         # From now on the end of a stream also ends the session's work.
@@ -319,13 +330,15 @@ class SlackHome:
     async def _elsewhere(
         self, surface: Surface[Page], closed: PlaceClosed
     ) -> tuple[Surface[Page], str] | None:
-        """The next surface, and the sentence about it."""
+        """The next surface, and the sentence about it. Raises Gone where a user has deleted the thread."""
         origin = self._origin
         root_deleted = closed.code == "thread_not_found"  # deleted by a user: do not repost
         if not origin.user and (root_deleted or closed.code in LOST):  # while the bot was off
             place = self._place if root_deleted else replace(self._place, thread="")
             self._side_tasks.do(leave_place(self._records.schedules, place))
-        if closed.code in NOWHERE or root_deleted or origin.private or not origin.user:
+        if root_deleted:
+            raise Gone
+        if closed.code in NOWHERE or origin.private or not origin.user:
             return None
         if isinstance(surface, Thread) and surface.channel.startswith("D"):
             return None
