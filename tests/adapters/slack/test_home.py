@@ -8,8 +8,11 @@ import time
 
 import pytest
 
-from bot.adapters.slack.shown.ephemeral import EPHEMERAL
+from bot.adapters.slack.placing import origin_of
+from bot.adapters.slack.shown.ephemeral import EPHEMERAL, Response
 from bot.adapters.slack.shown.thread import Thread
+from bot.adapters.slack.text.page import Page
+from bot.adapters.surface import MessageRef, MessageStyle, PlaceClosed, Unavailable
 from bot.adapters.writer import Pace, Writers
 from bot.events import Attachment, Failed, Notice, Stage, Text
 from tests.adapters.slack.desk import Desk
@@ -195,6 +198,18 @@ async def test_a_file_for_one_person_is_said_directly_with_its_words(bench: Desk
     await bench.fake.until(lambda: bench.channel.messages)
     (pointer,) = bench.channel.messages
     assert pointer.shown == "The answer is in our direct conversation."
+
+
+async def test_a_response_url_without_a_response_is_tried_again_until_it_expires(bench: Desk) -> None:
+    now = time.time()
+    request = bench.request(bench.channel, response_url="http://127.0.0.1:9/none", until=now + 60)
+    page, ref = Page("It is Ana.", plain="It is Ana."), MessageRef(request.id, "answer")
+    with pytest.raises(Unavailable):
+        await Response("T", origin_of(request.origin)).post(page, ref, MessageStyle.LAYOUT)
+    with pytest.raises(PlaceClosed):
+        await Response("T", origin_of(request.origin), now=lambda: now + 60).post(
+            page, ref, MessageStyle.LAYOUT
+        )
 
 
 async def test_a_channel_without_the_bot_hears_by_the_response_url(bench: Desk) -> None:

@@ -20,7 +20,15 @@ from bot.adapters.markdown import clean
 from bot.adapters.slack.shown.thread import sent_as
 from bot.adapters.slack.text.markdown import mrkdwn
 from bot.adapters.slack.text.page import TEXT, Page
-from bot.adapters.surface import MessageRef, MessageStyle, NotSent, PlaceClosed, Refused, SurfaceFault
+from bot.adapters.surface import (
+    MessageRef,
+    MessageStyle,
+    NotSent,
+    PlaceClosed,
+    Refused,
+    SurfaceFault,
+    Unavailable,
+)
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -47,19 +55,22 @@ _log = logging.getLogger(__name__)
 
 async def answer_action(url: str, payload: Mapping[str, Any]) -> bool:
     """Post to a response_url; whether Slack accepted it. Never raises, and never logs the address."""
-    if not url:
-        return False
+    return url != "" and await _posted(url, payload) == 200
+
+
+async def _posted(url: str, payload: Mapping[str, Any]) -> int:
+    """Post to a response_url; the HTTP status, or 0 where there was no response."""
     try:
         async with (
             aiohttp.ClientSession(timeout=TIMEOUT) as session,
             session.post(url, json=payload, allow_redirects=False) as answer,
         ):
-            if answer.status == 200:
-                return True
-            _log.info("an answer to an action was refused: status %d", answer.status)
+            if answer.status != 200:
+                _log.info("an answer to an action was refused: status %d", answer.status)
+            return answer.status
     except (aiohttp.ClientError, TimeoutError, ValueError) as fault:  # their texts hold the address
         _log.info("an answer to an action could not be sent: %s", type(fault).__name__)
-    return False
+    return 0
 
 
 def usable(origin: Origin, now: Callable[[], float] = time.time) -> bool:
@@ -129,7 +140,9 @@ class Response:
         self._posted = 0
 
     async def post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
-        """Raises NotSent while the page grows, PlaceClosed once the address has expired or refuses the page."""
+        """Raises NotSent while the page grows, Unavailable where Slack gives no response, and PlaceClosed once the
+        address has expired or refuses the page.
+        """
         if page.growing:
             raise NotSent("it could not be changed any more")
         if page.files and style is not MessageStyle.BARE:
@@ -139,9 +152,14 @@ class Response:
             sent_as(page, MessageStyle.BARE),
         ):  # it does not say what it refuses
             payload = {"response_type": "in_channel", "replace_original": False, **content}
-            if usable(self._origin, self._now) and await answer_action(self._origin.response_url, payload):
+            if not usable(self._origin, self._now):
+                break
+            status = await _posted(self._origin.response_url, payload)
+            if status == 200:
                 self._posted += 1
                 return f"{ANSWERED}:{self._posted}"
+            if status == 0 or status == 429 or status >= 500:
+                raise Unavailable(f"HTTP {status}")
         raise PlaceClosed("expired_url", expired=True)
 
     async def edit(
