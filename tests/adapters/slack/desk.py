@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -32,13 +33,13 @@ class Known(Workspaces):
 
     def __init__(self, fake: FakeSlack) -> None:
         self._fake = fake
-        self._limits = Limits(dict.fromkeys(PER_MINUTE, 1e6))
+        self.limits = Limits(dict.fromkeys(PER_MINUTE, 1e6))
         self._nameless: dict[str, float] = {}
         self.session = aiohttp.ClientSession()
 
     async def client(self, team: str, enterprise: str = "") -> Client:
         arguments = {"token": self._fake.world.teams[team].bot_token, "base_url": self._fake.api}
-        return Client(self._limits, team, session=self.session, retry_handlers=[], **arguments)
+        return Client(self.limits, team, session=self.session, retry_handlers=[], **arguments)
 
     async def installed(self, team: str, enterprise: str = "") -> Installed:
         there = self._fake.world.teams[team]
@@ -160,7 +161,7 @@ async def desk(under: Ground) -> AsyncIterator[Desk]:
     fake = under.fake
     for kept in (fake.calls, fake.refused, fake.limited, fake.faults.waiting):
         kept.clear()
-    fake.limits.on = False
+    fake.limits.on, fake.limits.clock = False, time.monotonic
     made = Desk(fake, under.database)
     try:
         yield made

@@ -77,6 +77,25 @@ async def test_what_only_goes_on_leaves_room_for_what_ends() -> None:
         task.cancel()
 
 
+async def test_what_has_begun_can_end_at_once() -> None:
+    """A full bucket of 10, in which no time passes: each end is kept room for, as long as somebody owes it."""
+    bucket, done = Bucket(20, lambda: 0.0), list[str]()
+    ends = [bucket.keep_end() for _ in range(10)]
+    assert None not in ends
+    assert bucket.keep_end() is None
+    assert not bucket.idle
+    waiting = started(bucket.turn, Rank.PASSING, "passing", done)
+    await asyncio.sleep(0)
+    waiting.cancel()
+    assert done == [], "what only goes on uses no room of what has to end"
+    del ends[8:]
+    await bucket.turn()
+    assert bucket.keep_end(2) is None
+    assert bucket.keep_end() is not None
+    for _ in ends:
+        await asyncio.wait_for(bucket.turn(), 1)
+
+
 async def test_there_is_room_at_once_or_there_is_none() -> None:
     bucket = Bucket(6)
     assert [bucket.try_take() for _ in range(4)] == [True, True, True, False]

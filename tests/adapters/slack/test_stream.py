@@ -360,7 +360,7 @@ async def test_a_stream_that_is_broken_off_leaves_no_status_line(bench: Desk) ->
 
 async def test_where_edits_have_no_room_a_message_waits_for_its_first_words(bench: Desk) -> None:
     """They would wait for an edit, and a post need not. Nobody looks for a message that was never sent."""
-    clients = Clients(SlackConfig(api_base=bench.fake.api), Limits({"chat.update": 2}))
+    clients = Clients(SlackConfig(api_base=bench.fake.api), Limits({"chat.update": 4}))
 
     class Limited(Known):
         async def client(self, team: str, enterprise: str = "") -> Client:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.composer import Composer
-from bot.adapters.slack.installed.clients import PACE, Client, Clients
+from bot.adapters.slack.installed.clients import PACE, Client, Clients, Limits
 from bot.adapters.slack.text.page import Page
 from bot.adapters.slack.text.render import pages
 from bot.adapters.stage_content import PageContext, StageContent
@@ -45,6 +45,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SEARCH = (Stage("search", "Searching"), Status("Looking"), Text("Found 3 passages."))
 ANSWER = (Stage("answer", "Answer"), Text("It is "), Text("Ana."))
+BURST = 65
 HINT = "To go on, reply in this thread; you need not mention me here."
 
 
@@ -67,6 +68,36 @@ def appended(bench: Desk, times: int) -> bool:
 
 def more_than(calls: Sequence[object], before: int) -> bool:
     return len(calls) > before
+
+
+async def test_of_a_burst_every_answer_is_whole_without_waiting(bench: Desk) -> None:
+    """At Slack's own figures and with no time for the budget to refill: who cannot have an answer that grows has it
+    in one piece, and is told so. What has begun can end.
+    """
+    bench.workspaces.limits = Limits(now=lambda: 0.0)
+    limits = bench.fake.limits
+    limits.on, limits.clock = True, lambda: 0.0
+    channels = [bench.team.channel(f"table-{n}") for n in range(BURST // limits.post_burst)]
+    roots = [await bench.root("Who?", channel) for channel in channels for _ in range(limits.post_burst)]
+    views = [bench.view(bench.request(root)) for root in roots]
+    for view in views:
+        await show(view, *ANSWER[:2])
+    held = words("en")("slack_thread.held")
+    await bench.fake.until(lambda: all(root.thread or bench.fake.status(root) == held for root in roots))
+    async with asyncio.timeout(30):
+        for view in views:
+            await show(view, *ANSWER[2:])
+            await view.flush("done")
+            await view.close("done")
+    answers = [[body(message) for message in root.thread] for root in roots]
+    assert answers == [["### Answer\nIt is Ana."]] * BURST
+    assert not any(
+        message.streaming or "Stop" in message.buttons for root in roots for message in root.thread
+    )
+    sessions = [session for root in roots if (session := bench.fake.session(root)) is not None]
+    assert sessions, "Slack's stop button is there for some of them"
+    await bench.fake.until(lambda: all(session.status == "active" for session in sessions))
+    assert bench.fake.limited == []
 
 
 async def test_each_stage_is_a_message_in_the_thread(bench: Desk) -> None:

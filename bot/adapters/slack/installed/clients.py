@@ -10,8 +10,10 @@ import asyncio
 import logging
 import random
 import re
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet
 
 import aiohttp
 from slack_sdk.errors import SlackApiError
@@ -115,18 +117,24 @@ MOST_BUCKETS: Final = 5_000
 """In memory."""
 
 
+class End:
+    """Room for one call that ends what has begun. It is kept as long as this object lives."""
+
+
 class Bucket:
     """The bucket of one method in one workspace. It holds the calls of half a minute, and refills evenly.
 
     All that is kept of its level is when it will be full: a call puts that off until its own room is back.
     """
 
-    def __init__(self, per_minute: float) -> None:
+    def __init__(self, per_minute: float, now: Callable[[], float] | None = None) -> None:
+        """`now`: see Limits."""
         self._a_call_s = 60 / per_minute
         self._holds = max(1.0, per_minute / 2)
-        self._now = asyncio.get_running_loop().time
+        self._now = now or asyncio.get_running_loop().time
         self._full_at = self._now()
         self._promised = 0
+        self._ends: WeakSet[End] = WeakSet()
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._count = 0
         self._alarm: asyncio.TimerHandle | None = None
@@ -134,7 +142,8 @@ class Bucket:
     @property
     def idle(self) -> bool:
         """Whether nothing waits and it is full, like a new one."""
-        return not self._waiting and not self._promised and self._full_at <= self._now()
+        used = self._waiting or self._promised or self._ends
+        return not used and self._full_at <= self._now()
 
     def try_take(self) -> bool:
         """Reserve room for the next call, if there is any at once."""
@@ -143,6 +152,16 @@ class Bucket:
         self._full_at += self._a_call_s
         self._promised += 1
         return True
+
+    def keep_end(self, calls: int = 1) -> End | None:
+        """Keep room for the end of what is begun now; None where there is none at once for so many `calls`, the end
+        among them.
+        """
+        if self._waiting or self._free_after(len(self._ends) + calls - 1) > 0:
+            return None
+        end = End()
+        self._ends.add(end)
+        return end
 
     async def turn(self) -> None:
         """Wait until a call may be made."""
@@ -171,10 +190,15 @@ class Bucket:
 
     def _free_in(self, urgent: int) -> float:
         """Seconds until a call of this urgency may be made."""
+        if urgent < Rank.PASSING or self._holds <= 2:
+            return self._free_after(0)
+        return self._free_after(max(self._holds * KEPT_BACK, len(self._ends)))
+
+    def _free_after(self, others: float) -> float:
+        """Seconds until there is room for one call besides so many others."""
         now = self._now()
         self._full_at = max(self._full_at, now)
-        needed = 1.0 + (self._holds * KEPT_BACK if urgent >= Rank.PASSING and self._holds > 2 else 0.0)
-        seconds = self._full_at - now - (self._holds - needed) * self._a_call_s
+        seconds = self._full_at - now - (self._holds - 1.0 - others) * self._a_call_s
         return seconds if seconds > 1e-9 else 0.0  # the rest is rounding
 
     def _set_alarm(self) -> None:
@@ -196,9 +220,14 @@ class Bucket:
 
 
 class Limits:
-    """The buckets of all workspaces and methods. `per_minute` replaces the documented figures."""
+    """The buckets of all workspaces and methods. `per_minute` replaces the documented figures, `now` the loop's
+    time.
+    """
 
-    def __init__(self, per_minute: dict[str, float] | None = None) -> None:
+    def __init__(
+        self, per_minute: dict[str, float] | None = None, now: Callable[[], float] | None = None
+    ) -> None:
+        self._now = now
         self._per_minute = {**PER_MINUTE, **(per_minute or {})}
         self._buckets: dict[tuple[str, str], Bucket] = {}
 
@@ -210,7 +239,7 @@ class Limits:
         if bucket is None:
             if len(self._buckets) >= MOST_BUCKETS:
                 self._buckets = {key: old for key, old in self._buckets.items() if not old.idle}
-            bucket = self._buckets[space, method] = Bucket(self._per_minute.get(method, SPECIAL))
+            bucket = self._buckets[space, method] = Bucket(self._per_minute.get(method, SPECIAL), self._now)
         return bucket
 
 
@@ -304,6 +333,10 @@ class Client(AsyncWebClient):
         """
         offered = asyncio.get_running_loop().time() >= self.refused.get(method, 0.0)
         return offered and self.limits.at(self.space, method).try_take()
+
+    def keep_end(self, method: str, calls: int = 1) -> End | None:
+        """See Bucket.keep_end."""
+        return self.limits.at(self.space, method).keep_end(calls)
 
 
 def _of_the_workspace(fault: Exception) -> bool:

@@ -256,6 +256,7 @@ class SlackHome:
                 thread,
                 (origin.team, origin.user),
                 self._say("page.working"),
+                self._say("slack_thread.held"),
                 clock=self._clock,
             )
         return Thread(

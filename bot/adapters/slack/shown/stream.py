@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bot.adapters.slack.installed.faults import NO_SCOPE, Unsure
 from bot.adapters.slack.text.escaping import plain
-from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, SurfaceFault, Unavailable
+from bot.adapters.surface import Gone, NotEditable, NotSent, PlaceClosed, Refused, SurfaceFault, Unavailable
 from bot.adapters.writer import Clock, LoopClock, Rank, SideTasks, urgency, with_retries
 
 if TYPE_CHECKING:
+    from bot.adapters.slack.installed.clients import End
     from bot.adapters.slack.installed.workspaces import Workspace
     from bot.adapters.slack.text.page import Page
 
@@ -41,17 +42,19 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Stream:
-    """`shown` is its text, as long as it is `sure`. `began` by the clock."""
+    """`shown` is its text, as long as it is `sure`. `began` by the clock. `end` is the room for its end."""
 
     shown: str
     began: float
+    end: End
     sure: bool = True
     status: str = ""
 
 
 @dataclass(slots=True)
 class Streams:
-    """The streams of a thread. `recipient` is the (team, user) who asked. `idle` is a status line that is not shown.
+    """The streams of a thread. `recipient` is the (team, user) who asked. `idle` is a status line that is not shown,
+    `held` the one while a message waits to be posted whole.
 
     `session` is the status of the thread's session after a stream's end.
     """
@@ -61,6 +64,7 @@ class Streams:
     thread: str
     recipient: tuple[str, str]
     idle: str = ""
+    held: str = ""
     session: Literal["processing", "active"] = "processing"
     clock: Clock = field(default_factory=LoopClock)
     _live: dict[str, _Stream] = field(default_factory=dict)
@@ -77,7 +81,8 @@ class Streams:
         began = self.clock.time()
         try:
             client = await self.workspace.client()
-            if not client.room("chat.startStream"):
+            end = client.keep_end("chat.stopStream")
+            if end is None or not client.room("chat.startStream"):
                 return None
             begun: dict[str, Any] = {"markdown_text": page.body}
             if page.meanwhile is not None:  # buttons, which stay above the text
@@ -105,9 +110,13 @@ class Streams:
             self._refused = True
             return None
         message = str(started["ts"])
-        self._live[message] = stream = _Stream(page.body, began)
+        self._live[message] = stream = _Stream(page.body, began, end)
         await self._passing(stream, page.passing)
         return message
+
+    async def hold(self) -> None:
+        """Say in the thread's status line that people wait; Slack removes it with the next message there."""
+        await self._say(self.held)
 
     async def write(self, message: str, page: Page, metadata: dict[str, Any]) -> bool:
         """Append to the stream to show the page; False where it is no stream (any more) and has to be rewritten.
@@ -168,6 +177,9 @@ class Streams:
         if status == stream.status:
             return
         stream.status = status
+        await self._say(status)
+
+    async def _say(self, status: str) -> None:
         try:
             client = await self.workspace.client()
             await client.assistant_threads_setStatus(
@@ -189,6 +201,9 @@ class Session:
     title: str
     _wanted: str = ""
     _status_sent: str = ""
+    _end: End | None = None
+    _skipped: bool = False
+    """Whether there was no room to say that it works."""
     _setting: asyncio.Task[None] | None = None
 
     def want(self, channel: str, thread: str, status: str) -> None:
@@ -211,12 +226,20 @@ class Session:
 
     async def _set(self, channel: str, thread: str) -> None:
         client = await self.workspace.client()
-        # The last status must not be left out: the stop button would stay.
-        urgency.set(Rank.FIRST if self._wanted == WAITS else Rank.PASSING)
-        self._status_sent = status = self._wanted
+        status = self._wanted
+        if status == WORKS:
+            self._end = client.keep_end("agents.sessions.setStatus")
+            self._skipped = self._end is None
+            if self._skipped:
+                raise NotSent("no room to take it back")
+        # After WORKS, WAITS must not be left out: the stop button would stay.
+        urgency.set(Rank.FIRST if status == WAITS and not self._skipped else Rank.PASSING)
+        self._status_sent = status
         title = plain(self.title, TITLE)
         about = {"initiator_user_id": self.user} | ({"title": title} if title else {})
         await client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread, status=status, **about)
+        if status == WAITS:
+            self._end = None
 
     async def say(self, channel: str, thread: str, status: str) -> None:
         """Show this status line until the run's first message."""

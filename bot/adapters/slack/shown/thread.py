@@ -32,6 +32,7 @@ from bot.adapters.surface import (
 )
 
 if TYPE_CHECKING:
+    from bot.adapters.slack.installed.clients import End
     from bot.adapters.slack.installed.workspaces import Workspace
     from bot.events import Speaker
 
@@ -106,6 +107,9 @@ class Thread:
         self.key: Hashable = (workspace.space, channel)
         self.streams = streams
         self._never_streamed = never_streamed
+        self._ends: dict[str, End] = {}
+        """Room for the last edits of growing messages that are no streams."""
+        self._held: set[MessageRef] = set()
         self.uploads = Uploads(workspace, channel, thread)
 
     def _own(self, page: Page) -> Speaker | None:
@@ -143,8 +147,11 @@ class Thread:
             if begun is not None:
                 return begun
         client = await self._workspace.client()
-        if page.growing and page.wordless and not client.room("chat.update"):
-            raise NotSent("the first words would wait longer than the message")
+        # The first words of a page without any are an edit, too.
+        end = client.keep_end("chat.update", 1 + page.wordless) if page.growing else None
+        if page.growing and end is None:
+            await self._hold(ref)
+            raise NotSent("its end would wait: it is posted once, when it is whole")
         posted = await client.chat_postMessage(
             channel=self.channel,
             thread_ts=self.thread or None,
@@ -157,7 +164,15 @@ class Thread:
         # A file needs the id of the direct conversation, while a post also takes the person's id.
         self.channel = self.uploads.channel = str(posted["channel"])
         self.key = (self._workspace.space, self.channel)
-        return str(posted["ts"])
+        message = str(posted["ts"])
+        if end is not None:
+            self._ends[message] = end
+        return message
+
+    async def _hold(self, ref: MessageRef) -> None:
+        if self.streams is not None and ref not in self._held:
+            self._held.add(ref)
+            await self.streams.hold()
 
     async def edit(
         self, message: str, page: Page, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
@@ -185,6 +200,8 @@ class Thread:
             raise NotEditable
         client = await self._workspace.client()
         await client.chat_update(channel=self.channel, ts=message, **content, metadata=metadata(ref))
+        if not page.growing:
+            self._ends.pop(message, None)
 
     async def _end(self, message: str) -> None:
         """End a stream, also one from before a crash."""
@@ -263,6 +280,7 @@ class Thread:
                 await self.streams.end(message)
             client = await self._workspace.client()
             await client.chat_delete(channel=self.channel, ts=message)
+            self._ends.pop(message, None)
         except NotEditable:
             raise Refused("it can't be deleted") from None
 
