@@ -72,6 +72,28 @@ _HEADING_WORDS = {
 HEADING_WORDS = {language: frozenset(words.split()) for language, words in _HEADING_WORDS.items()}
 """Words that head sections in any book: a title of nothing else names nothing."""
 
+COLUMN_WORDS = {
+    "en": (
+        "cost costs price prices priced",
+        "weight weights weigh weighs heavy",
+        "speed fast",
+        "range far",
+        "length long",
+    ),
+    "pt": (
+        "custo custos custa custam custar preço preços",
+        "peso pesos pesa pesam pesado pesada",
+        "deslocamento velocidade rápido rápida",
+        "alcance distância",
+    ),
+    "es": (
+        "coste costo cuesta cuestan precio precios",
+        "peso pesa pesan pesado pesada",
+        "velocidad rápido rápida",
+    ),
+}
+"""What a table's column is called, and the words that ask for it: one group a line. They count as one for a row."""
+
 _ASKED = frozenset({"en", "pt", "es", "fr", "de", "it"})
 """The languages that questions are told apart in first: of few candidates even a short question is sure."""
 

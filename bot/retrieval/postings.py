@@ -118,6 +118,20 @@ class Postings:
         best = float(weights[at])
         return best / total, best / math.log1p(self.size), chunks[at] if best else -1
 
+    def told_by_rows(self, words: Sequence[Sequence[int]]) -> tuple[Ints, int]:
+        """The chunks with a table row that says all of these words, each in any of its terms; how many such rows."""
+        import numpy as np
+
+        rows: Ints | None = None
+        for numbers in words:
+            spans = [self._rows.holding(number) for number in numbers]
+            held = np.unique(np.concatenate(spans)) if spans else np.zeros(0, np.int32)
+            rows = held if rows is None else np.intersect1d(rows, held, assume_unique=True)
+            if not len(rows):
+                break
+        told = rows if rows is not None else np.zeros(0, np.int32)
+        return np.unique(self._owners[told]), len(told)
+
     def together(self, words: Sequence[Iterable[int]]) -> bool:
         """Whether a chunk holds all of these words, each in any of its terms."""
         import numpy as np
@@ -179,6 +193,10 @@ class _Table:
         self.offsets = np.concatenate([[0], np.cumsum(np.bincount(term, minlength=len(vocabulary)))])
         self._impacts: dict[tuple[float, ...], Floats] = {}
         """The saturation of every posting in its text, which is the same for every question."""
+
+    def holding(self, term: int) -> Ints:
+        """The texts that hold a term."""
+        return self.texts[int(self.offsets[term]) : int(self.offsets[term + 1])]
 
     def bm25(self, weights: Mapping[int, float], settings: tuple[float, ...]) -> Floats:
         """Every text's score; `settings` are k1, b, what the breadcrumb weighs, the mean and the least length."""

@@ -6,13 +6,13 @@ Knows the shelf's postings; not how passages are ranked.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from bot.retrieval.cognates import respelt, words_of
-from bot.retrieval.language import FUNCTION_WORDS, HEADING_WORDS
+from bot.retrieval.language import COLUMN_WORDS, FUNCTION_WORDS, HEADING_WORDS
 from bot.retrieval.lexical import terms
 from bot.retrieval.postings import Postings
 
@@ -26,10 +26,14 @@ _FUNCTION = frozenset().union(*FUNCTION_WORDS.values())
 
 
 class QuestionWord(NamedTuple):
-    """One word of the question: its weight as evidence, and the terms it has in the shelf's languages."""
+    """One word of the question: its weight as evidence, and the terms it has in the shelf's languages.
+
+    `columns`: the terms of a table's heading that say the same ("price": "cost").
+    """
 
     weight: float
     terms: tuple[int, ...]
+    columns: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,9 @@ def question_terms(
         weight = postings.weight(int(postings.frequency[list(numbers)].sum()))
         if not idle.intersection(spelling):
             # An unknown word weighs as one that a single chunk holds: more would punish small books.
-            words.append(QuestionWord(max(weight if numbers else postings.weight(1), floor), tuple(numbers)))
+            evidence = max(weight if numbers else postings.weight(1), floor)
+            columns = _columns(spelling, languages, postings)
+            words.append(QuestionWord(evidence, tuple(numbers), columns))
         elif other_languages:
             # "de" is in every Portuguese chunk and in no other: it must not choose between the languages.
             weights.update(
@@ -173,6 +179,23 @@ def _numbers(name: Sequence[str], languages: Sequence[str], postings: Postings) 
         ]
         for spelling in spelt
     ]
+
+
+def _columns(spelling: Sequence[str], languages: Sequence[str], postings: Postings) -> tuple[int, ...]:
+    """The shelf's terms for what heads the column that a word, in each language's spelling, asks for."""
+    return tuple(
+        number
+        for book_language, term in zip(languages, spelling, strict=True)
+        for column in column_terms(book_language).get(term, ())
+        if (number := postings.numbers.get((book_language, column))) is not None
+    )
+
+
+@lru_cache(maxsize=32)
+def column_terms(language: str) -> Mapping[str, tuple[str, ...]]:
+    """The terms that head the same column of a table, by each of them."""
+    groups = [tuple(dict.fromkeys(terms(group, language))) for group in COLUMN_WORDS.get(language, ())]
+    return {term: group for group in groups for term in group}
 
 
 @lru_cache(maxsize=32)

@@ -5,6 +5,7 @@ Holds numbers and titles, no passage's text. Knows no storage and no model: vect
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
+    Ints = NDArray[np.int32]
 
 _WEIGHED = 5  # of the best passages, for evidence
 _COMPANY = 20  # of the best passages of a name that no heading bears stand together
@@ -32,6 +34,8 @@ _BEARERS = 3  # so many sections of one book may bear a name
 _SOURCES = 3  # of the best passages may name others by their titles
 _BEHIND = 0.9  # of what names it is the most that a title's text scores for being named
 _HOLLOW = 0.3  # is what words count in a passage that says its headings over again
+_ROW_WORDS = 2  # of a question make a row that says them all the one asked for
+_ROW_SHARE = 2 / 3  # of what each word weighs, as if said twice: a row is too short to repeat itself
 _NOT_DETECTED = "?"  # None means a language that cannot be detected
 
 
@@ -181,8 +185,11 @@ class Shelf:
             titles = [match for match, span in spans if searched[span].any()]
         # A short name that no heading bears: its text stands beside where it is mentioned.
         neighbours = options.neighbour_weight if question.name and not titles else 0.0
+        told, rows = self._told_by_rows(question)
+        if searched is not None:
+            told = told[searched[told]]
         lexical, cosines, scores, followed = self._scored(
-            question, dense, language, options, neighbours, searched
+            question, dense, language, options, neighbours, searched, told, rows
         )
         if not options.lookup:
             titles = []
@@ -204,7 +211,8 @@ class Shelf:
             id = self._documents[document][0]
             by = first.get(number) or ("bridge" if number in followed else "search")
             hits.append(Hit(f"{id}:{number - int(self._first[document])}", id, section, score, by))
-        sure, evidence = self._judged(question, titles, language, best, lexical, cosines, options)
+        row = rows if set(best).intersection(told.tolist()) else 0
+        sure, evidence = self._judged(question, titles, language, best, lexical, cosines, options, row)
         return Ranked(tuple(hits), sure, language, evidence, nameless=question.name and not first)
 
     def _scored(
@@ -215,6 +223,8 @@ class Shelf:
         options: Options,
         neighbours: float,
         searched: NDArray[np.bool_] | None,
+        told: Ints,
+        rows: int,
     ) -> tuple[Floats, Floats | None, Floats, set[int]]:
         """Every chunk's score by words, its cosine, and both together; and the chunks that another one named.
 
@@ -239,6 +249,15 @@ class Shelf:
             lexical = lexical * searched
             cosines = None if cosines is None else cosines * searched
         scores = fused(lexical, cosines, options.dense_weight)
+        if len(told):
+            import numpy as np
+
+            # The vector of a whole table says nothing of one row: it may not speak against it. Nor may other
+            # passages' common words, where together they stand in few rows.
+            most = float(lexical.max()) or 1.0
+            together = np.minimum(1.0, self._postings.weight(rows) / most)
+            said = np.maximum(lexical[told] / most, np.float32(together))
+            scores[told] = np.maximum(scores[told], said + np.float32(options.dense_weight))
         followed = set[int]()
         if options.hops and len(question.words) > 2:
             scores, followed = self._bridged(scores, question, options.bridge_weight)
@@ -255,6 +274,7 @@ class Shelf:
         lexical: Floats,
         cosines: Floats | None,
         options: Options,
+        rows: int,
     ) -> tuple[bool, Evidence]:
         """Whether the best passages answer the question, and the evidence that decided.
 
@@ -280,8 +300,13 @@ class Shelf:
                 strange_cosines = cosines if cosines is None or question.foreign else cosines[strange]
                 readings.append((foreign, other.words, strange, strange_cosines))
         weighed: list[Evidence] = []
+        if rows:
+            worth = self._postings.weight(rows) / math.log1p(self.size)
+            row = replace(evidence, share=_ROW_SHARE, worth=_ROW_SHARE * worth, words=len(question.words))
+            if confident(row, options.thresholds, options.likeness):
+                return True, row
         for evidence, words, passages, nearness in readings:
-            share, worth, at = self._postings.coverage(words, passages)
+            share, worth, at = self._postings.coverage([word[:2] for word in words], passages)
             likeness = None
             if nearness is not None and (
                 at < 0 or may_vote(options.model_languages, None, self._language_of[at])
@@ -291,6 +316,15 @@ class Shelf:
             if confident(weighed[-1], options.thresholds, options.likeness):
                 return True, weighed[-1]
         return False, weighed[0]
+
+    def _told_by_rows(self, question: QuestionTerms) -> tuple[Ints, int]:
+        """The chunks with a table's row that says all that is asked for, and how many such rows there are."""
+        import numpy as np
+
+        words = [(*word.terms, *word.columns) for word in question.words]
+        if question.foreign or question.name or len(words) < _ROW_WORDS:
+            return np.zeros(0, np.int32), 0
+        return self._postings.told_by_rows(words)
 
     def _mask(self, parts: Sequence[Part]) -> NDArray[np.bool_]:
         """Which chunks stand in these parts of documents."""

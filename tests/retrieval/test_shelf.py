@@ -220,6 +220,54 @@ def test_what_one_row_says_together_counts_for_more_than_words_in_rows_apart() -
     assert small_shelf.search("How much does a grey lamp cost?").hits[0].chunk_id == "en:1"
 
 
+def armoury() -> Shelf:
+    """A price list, and many monsters that fight with what is on it."""
+    goods = [
+        f"{metal} {thing}" for metal in ("iron", "bronze", "silver") for thing in ("bell", "lamp", "hook")
+    ]
+    rows = "\n".join(
+        f"| {name} | {price} gp | {price} lb. |" for price, name in enumerate(["Dagger", *goods], 1)
+    )
+    monsters = "\n\n".join(
+        f"### Beast {n}\n\nIts dagger deals damage. A heavy blow with the dagger costs it an action."
+        for n in range(40)
+    )
+    return Shelf(
+        [
+            shelved(
+                "en",
+                f"# Book\n\n## Gear\n\n| Name | Cost | Weight |\n|---|---|---|\n{rows}\n\n## Beasts\n\n{monsters}\n",
+            )
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How much does a dagger cost?",
+        "What is the price of a dagger?",
+        "How heavy is a dagger?",
+        "How much does a dagger weigh?",
+    ],
+)
+def test_a_row_that_says_all_that_is_asked_answers_though_its_vector_is_unlike(question: str) -> None:
+    shelf = armoury()
+    monsters = [(f"en:{n}", 0.75 - n / 1000) for n in range(1, 40)]
+    for votes in (None, [*monsters, ("en:0", 0.55)]):
+        ranked = shelf.search(question, votes)
+        assert (ranked.hits[0].chunk_id, ranked.confident) == ("en:0", True)
+
+
+def test_a_row_that_says_half_of_what_is_asked_is_no_answer() -> None:
+    assert not armoury().search("How much does a golden bell cost?", [("en:0", 0.55)]).confident
+
+
+def test_a_row_is_not_found_outside_the_parts_searched() -> None:
+    ranked = armoury().search("How much does a dagger cost?", None, Options(within=(("en", 2, 99),)))
+    assert "en:0" not in [hit.chunk_id for hit in ranked.hits]
+
+
 def test_a_segment_without_rows_is_one_of_an_earlier_version() -> None:
     made = chunks(read("a.md", TRAVELLER.encode()), child_chars=800, parent_chars=2000)
     new = Segment.build(made, "pt")
