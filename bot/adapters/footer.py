@@ -47,6 +47,8 @@ PER_ROW = 5
 """Buttons that an action row of Discord's holds (its documentation, "Action Row"); Slack's rows hold more."""
 
 MOST_CHOICES = 10
+SHORT = 24
+"""Units of a button's label where the choices are listed in full above the buttons."""
 TAKEN = "✓"
 MOST_GROUPS = 4
 """A message of Discord's without layout has five rows; one is for the controls."""
@@ -68,13 +70,15 @@ class Button:
 class Offer:
     """A row of choices under its prompt, which is one line; "" where the row continues the one before.
 
-    `over`: none of them can be pressed any more. `taken` is the label of the chosen one, in the first row.
+    `over`: none of them can be pressed any more. `taken` is the label of the chosen one, in the first row. `listed` are
+    the group's labels in full, in the first row, where one of them is too long for a button.
     """
 
     prompt: str
     buttons: tuple[Button, ...]
     over: bool = False
     taken: str = ""
+    listed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +239,7 @@ def _line(text: str) -> str:
 
 def label(text: str, most: int, size: Callable[[str], int] = len) -> str:
     """The text without Markdown, for a button: at most `most` units."""
-    words = " ".join(clean(text).split()) or "…"
+    words = _plain_line(text)
     if size(words) <= most:
         return words
     while size(words) > most - 1:
@@ -243,10 +247,29 @@ def label(text: str, most: int, size: Callable[[str], int] = len) -> str:
     return words.rstrip() + "…"
 
 
-def counted(text: str, votes: int, most: int, size: Callable[[str], int] = len) -> str:
-    """The label, with the number of votes where there are any."""
-    behind = f" · {votes}" if votes else ""
-    return label(text, most - size(behind), size) + behind
+def _plain_line(text: str) -> str:
+    return " ".join(clean(text).split()) or "…"
+
+
+def button_labels(
+    texts: Sequence[str], votes: Sequence[int], most: int, size: Callable[[str], int] = len
+) -> list[str]:
+    """The labels of a group's buttons, at most `most` units each, with the number of votes where there are any.
+
+    Where a text is too long for its button, all are numbered and short: the group is then listed in full above them.
+    """
+    listed = too_long(texts, most, size)
+    shown = []
+    for n, (text, count) in enumerate(zip(texts, votes, strict=True), 1):
+        behind = f" · {count}" if count else ""
+        room = (SHORT if listed else most) - size(behind)
+        shown.append(label(f"{n}. {text}" if listed else text, room, size) + behind)
+    return shown
+
+
+def too_long(texts: Sequence[str], most: int, size: Callable[[str], int] = len) -> bool:
+    """Whether one of the texts does not fit on a button of `most` units."""
+    return any(size(_plain_line(text)) > most for text in texts)
 
 
 def offers(stage: StageContent, run: str, most: int, size: Callable[[str], int] = len) -> list[Offer]:
@@ -254,19 +277,28 @@ def offers(stage: StageContent, run: str, most: int, size: Callable[[str], int] 
     rows: list[Offer] = []
     number, count = stage.first_choice, 0
     for group in stage.choices:
-        buttons, over, taken = [], group.taken is not None, ""
-        for n, choice in enumerate(group.choices):
-            label = f"{TAKEN} {choice.label}" if n == group.taken else choice.label
-            label = counted(label, stage.counts.get(number, 0), most, size)
-            taken = label if n == group.taken else taken
-            if count < MOST_CHOICES:
-                buttons.append(Button(f"choice:{run}:{number}", label, disabled=over))
-                count += 1
-            number += 1
+        over = group.taken is not None
+        texts = [choice.label for choice in group.choices]
+        votes = [stage.counts.get(number + n, 0) for n in range(len(texts))]
+        labels = button_labels(texts, votes, most, size)
+        listed = tuple(map(_plain_line, texts)) if too_long(texts, most, size) else ()
+        taken = ""
+        if group.taken is not None:
+            labels[group.taken] = label(f"{TAKEN} {labels[group.taken]}", most, size)
+            taken = f"{TAKEN} {listed[group.taken]}" if listed else labels[group.taken]
+        buttons = [
+            Button(f"choice:{run}:{number + n}", text, disabled=over)
+            for n, text in enumerate(labels[: MOST_CHOICES - count])
+        ]
+        listed = listed[: len(buttons)]
+        number, count = number + len(texts), count + len(buttons)
         for at in range(0, len(buttons), PER_ROW):
-            prompt = " ".join(clean(group.prompt).split()) if at == 0 else ""
             row = tuple(buttons[at : at + PER_ROW])
-            rows.append(Offer(prompt, row, over, taken if at == 0 else ""))
+            if at == 0:
+                prompt = " ".join(clean(group.prompt).split())
+                rows.append(Offer(prompt, row, over, taken, listed))
+            else:
+                rows.append(Offer("", row, over))
     return rows[:MOST_GROUPS]
 
 

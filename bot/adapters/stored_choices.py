@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from bot.adapters.footer import counted
+from bot.adapters.footer import button_labels
 from bot.adapters.markdown import Size
 from bot.adapters.surface import SurfaceFault, Unavailable
 from bot.adapters.writer import Writers
@@ -132,11 +132,14 @@ async def labels(
     offers: Offers, votes: Votes, space: str, run: str, most: int, size: Size
 ) -> Mapping[str, str]:
     """The labels with votes, by custom_id, of the run's buttons that still take votes."""
-    by_button, counts = {}, dict[int, Mapping[int, int]]()
+    groups: dict[int, dict[int, str]] = {}
     for n, choice in enumerate(map(from_json, await offers.all(space, run, KIND))):
         if choice.votes and not choice.over:
-            if choice.group not in counts:
-                counts[choice.group] = await votes.counts(space, run, choice.group)
-            voted = counts[choice.group].get(n, 0)
-            by_button[f"choice:{run}:{n}"] = counted(choice.label, voted, most, size)
+            groups.setdefault(choice.group, {})[n] = choice.label
+    by_button: dict[str, str] = {}
+    for group, texts in groups.items():
+        counts = await votes.counts(space, run, group)
+        voted = [counts.get(n, 0) for n in texts]
+        shown = button_labels(list(texts.values()), voted, most, size)
+        by_button |= {f"choice:{run}:{n}": text for n, text in zip(texts, shown, strict=True)}
     return by_button

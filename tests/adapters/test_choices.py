@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from bot.adapters import footer
+from bot.adapters.stage_content import StageContent
 from bot.adapters.stored_choices import VoteCounts
 from bot.adapters.terminal.conversation import Conversation
 from bot.adapters.terminal.feed import Feed
@@ -245,7 +247,7 @@ async def test_on_discord_each_person_has_one_vote_and_buttons_count_them(on: Li
     told = await on.discord.press(on.bia, message, "Left")
     await on.discord.until(lambda: "Left · 1" in labels(message))
     (noted,) = told.followups
-    assert noted.text.startswith("Noted: Left.")
+    assert noted.text.startswith("You voted for “Left”.")
     assert noted.only_for is on.bia
     await on.discord.press(on.ana, message, "Right")
     await on.discord.press(on.bia, message, "Left · 1")
@@ -331,7 +333,7 @@ async def test_on_slack_each_person_has_one_vote_and_buttons_count_them(at: Tabl
     (run,) = await ended(at.app, 1)
     await at.slack.press(at.ana, message, "Left")
     await at.slack.until(lambda: "Left · 1" in message.shown)
-    assert "Noted: Left" in (await at.whispered(at.ana)).shown
+    assert "You voted for “Left”" in (await at.whispered(at.ana)).shown
     await at.slack.press(at.bia, message, "Right")
     await at.slack.until(lambda: "Right · 1" in message.shown)
     await at.slack.press(at.ana, message, "Right · 1")
@@ -496,3 +498,18 @@ async def test_who_types_the_words_with_the_command_is_asked_nothing(tmp_path: P
     events, requests = await in_terminal(tmp_path, "offers", f"{LONG_REQUESTS.command} -- --private")
     assert [request.text for request in requests] == ["offers", "scene 7: --private"]
     assert not [event for event in events if event["event"] == "notice"]
+
+
+@pytest.mark.parametrize("most", [75, 80])
+def test_a_choice_that_is_too_long_for_a_button_is_listed_in_full_with_its_votes_on_the_button(
+    most: int,
+) -> None:
+    long = "Row back to the lighthouse before the storm and ask the keeper why the lamp was dark all night."
+    group = Choices("What next?", (Choice(long, "/x"), Choice("Wait", "/x")), votes=True)
+    stage = StageContent("s", "", choices=[group], counts={0: 2}, growing=False)
+    (offer,) = footer.offers(stage, "0" * 32, most)
+    assert offer.listed == (long, "Wait")
+    assert [button.label for button in offer.buttons] == ["1. Row back to the… · 2", "2. Wait"]
+    assert footer.button_labels([long, "Wait"], [2, 0], most) == [button.label for button in offer.buttons]
+    (over,) = footer.offers(replace(stage, choices=[replace(group, taken=0)]), "0" * 32, most)
+    assert over.taken == f"✓ {long}"

@@ -278,7 +278,8 @@ def test_choices_are_buttons_numbered_through_the_run() -> None:
     assert [button.custom_id for row in page.rows for button in row] == [
         f"choice:{RUN}:{n}" for n in range(3, 13)
     ]
-    assert page.rows[2][0].label == "w" * 79 + "…"
+    assert [button.label for button in page.rows[2]] == ["1. " + "w" * 20 + "…", "2. More 0", "3. More 1"]
+    assert f"1. {'w' * 100}\n2. More 0\n3. More 1" in page.plain
     assert "-# See also" in page.plain
     assert "-# Close by" in page.plain
 

@@ -123,12 +123,16 @@ def test_choices_are_buttons_numbered_through_the_run() -> None:
     rows = [block["elements"] for block in page.blocks if block["type"] == "actions"]
     assert [len(row) for row in rows] == [5, 2, 3]
     assert [one["action_id"] for row in rows for one in row] == [f"choice:{RUN}:{n}" for n in range(3, 13)]
-    assert rows[2][0]["text"]["text"] == "w" * 74 + "…"
+    assert [button["text"]["text"] for button in rows[2]] == [
+        "1. " + "w" * 20 + "…",
+        "2. More 0",
+        "3. More 1",
+    ]
     assert [block["elements"][0]["text"] for block in page.blocks if block["type"] == "context"] == [
         "See &lt;\u200b!here&gt;",
-        "Close by",
+        "\n".join(["Close by", f"1. {'w' * 100}", "2. More 0", "3. More 1"]),
     ]
-    assert "Close by" in page.plain
+    assert f"1. {'w' * 100}" in page.plain
     assert not any(
         block["type"] == "actions"
         for block in render.pages(replace(sheet, growing=True), replace(FACTS, last=False))[0].blocks

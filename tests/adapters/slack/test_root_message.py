@@ -10,8 +10,10 @@ import pytest
 from bot.adapters.slack.shown.plan import PLAN
 from bot.adapters.slack.shown.thread import EVENT
 from bot.adapters.slack.text.page import Page
+from bot.adapters.slack.text.render import root_page
 from bot.adapters.surface import MessageRef, MessageStyle
 from bot.events import Ended, Shown, Stage, Text
+from bot.words import words
 from tests.adapters.slack.desk import Desk
 from tests.fakes.slack import Message
 
@@ -175,3 +177,12 @@ async def test_a_plan_of_what_was_stopped_before_a_crash_goes_on_no_more(bench: 
     bench.crash()
     await bench.run(request, status="stopped")
     assert statuses(root) == [("Answers", "complete"), ("Ballots", "error")]
+
+
+async def test_a_question_of_one_very_long_paragraph_stands_there_as_far_as_there_is_room() -> None:
+    question = "How far does a lit lantern show things, and what hides behind it? " * 40
+    page = root_page(question, "Ana", words("en"))
+    quoted = page.body.split("\n")[1]
+    assert quoted.startswith("> How far does a lit lantern")
+    assert quoted.endswith("…")
+    assert 2_000 < len(quoted) < 2_500

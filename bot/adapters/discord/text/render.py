@@ -31,7 +31,7 @@ from bot.adapters.discord.text.page import (
     Rule,
     Shown,
 )
-from bot.adapters.footer import NOTE, PASSING, Footer, Offer, controls, offers
+from bot.adapters.footer import NOTE, PASSING, TAKEN, Footer, Offer, controls, offers
 from bot.adapters.markdown import Piece, clean, file_name, pack, shortened, split
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.events import Attachment, Citation, Picture
@@ -49,6 +49,8 @@ SPARE = 12
 SOURCES = 1_900
 LABEL = 80
 """Units of a button's label (Discord's documentation, "Button")."""
+LISTED = 200
+"""Of a choice that is listed above its button."""
 
 FILES = 10
 """Files of a message (Discord's documentation, "Create Message")."""
@@ -103,7 +105,7 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
     notes = FOOTER.notes(stage, context, links, left_out)
     failed = FOOTER.failed(stage, context)
     offered = [
-        replace(offer, prompt=offer.prompt and f"-# {literal(offer.prompt, 120)}")
+        replace(offer, prompt="\n".join(_prompt(offer)))
         for offer in (() if growing else offers(stage, context.run, LABEL, size))
     ]
     fixed = [*failed, *(offer.prompt for offer in offered)]
@@ -127,6 +129,16 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
         return stage_pages
     return [
         replace(page, speaker=stage.speaker, name="" if n else name) for n, page in enumerate(stage_pages)
+    ]
+
+
+def _prompt(offer: Offer) -> list[str]:
+    """The lines above a row of choices: its prompt, and the choices that do not fit on their buttons."""
+    prompt = [f"-# {literal(offer.prompt, 120)}"] if offer.prompt else []
+    marks = [TAKEN if f"{TAKEN} {text}" == offer.taken else f"{n}." for n, text in enumerate(offer.listed, 1)]
+    return [
+        *prompt,
+        *(f"{mark} {literal(text, LISTED)}" for mark, text in zip(marks, offer.listed, strict=True)),
     ]
 
 

@@ -48,6 +48,8 @@ CALLS = 25
 """People who are mentioned in one message."""
 SOURCES = 1_900
 PROMPT = 120
+LISTED = 200
+"""Of a choice that is listed above its button."""
 ASKED = 2_400
 ALT = 1_000
 """Of a picture's alternative text; Slack takes 1,000 (its documentation, "files.getUploadURLExternal")."""
@@ -128,10 +130,10 @@ def root_page(question: str, who: str, say: Words, *, tasks: Sequence[Task] = ()
     lines = [say("page.asked", who=f"**{words(who) or '…'}**")]
     room = ASKED
     for question_line in filter(None, map(words, shortened(clean(question), ASKED, size).split("\n"))):
-        room -= cost(question_line) + 3
-        if room < 0:
-            lines.append("> …")
+        if cost(question_line) + 3 > room:
+            lines.append(f"> {shortened(question_line, room, cost) if room > 40 else '…'}")
             break
+        room -= cost(question_line) + 3
         lines.append(f"> {question_line}")
     body = "\n".join(lines)
     plan = (plan_of(tasks, title or say("slack_page.plan")),) if tasks else ()
@@ -192,8 +194,10 @@ def _offered(stage: StageContent, run: str) -> list[Offer]:
     result = []
     for offer in offers(stage, run, LABEL, size):
         prompt = offer.prompt and literal(offer.prompt, PROMPT)
+        lines = [f"{n}. {literal(text, LISTED)}" for n, text in enumerate(offer.listed, 1)]
         if offer.over:  # Slack has no disabled buttons
-            prompt = "\n".join(filter(None, [prompt, literal(offer.taken)]))
+            lines = [literal(offer.taken, LISTED)]
+        prompt = "\n".join(filter(None, [prompt, *lines]))
         result.append(replace(offer, prompt=prompt, buttons=() if offer.over else offer.buttons))
     return result
 
