@@ -29,11 +29,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who asked. `admin` says whether the platform lets them change what the whole space shares."""
+    """Who asked. `admin` says whether the platform lets them change what the whole space shares. `zone` is the name of
+    the time zone that the platform gives for them, "" where it gives none.
+    """
 
     id: str
     name: str
     admin: bool = False
+    zone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,9 +241,12 @@ class Speak:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A lasting sentence beside the answer: a label, a limit, a degraded path."""
+    """A lasting sentence beside the answer: a label, a limit, a degraded path. `retry`: the answer is not whole, and a
+    button offers to ask again.
+    """
 
     text: str
+    retry: bool = False
 
 
 @dataclass(frozen=True, slots=True)

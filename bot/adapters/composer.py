@@ -88,6 +88,8 @@ class Composer(Generic[AnyPage]):
         self._stored_counts: Counter[str] = Counter()
         self._begun = True
         """Whether the work has begun: False where a choice that is offered would begin it, so nothing can be rated."""
+        self._retry = False
+        """Whether the answer is not whole, so that a button offers to ask again."""
         self._changes_last = True
         self._ended: Ended | None = None
         home.tell = self._tell
@@ -235,8 +237,9 @@ class Composer(Generic[AnyPage]):
                 content.links.append(await self._home.line(event))
             case Link():
                 content.links.append(await self._home.link(event))
-            case Notice(text=text):
+            case Notice(text=text, retry=retry):
                 content.notices.append(self._dialect.adapt(text))
+                self._retry = self._retry or retry
             case Failed(text=text):
                 content.failed = self._dialect.adapt(text)
             case Stage():
@@ -277,7 +280,7 @@ class Composer(Generic[AnyPage]):
             ended=ended if last else "",
             private=self._home.private,
             share=self._home.share,
-            retry=ended in ("failed", "stopped"),
+            retry=ended in ("failed", "stopped") or (ended == "done" and self._retry),
             feedback=ended == "done" and self._rated and self._begun,
             hint=self._home.hint if ended == "done" else "",
             no_files=self._home.no_files,

@@ -170,7 +170,10 @@ class CitationGate:
             return []
         if self._statement is None:
             self._statement, self._checks = Statement("", frozenset()), {}
-            for sentence in reversed(sentences(self._tail)):
+            tail = self._tail
+            if len(tail) == TAIL_CHARS:  # it may begin in the middle of a word
+                tail = tail.partition(" ")[2] or tail
+            for sentence in reversed(sentences(tail)):
                 if terms := frozenset(self._terms(sentence)):
                     self._statement = Statement(sentence, terms)
                     break

@@ -264,6 +264,13 @@ def test_statements_that_lost_their_markers_are_told_once_each() -> None:
     assert gate.unborne == []
 
 
+def test_a_statement_that_is_longer_than_what_is_kept_begins_with_a_whole_word() -> None:
+    statement = " ".join(f"amethyst{n}" for n in range(400))
+    _, gate = through(f"{statement} [9].")
+    (unborne,) = gate.unborne
+    assert unborne.split()[0] in statement.split()
+
+
 def test_a_marker_takes_no_time_to_check() -> None:
     passage = "A lit lantern shows everything within ten paces. " * 16
     began = time.process_time()

@@ -265,7 +265,8 @@ class Answer:
 
     def _notices(self, loop: ToolLoop, gate: CitationGate) -> list[Notice]:
         """What a person should know of how the answer came about."""
-        say, sentences = self._say, []
+        say, sentences = self._say, list[str]()
+        cut = loop.error is not None and loop.error.key == "model.cut"
         if loop.error is not None:
             sentences.append(say(loop.error.key, **loop.error.values))
         elif loop.ended in ("length", "refusal"):
@@ -279,7 +280,7 @@ class Answer:
             sentences.append(say("rules.unborne", count=len(gate.unborne), first=first))
         elif "".join(self.shown).strip() and loop.passages and not self.cited and loop.ended == "answer":
             sentences.append(say("rules.uncited"))
-        return [Notice(sentence) for sentence in sentences]
+        return [Notice(sentence, retry=cut and n == 0) for n, sentence in enumerate(sentences)]
 
     def _prompt(self) -> Prompt:
         snapshot = self._snapshot

@@ -102,7 +102,7 @@ class Answer:
                     if not isinstance(piece, Completion):
                         continue
                     if piece.finish in ("length", "refusal", "cut"):
-                        yield Notice(self._say(f"rules.finish_{piece.finish}"))
+                        yield Notice(self._say(f"rules.finish_{piece.finish}"), retry=piece.finish == "cut")
                     if piece.passed_over:
                         failed = ", ".join(model for model, _ in piece.passed_over)
                         yield Notice(self._say("rules.answered_instead", answered=piece.model, failed=failed))
@@ -113,7 +113,7 @@ class Answer:
             if rest := gate.finish():
                 self.shown.append(rest)
                 yield Text(rest)
-            yield Notice(self._say(error.key, **error.values))
+            yield Notice(self._say(error.key, **error.values), retry=error.key == "model.cut")
         finally:  # also when stopped: a marker that was shown can be looked up
             self.cited = [_citation(n, passages[n - 1], quote) for n, quote in sorted(gate.quotes.items())]
         if not self.cited and "".join(self.shown).strip():

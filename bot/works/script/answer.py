@@ -266,7 +266,7 @@ class Answer:
                 yield Text(self._checked("".join(pieces_said)))
                 return
             if loop.error is not None:
-                yield Notice(say(loop.error.key, **loop.error.values))
+                yield Notice(say(loop.error.key, **loop.error.values), retry=loop.error.key == "model.cut")
             prompt = self._prompts.synthesis(intent, loop.tool_results)
         yield Status(say("script.writing"))
         async with aclosing(self._models.stream(self._run, "answerer", "answer", prompt)) as stream:
@@ -274,8 +274,8 @@ class Answer:
                 if not isinstance(part, Completion):
                     if text := self._checked(part):
                         yield Text(text)
-                elif part.finish in ("length", "refusal"):
-                    yield Notice(say(f"rules.finish_{part.finish}"))
+                elif part.finish in ("length", "refusal", "cut"):
+                    yield Notice(say(f"rules.finish_{part.finish}"), retry=part.finish == "cut")
 
     def _checked(self, text: str) -> str:
         shown = self._gate.feed(text)

@@ -322,6 +322,12 @@ async def test_a_failure_names_the_run_beside_what_was_shown(desk: Desk) -> None
     assert f"retry:{RUN}" in custom_ids(desk.paper.messages[0])
 
 
+async def test_an_answer_that_is_not_whole_has_a_button_that_asks_again(desk: Desk) -> None:
+    await desk.run(Stage("answer", "Answer"), Text("It i"), Notice("The answer broke off.", retry=True))
+    assert f"retry:{RUN}" in custom_ids(desk.paper.messages[0])
+    assert f"feedback:{RUN}:up" in custom_ids(desk.paper.messages[0])
+
+
 async def test_a_file_is_uploaded_once(desk: Desk) -> None:
     await desk.run(Stage("a", "A"), Attachment("a.txt", "text/plain", b"x"), Stage("b", "B"), Text("y"))
     assert [message.files for message in desk.paper.messages] == [["a.txt"], []]
