@@ -79,7 +79,7 @@ def _closing(line: str, at: int) -> int | None:
 def parse(line: str, *, asks: bool = False) -> Parsed:
     """The verb, options and text of the line. Raises UserError ("commands.…") with the nearest right name.
 
-    `asks`: the text, or the end of it, is added later by `with_words`.
+    `asks`: a window asks for the text, or the end of it, and for the options of the verb's form.
     """
     line = line.strip()
     if len(line) > MAX_LINE:
@@ -92,7 +92,7 @@ def parse(line: str, *, asks: bool = False) -> Parsed:
 
 
 def lacking_text(line: str) -> Parsed | None:
-    """The parsed line where only the text is missing, for which the verb has a form; else None."""
+    """The parsed line where only what the verb's form asks for is missing; else None."""
     try:
         parsed = parse(line, asks=True)
     except UserError:
@@ -263,11 +263,11 @@ def _text(line: str, rest: Sequence[Token]) -> str:
 
 def _check(verb: Verb, options: dict[str, OptionValue], text: str, asks: bool) -> None:
     """Raises UserError where the verb needs what is missing and `asks` does not add it, or something is too much."""
-    if verb.argument is None and (text or asks):
+    if verb.argument is None and (text or (asks and not verb.form)):
         raise UserError("commands.too_many", verb=verb.path, value=text or "…")
-    asks = asks and verb.argument is not None and not verb.argument.many
+    asks = asks and not (verb.argument is not None and verb.argument.many)
     missing = [
-        f"--{option.name}" for option in verb.options if option.required and option.name not in options
+        f"--{option.name}" for option in verb.missing(options) if not (asks and option.name in verb.form)
     ]
     if verb.argument and verb.argument.required and not text.strip() and not asks:
         missing.insert(0, verb.argument.name.upper())

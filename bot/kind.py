@@ -119,6 +119,10 @@ Examine: TypeAlias = "Callable[[Config, Words], Iterator[Check]]"
 """A work's checks for the doctor: (whether it is well, a sentence) each; None is neither good nor bad."""
 
 
+Checks: TypeAlias = "Callable[[Resources, Request], Awaitable[None]]"
+"""Raises UserError where the run of this request would refuse what was typed. Changes nothing."""
+
+
 StandsFor: TypeAlias = "Callable[[Resources, Runs, Request], Awaitable[tuple[Request, Request | None]]]"
 """What a request of the work stands for, itself or another, and what is begun behind it. Raises UserError."""
 
@@ -134,7 +138,8 @@ class Kind:
     of its runs: its text is the new words, and it `answers` that run. `sections` are its tables in config.toml, by
     their names, each a frozen dataclass: see `bot.config.settings`. `examine` checks them for the doctor. `service` is
     what it does beside its runs. `plain` gives the verb for a person's (by id) plain text in a place, "" for the verb
-    that is `plain`. `stands_for` puts another request in the place of one before it is stored.
+    that is `plain`. `stands_for` puts another request in the place of one before it is stored. `checks` looks at a
+    request before it is sent, while a window can still show what is wrong with it.
     """
 
     name: str
@@ -153,3 +158,4 @@ class Kind:
     shapes: Callable[[Config], Mapping[str, Shape]] = lambda config: {}
     plain: Callable[[Resources, Place, str, str], Awaitable[str]] | None = None
     stands_for: StandsFor | None = None
+    checks: Checks | None = None

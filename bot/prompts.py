@@ -153,8 +153,8 @@ class Prompts:
         own = await self._settings.under(space, OWN)
         return [_wording(text, own.get(name)) for name, text in self._file.read().items()]
 
-    async def edit(self, space: str, name: str, text: str, author: str) -> PromptText:
-        """Store a space's own wording: YAML with `system`, `user` or both, or just the text of `system`.
+    async def checked(self, space: str, name: str, text: str) -> PromptText:
+        """A space's own wording, from YAML with `system`, `user` or both, or just the text of `system`.
 
         A part that is not given stays. Raises UserError("prompts.…") for a wording with other placeholders
         than the file's, so that a broken prompt never reaches a model.
@@ -171,6 +171,11 @@ class Prompts:
             raise UserError(
                 "prompts.strange", prompt=name, placeholders=_braced(strange), wanted=_braced(expected)
             )
+        return prompt
+
+    async def edit(self, space: str, name: str, text: str, author: str) -> PromptText:
+        """Store a space's own wording. Raises UserError: see `checked`."""
+        prompt = await self.checked(space, name, text)
         await self._settings.set(space, OWN + name, as_yaml(prompt), author)
         return prompt
 

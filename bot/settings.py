@@ -91,9 +91,9 @@ class Settings:
         return settings[0].value if settings else otherwise
 
     async def zone(self, request: Request) -> tzinfo:
-        """The time zone that times are shown in."""
+        """The time zone of times that are shown: the nearest setting, else the platform's for the asker, else UTC."""
         settings = await self.nearest(request.place, request.author.id, TIMEZONE)
-        return zone_of(settings[0].value if settings else UTC)
+        return zone_of(settings[0].value if settings else request.author.zone or UTC)
 
     async def free_chat(self, place: Place) -> bool:
         """Whether plain messages in a thread of the bot's are for the bot, unless the thread has its own setting."""

@@ -119,6 +119,10 @@ class Verb:
         """Whether its form has to be filled in first, because its text is required and missing."""
         return self.form != () and self.argument is not None and self.argument.required and not text.strip()
 
+    def missing(self, options: Mapping[str, object]) -> list[Option]:
+        """The required options that are not among these."""
+        return [option for option in self.options if option.required and option.name not in options]
+
     def asks_models(self, options: Mapping[str, object]) -> bool:
         """Whether it asks a model, or reads a book or a recording, with these options."""
         by_option = any(option.asks and options.get(option.name) for option in self.options)

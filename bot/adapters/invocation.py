@@ -47,12 +47,13 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """An option's field in a window; it may stay empty. `values`: the (value, label) pairs to choose from."""
+    """An option's field in a window. `values`: the (value, label) pairs to choose from."""
 
     name: str
     label: str
     hint: str
     long: bool = False
+    required: bool = False
     values: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -105,7 +106,12 @@ class PendingForm:
                 label = say(name_of(option.name, "option"))
                 fields.append(
                     Field(
-                        option.name, label[:1].upper() + label[1:], say(option.summary), option.long, values
+                        option.name,
+                        label[:1].upper() + label[1:],
+                        say(option.summary),
+                        option.long,
+                        option.required,
+                        values,
                     )
                 )
         return fields

@@ -195,6 +195,8 @@ class Conversation:
                 return self.say("terminal.left")
         run, choice = self._offered.get(line, ("", None))
         lacking = lacking_text(line)
+        if lacking is not None and lacking.verb is not None and lacking.verb.missing(lacking.options):
+            lacking = None  # a terminal asks for the text alone
         # The command of a choice with a form may be complete by itself: then it is performed as it is.
         if lacking is None and (choice is None or not choice.asks or choice.form):
             return Line(parse(line), run)

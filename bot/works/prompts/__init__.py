@@ -9,7 +9,7 @@ from bot.kind import Kind, Runs, Typed
 from bot.verb import Argument, Option, Verb
 
 if TYPE_CHECKING:
-    from bot.events import Work
+    from bot.events import Request, Work
     from bot.resources import Resources
     from bot.words import Words
 
@@ -49,4 +49,18 @@ async def _overview(
     yield say("slack_home.prompts_own", n=len(own), names=names) if own else say("slack_home.prompts")
 
 
-KIND = Kind("prompts", VERBS, make, completes={"prompt": _prompt}, for_admins=True, overview=_overview)
+async def _checks(resources: Resources, request: Request) -> None:
+    if request.verb == "edit" and not request.files:
+        name, _, text = request.text.strip().partition(" ")
+        await resources.prompts.checked(request.place.space, name, text)
+
+
+KIND = Kind(
+    "prompts",
+    VERBS,
+    make,
+    completes={"prompt": _prompt},
+    for_admins=True,
+    overview=_overview,
+    checks=_checks,
+)

@@ -24,13 +24,21 @@ VERBS: tuple[Verb, ...] = (
         '"Session in an hour: bring your sheets" --when "fri 19:00" --every week',
         Argument("text", "verbs.arg_reminder", most=1_500),
         (WHEN, EVERY, MISSED),
+        form=("when", "every", "missed"),
     ),
-    Verb("schedule", "recap", '--when "fri 18:30" --every week', options=(WHEN, EVERY, MISSED)),
+    Verb(
+        "schedule",
+        "recap",
+        '--when "fri 18:30" --every week',
+        options=(WHEN, EVERY, MISSED),
+        form=("when", "every", "missed"),
+    ),
     Verb(
         "schedule",
         "nudge",
         '--when "19:00" --idle 3',
         options=(WHEN, Option("idle", "verbs.option_idle", "number", most=365)),
+        form=("when", "idle"),
     ),
     Verb(
         "schedule",
@@ -38,6 +46,7 @@ VERBS: tuple[Verb, ...] = (
         'Keeping Bees --when "mon 9:00" --every weekday',
         Argument("course", "verbs.arg_course", completes="course"),
         (WHEN, EVERY, MISSED),
+        form=("when", "every", "missed"),
     ),
     Verb("schedule", "list"),
     Verb("schedule", "remove", "4f09ac", _CODE),
@@ -70,4 +79,11 @@ async def _schedule(resources: Resources, typed: Typed) -> list[str]:
     return [code(row) for row in own_schedules if code(row).startswith(typed.prefix.casefold())]
 
 
-KIND = Kind("schedule", VERBS, make, completes={"schedule": _schedule}, service=_service)
+async def _checks(resources: Resources, request: Request) -> None:
+    from bot.works.schedule.work import rule_of
+
+    if request.verb in ("reminder", "recap", "nudge", "lesson"):
+        await rule_of(request, str(await resources.settings.zone(request)))
+
+
+KIND = Kind("schedule", VERBS, make, completes={"schedule": _schedule}, service=_service, checks=_checks)

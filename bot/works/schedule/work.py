@@ -39,6 +39,14 @@ IDLE_DAYS: Final = 2
 """Without a turn, after which a party is nudged if nobody says otherwise."""
 
 
+async def rule_of(request: Request, zone: str) -> Rule:
+    """When the request's schedule posts, in this time zone. Raises UserError."""
+    typed = str(request.options.get("when") or "")
+    first = await asyncio.to_thread(read, typed, request.locale, zone, datetime.now(UTC))
+    every = "day" if request.verb == "nudge" else str(request.options.get("every") or "")
+    return Rule(zone, first.isoformat(timespec="minutes"), every)
+
+
 class Scheduling:
     def __init__(
         self,
@@ -66,10 +74,7 @@ class Scheduling:
             raise UserError("schedule.too_long", most=CHARS)
 
         async def rule() -> Rule:
-            zone, typed = await self._zone(request), str(options.get("when") or "")
-            first = await asyncio.to_thread(read, typed, request.locale, zone, datetime.now(UTC))
-            every = "day" if request.verb == "nudge" else str(options.get("every") or "")
-            return Rule(zone, first.isoformat(timespec="minutes"), every)
+            return await rule_of(request, await self._zone(request))
 
         async def added() -> bool:
             schedules = await self._here(request)

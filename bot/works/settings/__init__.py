@@ -13,7 +13,7 @@ from bot.works.settings import checks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bot.events import Work
+    from bot.events import Request, Work
     from bot.resources import Resources
 
 OFFERED = 25
@@ -34,6 +34,7 @@ VERBS: tuple[Verb, ...] = (
         (FOR,),
         personal=True,
         sets=True,
+        form=("for",),
     ),
     Verb(
         "settings",
@@ -119,4 +120,13 @@ SETTINGS: tuple[Setting, ...] = (
         platforms=("discord",),
     ),
 )
-KIND = Kind("settings", VERBS, make, completes={"setting": _setting}, settings=SETTINGS)
+
+
+async def _checks(resources: Resources, request: Request) -> None:
+    from bot.works.settings.work import checked
+
+    if request.verb == "set":
+        await checked(resources, request)
+
+
+KIND = Kind("settings", VERBS, make, completes={"setting": _setting}, settings=SETTINGS, checks=_checks)

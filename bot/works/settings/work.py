@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from bot.commands import SETTINGS
 from bot.events import Event, Request, Run, Stage, Text, UserError
 from bot.runs.requests import request_from_json
+from bot.settings import TIMEZONE
 from bot.words import Words, words
 
 if TYPE_CHECKING:
@@ -79,14 +80,11 @@ class SettingsWork:
 
     async def _set(self, run: Run) -> AsyncGenerator[Event, None]:
         request = run.request
-        name, _, typed_value = request.text.strip().partition(" ")
-        setting = _meant(request, name)
-        if not typed_value.strip():
-            raise UserError("settings.no_value", name=setting.name)
+        setting, _ = _typed(request)
         scope = _scope(request, setting)
 
         async def changed() -> str:
-            value = await asyncio.to_thread(setting.checked, self._resources, typed_value.strip(), scope)
+            value = await checked(self._resources, request)
             await self._settings.set(request.place, request.author.id, setting.name, value, scope)
             return setting.shown(value)
 
@@ -118,11 +116,13 @@ class SettingsWork:
         row = next((row for row in rows if self._valid(setting, row)), None)
         locale = await self._settings.locale(request.place, request.author.id, request.locale)
         if row is None:
-            return EffectiveValue(*self._unset(setting), locale)
+            return EffectiveValue(*self._unset(request, setting), locale)
         return EffectiveValue(setting.shown(row.value), row.scope, locale)
 
-    def _unset(self, setting: Setting) -> tuple[str, str]:
+    def _unset(self, request: Request, setting: Setting) -> tuple[str, str]:
         """What holds where nobody has set anything, and by whom."""
+        if setting.name == TIMEZONE and request.author.zone:
+            return request.author.zone, "app"
         return ("", "app") if setting.default is None else (setting.default(self._resources), "config")
 
     async def _rows(self, request: Request, setting: Setting) -> list[SettingRow]:
@@ -148,7 +148,7 @@ class SettingsWork:
                 value = setting.shown(valid[0].value)
                 whose = say(f"settings.by_{valid[0].scope}", by=await self._by(valid[0], reader))
             else:
-                value, by = self._unset(setting)
+                value, by = self._unset(request, setting)
                 whose = say(f"settings.by_{by}")
             lines.append(_row(_code(setting.name), _short(value) or "–", whose))
         notes = [say("settings.barred", names=", ".join(barred))] if barred else []
@@ -164,7 +164,7 @@ class SettingsWork:
             row = rows.get(scope)
             value = _one_line(setting.shown(row.value)) if row is not None else "–"
             lines.append(_row(called, value, await self._by(row, reader) if row is not None else ""))
-        value, by = self._unset(setting)
+        value, by = self._unset(request, setting)
         called = _strong(say(f"settings.for_{by}"), effective.scope == by)
         lines.append(_row(called, _one_line(value) or "–", ""))
         notes = []
@@ -204,6 +204,21 @@ def _there(request: Request) -> list[Setting]:
         setting for setting in SETTINGS.values() if not setting.platforms or platform in setting.platforms
     ]
     return sorted(offered, key=lambda setting: "person" not in setting.scopes)
+
+
+async def checked(resources: Resources, request: Request) -> str:
+    """The value to store for `settings set`. Raises UserError."""
+    setting, value = _typed(request)
+    return await asyncio.to_thread(setting.checked, resources, value, _scope(request, setting))
+
+
+def _typed(request: Request) -> tuple[Setting, str]:
+    """The setting and the value of `settings set NAME VALUE`. Raises UserError."""
+    name, _, value = request.text.strip().partition(" ")
+    setting = _meant(request, name)
+    if not value.strip():
+        raise UserError("settings.no_value", name=setting.name)
+    return setting, value.strip()
 
 
 def _meant(request: Request, name: str) -> Setting:

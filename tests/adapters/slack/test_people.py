@@ -43,6 +43,9 @@ class Town(Workspaces):
         return sum(call.method == "users.info" for call in self.slack.calls)
 
 
+ZONE = "America/Sao_Paulo"
+
+
 @pytest_asyncio.fixture
 async def town() -> AsyncGenerator[Town]:
     async with FakeSlack() as slack:
@@ -52,8 +55,8 @@ async def town() -> AsyncGenerator[Town]:
 async def test_a_person_has_a_name_a_language_and_perhaps_a_charge(town: Town) -> None:
     ana, bia = town.team.user("Ana", locale="pt-PT"), town.team.user("Bia", admin=True)
     known = town.people()
-    assert await known.of(town.spot(ana)) == Person("Ana", "pt-BR", False)
-    assert await known.of(town.spot(bia)) == Person("Bia", "en", True)
+    assert await known.of(town.spot(ana)) == Person("Ana", "pt-BR", False, ZONE)
+    assert await known.of(town.spot(bia)) == Person("Bia", "en", True, ZONE)
     assert await known.name(town.spot(ana), bia.id) == "Bia"
     assert town.asked == 2
 
@@ -78,7 +81,7 @@ async def test_who_is_known_is_not_asked_about(town: Town) -> None:
     ana, bia, known = town.team.user("Ana"), town.team.user("Bia"), town.people()
     await known.of(town.spot(ana))
     known.expect(town.spot(ana))
-    assert await known.of(town.spot(ana)) == Person("Ana")
+    assert await known.of(town.spot(ana)) == Person("Ana", zone=ZONE)
     await known.of(town.spot(bia))
     assert town.asked == 2
 
@@ -144,7 +147,7 @@ async def test_those_who_are_listed_need_no_asking(town: Town) -> None:
     town.slack.fail("users.info", error="user_not_found", times=1)
     known = town.people(ana.id)
     assert await known.of(town.spot(ana), fresh=True) == Person(admin=True)
-    assert await known.of(town.spot(ana)) == Person("Ana", "en", True)
+    assert await known.of(town.spot(ana)) == Person("Ana", "en", True, ZONE)
 
 
 @pytest.mark.parametrize(
@@ -180,9 +183,9 @@ async def test_no_more_people_are_remembered_than_there_is_room_for(town: Town) 
 
 async def test_two_workspaces_know_their_own(town: Town) -> None:
     known = town.people()
-    known.remember(Location("U1", "T1", "C1"), Person("Ana", admin=True))
-    known.remember(Location("U1", "T2", "C1"), Person("Bia"))
-    assert (await known.of(Location("U1", "T2", "C1"))) == Person("Bia")
+    known.remember(Location("U1", "T1", "C1"), Person("Ana", admin=True, zone=ZONE))
+    known.remember(Location("U1", "T2", "C1"), Person("Bia", zone=ZONE))
+    assert (await known.of(Location("U1", "T2", "C1"))) == Person("Bia", zone=ZONE)
     known.forget("T1")
     assert await known.of(Location("U1", "T1", "C1")) == Person()
 
@@ -200,4 +203,4 @@ async def test_who_was_in_charge_long_ago_is_so_only_if_slack_says_so_now(town: 
     assert (await known.of(town.spot(bia), fresh=True)).admin
     town.now = 4 * CACHED_S
     town.slack.fail("users.info", error="internal_error")
-    assert await known.of(town.spot(bia)) == Person("Bia")
+    assert await known.of(town.spot(bia)) == Person("Bia", zone=ZONE)

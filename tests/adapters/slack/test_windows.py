@@ -12,11 +12,11 @@ from bot.adapters.invocation import Invocation, PendingForm
 from bot.adapters.slack.placing import PLATFORM, Location
 from bot.adapters.slack.received import windows
 from bot.adapters.slack.received.windows import PART_CHARS, block_id, parts
-from bot.commands import verb
+from bot.commands import ROWS, verb
 from bot.config import LimitsConfig
 from bot.prompts import as_yaml
 from bot.runs.requests import event_id
-from bot.words import words
+from bot.words import LOCALES, words
 from tests.adapters.slack.table import Table
 from tests.fakes.slack import User
 from tests.fakes.slack.views import View
@@ -209,9 +209,10 @@ async def test_a_prompt_is_changed_from_todays_wording(at: Table) -> None:
     text = as_yaml((await at.app.resources.prompts.wording(at.space, "rag")).text)
     shown = [block["element"]["initial_value"] for block in view.blocks]
     assert "".join(shown) == text
-    await at.slack.submit(at.bia, view, typed("system: {question} {passages}"))
+    wording = "system: Answer in {language}."
+    await at.slack.submit(at.bia, view, typed(wording))
     await at.begun()
-    assert (at.asked.verb, at.asked.text) == ("edit", "rag system: {question} {passages}")
+    assert (at.asked.verb, at.asked.text) == ("edit", f"rag {wording}")
 
 
 async def test_a_prompt_is_not_changed_by_who_is_not_in_charge(at: Table) -> None:
@@ -222,7 +223,7 @@ async def test_a_prompt_is_not_changed_by_who_is_not_in_charge(at: Table) -> Non
 
 async def test_a_long_prompt_has_several_fields_that_come_back_as_one_text(at: Table) -> None:
     text = "system: |\n" + "".join(f"  Line {n} of what the model is told.\n" for n in range(200))
-    text += "  {question} {passages}\n" + "user: " + "x" * 5_000 + "\n"
+    text += "  {language}\n" + "user: {question} {passages} {history} " + "x" * 5_000 + "\n"
     intake = at.bot.intake
     trigger = at.slack.triggers.new(at.bia)
     here = _spot(at)
@@ -271,3 +272,57 @@ async def test_parts_are_the_text(text: str) -> None:
     assert "".join(pieces) == text
     assert all(len(piece) <= PART_CHARS for piece in pieces)
     assert pieces
+
+
+async def test_every_verb_whose_window_takes_a_text_has_an_example_in_both_languages() -> None:
+    for row in ROWS.values():
+        if row.argument is not None and not (row.argument.many or row.inner):
+            for locale in LOCALES:
+                hint = windows._hint(row, words(locale))
+                assert "slack_window." not in hint, row.path
+                assert hint or not row.argument.required, row.path
+
+
+async def test_a_reminder_without_its_words_opens_a_window_that_asks_when_too(at: Table) -> None:
+    view = await opened(at, text="reminder", command="/schedule")
+    required = {block["label"]["text"]: not block["optional"] for block in view.blocks}
+    assert required == {"What to remind of": True, "When": True, "Every": False, "Missed": False}
+    when = {"option:when": {windows.TYPED: "the day after never"}}
+    await at.slack.submit(at.ana, view, typed("Bring your sheets") | when)
+    assert view.open
+    assert "the day after never" in view.errors["option:when"]
+    when = {"option:when": {windows.TYPED: "in 2 hours"}}
+    await at.slack.submit(at.ana, view, typed("Bring your sheets") | when)
+    await at.begun()
+    assert (at.asked.text, at.asked.options) == ("Bring your sheets", {"when": "in 2 hours"})
+
+
+async def test_a_recap_without_its_time_opens_a_window_with_no_text_field(at: Table) -> None:
+    view = await opened(at, text="recap", command="/schedule")
+    assert [block["block_id"] for block in view.blocks] == ["option:when", "option:every", "option:missed"]
+    await at.slack.submit(at.ana, view, {"option:when": {windows.TYPED: "in 2 hours"}})
+    await at.begun()
+    assert (at.asked.verb, at.asked.options) == ("recap", {"when": "in 2 hours"})
+
+
+async def test_a_setting_that_is_refused_stays_in_its_window(at: Table) -> None:
+    view = await opened(at, text="set", command="/settings")
+    await at.slack.submit(at.ana, view, typed("language klingon"))
+    assert view.open
+    assert "klingon" in view.errors[windows.block_id(0)]
+    await at.slack.submit(at.ana, view, typed("language pt-BR"))
+    await at.begun()
+    assert at.asked.text == "language pt-BR"
+
+
+async def test_a_wording_that_is_refused_stays_in_its_window(at: Table) -> None:
+    view = await opened(at, at.bia, "edit rag", "/prompts")
+    fields = len([block for block in view.blocks if block["block_id"].startswith(f"{windows.TYPED}:")])
+    broken = {
+        windows.block_id(n): {windows.TYPED: "system: Answer." if n == 0 else ""} for n in range(fields)
+    }
+    await at.slack.submit(at.bia, view, broken)
+    assert view.open
+    assert "{" in view.errors[windows.block_id(0)]  # names the placeholder that is missing
+    assert await at.app.resources.prompts.all(at.space)
+    assert all(wording.own is None for wording in await at.app.resources.prompts.all(at.space))

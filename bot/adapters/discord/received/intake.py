@@ -360,10 +360,11 @@ def option_field(field: Field) -> ui.Label[ui.Modal]:
     item: ui.TextInput[ui.Modal] | ui.Select[ui.Modal]
     if field.values:
         options = [discord.SelectOption(label=name, value=value) for value, name in field.values]
-        item = ui.Select(custom_id=field.id, options=options, min_values=0, required=False)
+        least = int(field.required)
+        item = ui.Select(custom_id=field.id, options=options, min_values=least, required=field.required)
     else:
         style = discord.TextStyle.paragraph if field.long else discord.TextStyle.short
-        item = ui.TextInput(custom_id=field.id, style=style, required=False, max_length=CHARS)
+        item = ui.TextInput(custom_id=field.id, style=style, required=field.required, max_length=CHARS)
     return ui.Label(
         text=label_of(field.label, LABEL_CHARS), description=label_of(field.hint, HINT_CHARS), component=item
     )

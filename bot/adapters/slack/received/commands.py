@@ -121,7 +121,8 @@ class Invoked:
             if row.rewords:
                 lacking = len(parsed.text.split()) == 1  # only the name
             else:
-                lacking = row.argument is not None and row.argument.required and not parsed.text
+                textless = row.argument is not None and row.argument.required and not parsed.text
+                lacking = textless or row.missing(parsed.options) != []
             if lacking:
                 intake.later(self._ask(location, event, trigger, row, parsed, url))
             else:
@@ -160,13 +161,14 @@ def _parsed(line: str) -> Parsed:
         if error.key != "commands.missing":
             raise
         try:
-            filled = parse(f"{line} …")
+            parsed = parse(line, asks=True)
         except UserError:
-            raise error from None
-        row = filled.verb
-        if row is None or row.argument is None or " " in row.argument.name:
+            try:
+                parsed = parse(f"{line} …")  # where files are missing, which no window asks for
+            except UserError:
+                raise error from None
+        if parsed.verb is None or parsed.verb.rewords:
             raise
-        parsed = Parsed(row, filled.options)
     row = parsed.verb
     if row is not None and row.argument is not None and row.argument.many:  # no file can come with a command
         raise UserError("slack.attach", verb=row.path)
@@ -296,7 +298,7 @@ def ask_window(say: Words, shelves: list[str]) -> Block:
     works = windows.menu(WORK, [(work, _named(say, work)) for work in _works()])
     works["initial_option"] = next(item for item in works["options"] if item["value"] == DEFAULT_WORK)
     blocks = [
-        windows.field(0, say("slack_window.question"), hint=say("slack_window.question_hint")),
+        windows.field(0, say("slack_window.question"), hint=say("slack_window.hint_rules")),
         windows.asking(WORK, say("slack_window.work"), works, required=True),
     ]
     if options := [(shelf, shelf) for shelf in shelves if len(shelf) <= VALUE_CHARS][:OPTIONS]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from bot import commands
 from bot.adapters import intake
 from bot.adapters.intake import KeyedLocks
 from bot.adapters.invocation import Invocation
@@ -178,6 +179,14 @@ class Intake(intake.Intake):
                 await asyncio.wait(late)
         await self.people.close()
 
+    async def check(self, location: Location, invocation: Invocation) -> None:
+        """Raises UserError where the run of this invocation would refuse what was typed into its window."""
+        row = invocation.row
+        checks = commands.KINDS[row.work].checks
+        if checks is not None:
+            person = await self.people.of(location, fresh=row.for_admins(invocation.text, invocation.options))
+            await checks(self.app.resources, request_of(invocation, location, "", person))
+
     async def perform(
         self,
         location: Location,
@@ -306,7 +315,7 @@ def request_of(
         until=time.time() + RESPONSE_SECONDS if response_url else 0.0,
         earlier=earlier,
     )
-    author = Author(location.user, person.name, admin=person.admin)
+    author = Author(location.user, person.name, admin=person.admin, zone=person.zone)
     invocation = replace(invocation, plain=invocation.plain or earlier)
     return intake.request_of(invocation, run, place, author, person.locale, origin)
 

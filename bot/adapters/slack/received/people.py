@@ -1,4 +1,4 @@
-"""The people on Slack: their name, their language, and whether they are admins.
+"""The people on Slack: their name, language and time zone, and whether they are admins.
 
 Asks Slack for each person now and then. Knows no request, and does not keep one waiting for what can be guessed.
 """
@@ -39,11 +39,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """`name` is "" for a person whose data Slack has not given; `locale` is one of the catalogue's."""
+    """`name` is "" for a person whose data Slack has not given; `locale` is one of the catalogue's; `zone` the name of
+    their time zone.
+    """
 
     name: str = ""
     locale: str = "en"
     admin: bool = False
+    zone: str = ""
 
 
 @dataclass(slots=True)
@@ -160,4 +163,5 @@ def person_of(location: Location, user: Mapping[str, Any], admins: Collection[st
             admin = admin or any(map(user.get, _CHARGE))
         if location.enterprise and above.get("enterprise_id") == location.enterprise:
             admin = admin or any(map(above.get, _CHARGE))
-    return Person(clean(str(name or "")), locale_of(str(user.get("locale") or "")), admin)
+    zone = str(user.get("tz") or "")
+    return Person(clean(str(name or "")), locale_of(str(user.get("locale") or "")), admin, zone)

@@ -12,7 +12,6 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bot import commands
 from bot.adapters.footer import label as cut
 from bot.adapters.intake import MODAL
 from bot.adapters.invocation import FIELD, Field, Invocation, PendingForm
@@ -82,7 +81,7 @@ async def ask(
             hint="" if filled else _hint(row, say),
             required=required and n == 0,
         )
-        for n, part in enumerate(parts(filled))
+        for n, part in enumerate(parts(filled) if row.argument is not None else ())
     ]
     above: list[Block] = [section(shown)] if shown else []
     view = modal(
@@ -142,12 +141,17 @@ async def finish(intake: Intake, body: Body, ack: AsyncAck, location: Location) 
     try:
         invocation = pending.asked(typed(body), _filled(body))
     except UserError as error:
-        await wrong(ack, say(error.key, **error.values), f"{FIELD}{error.values.get('name', '')}")
+        await wrong(ack, say(error.key, **error.values), _blamed(body, error))
         return
     if not invocation.text and row.argument is not None and row.argument.required:
         await wrong(ack, say("slack_window.empty"))
         return
     answer_location = replace(location, channel=pending.channel, thread=pending.thread)
+    try:
+        await intake.check(answer_location, invocation)
+    except UserError as error:
+        await wrong(ack, say(error.key, **error.values), _blamed(body, error))
+        return
     if await perform(intake, body, answer_location, invocation, ack):
         await intake.app.records.offers.forget(location.space, match["run"])
 
@@ -165,16 +169,20 @@ async def wrong(ack: AsyncAck, sentence: str, block: str = "") -> None:
     await ack(response_action="errors", errors={block or block_id(0): sentence})
 
 
+def _blamed(body: Body, error: UserError) -> str:
+    """The block_id of the field that the fault is about: the one that it names, else the first."""
+    fields = list(body["view"]["state"]["values"])
+    named = [f"{FIELD}{name}" for name in (*error.values, error.values.get("name"))]
+    return next((field for field in named if field in fields), fields[0])
+
+
 def _event(body: Body) -> str:
     return f"view:{body['view']['id']}"
 
 
 def _hint(row: Verb, say: Words) -> str:
     """An example of the text; only for a question it depends on the language."""
-    if not row.plain:
-        return parse(row.example).text
-    other = "" if row.work == commands.DEFAULT_WORK else f"_{row.work}"
-    return say(f"slack_window.question_hint{other}")
+    return say(f"slack_window.hint_{row.work}") if row.plain else parse(row.example).text
 
 
 def parts(text: str) -> list[str]:
@@ -255,7 +263,9 @@ def option_field(field: Field) -> Block:
     else:
         limit = {"max_length": FIELD_CHARS, "multiline": field.long}
         element = {"type": "plain_text_input", "action_id": TYPED, **limit}
-    return asking(field.id, field.label, element) | {"hint": plain(field.hint, FIELD_CHARS)}
+    return asking(field.id, field.label, element, required=field.required) | {
+        "hint": plain(field.hint, FIELD_CHARS)
+    }
 
 
 def menu(action_id: str, options: Sequence[tuple[str, str]]) -> Block:
