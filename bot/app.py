@@ -283,6 +283,13 @@ class App:
         begun.add_done_callback(self._begun.discard)
         return await asyncio.shield(begun)
 
+    async def check(self, request: Request) -> None:
+        """Raises UserError where the run of this request would refuse what was typed. Changes nothing."""
+        checks = commands.KINDS[request.work].checks
+        if checks is not None:
+            with in_words():
+                await checks(self.resources, request)
+
     async def _meant(self, request: Request, stands_for: StandsFor) -> tuple[Request, Request | None]:
         """What a request stands for. Raises UserError, also where that was asked for before."""
         with in_words():

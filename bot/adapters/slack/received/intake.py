@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from bot import commands
 from bot.adapters import intake
 from bot.adapters.intake import KeyedLocks
 from bot.adapters.invocation import Invocation
@@ -182,10 +181,8 @@ class Intake(intake.Intake):
     async def check(self, location: Location, invocation: Invocation) -> None:
         """Raises UserError where the run of this invocation would refuse what was typed into its window."""
         row = invocation.row
-        checks = commands.KINDS[row.work].checks
-        if checks is not None:
-            person = await self.people.of(location, fresh=row.for_admins(invocation.text, invocation.options))
-            await checks(self.app.resources, request_of(invocation, location, "", person))
+        person = await self.people.of(location, fresh=row.for_admins(invocation.text, invocation.options))
+        await self.app.check(request_of(invocation, location, "", person))
 
     async def perform(
         self,
