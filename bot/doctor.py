@@ -102,9 +102,8 @@ def _database(settings: Config, say: Words) -> Iterator[Check]:
     from storage.faults import StorageFault
     from storage.inspect import state
 
-    url = settings.storage.url or f"sqlite+aiosqlite:///{settings.data_dir / 'sutradhar.db'}"
     try:
-        database = state(url)
+        database = state(_url(settings))
     except StorageFault as fault:
         yield Check(False, say(f"storage.{fault.kind}"))
         return
@@ -115,6 +114,10 @@ def _database(settings: Config, say: Words) -> Iterator[Check]:
             yield Check(None, say("doctor.database_due"))
         case _:
             yield Check(True, say("doctor.database"))
+
+
+def _url(settings: Config) -> str:
+    return settings.storage.url or f"sqlite+aiosqlite:///{settings.data_dir / 'sutradhar.db'}"
 
 
 def _models(settings: Config, say: Words) -> Iterator[Check]:
@@ -239,8 +242,27 @@ def _slack(settings: Config, say: Words) -> Iterator[Check]:
 
     from bot.adapters.slack.installed.doctor import examine
 
-    yield from asyncio.run(examine(settings, credentials.configured(settings), say))
+    there = credentials.configured(settings)
+    yield from asyncio.run(examine(settings, there, say))
+    if there.client_id:
+        yield from _expired_tokens(settings, there.client_id, say)
     yield _running(settings, say, "slack_doctor.running", "slack_doctor.not_running")
+
+
+def _expired_tokens(settings: Config, client_id: str, say: Words) -> Iterator[Check]:
+    """The workspaces on Slack whose tokens have expired. A fault of the database has been told by then."""
+    from contextlib import suppress
+    from datetime import UTC, datetime
+
+    from storage.faults import StorageFault
+    from storage.inspect import expired_tokens, state
+
+    names = {"id": settings.slack.client_id_env, "secret": settings.slack.client_secret_env}
+    with suppress(StorageFault):
+        if state(_url(settings)) == "ready":
+            now = datetime.now(UTC).replace(tzinfo=None)
+            for where, ended in expired_tokens(_url(settings), client_id, now):
+                yield Check(False, say("slack_doctor.stale", where=where, date=f"{ended:%Y-%m-%d}", **names))
 
 
 def _running(settings: Config, say: Words, running: str, not_running: str) -> Check:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from datetime import datetime
 from typing import Literal
 
 from storage.faults import StorageFault, fault_of
@@ -33,6 +34,35 @@ def state(url: str) -> Literal["none", "due", "ready"]:
     except sqlite3.Error as error:
         raise fault_of(error) from error
     return _compared(row[0] if row else None, HEAD)
+
+
+def expired_tokens(url: str, client_id: str, now: datetime) -> list[tuple[str, datetime]]:
+    """The workspaces whose installation on Slack has an expired token, and when that was; `now` is UTC, of no zone.
+
+    The database is there, and of this release. Raises StorageFault.
+    """
+    from sqlalchemy import create_engine, select
+    from sqlalchemy.exc import DBAPIError
+
+    from storage.tables_slack import slack_bots
+
+    bots = slack_bots.c
+    if url.startswith("sqlite"):
+        url = f"sqlite:///file:{url.split('///', 1)[1]}?mode=ro&uri=true"
+    engine = create_engine(url)
+    query = select(slack_bots).where(bots.client_id == client_id).order_by(bots.installed_at, bots.id)
+    try:
+        with engine.connect() as connection:
+            newest = {(row.enterprise_id, row.team_id): row for row in connection.execute(query)}
+    except DBAPIError as error:
+        raise fault_of(error) from error
+    finally:
+        engine.dispose()
+    return [
+        (row.team_name or row.enterprise_name or row.team_id or row.enterprise_id, row.bot_token_expires_at)
+        for row in newest.values()
+        if row.bot_token_expires_at is not None and row.bot_token_expires_at <= now
+    ]
 
 
 def _server(url: str, head: str) -> Literal["none", "due", "ready"]:

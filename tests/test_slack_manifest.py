@@ -197,7 +197,7 @@ def test_it_begins_with_sockets_and_fits_whole_organisations() -> None:
     assert at("settings.socket_mode_enabled") is True
     assert at("settings.interactivity.is_enabled") is True
     assert at("settings.org_deploy_enabled") is True
-    assert at("settings.token_rotation_enabled") is False, "nobody renews tokens"
+    assert at("settings.token_rotation_enabled") is False, "Slack does not let it be switched off again"
     home = at("features.app_home")
     assert home["home_tab_enabled"]
     assert home["messages_tab_enabled"]

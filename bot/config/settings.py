@@ -224,6 +224,7 @@ class SlackConfig:
     """
 
     bot_token_env: str = "SLACK_BOT_TOKEN"
+    refresh_token_env: str = "SLACK_REFRESH_TOKEN"
     app_token_env: str = "SLACK_APP_TOKEN"
     signing_secret_env: str = "SLACK_SIGNING_SECRET"
     client_id_env: str = "SLACK_CLIENT_ID"

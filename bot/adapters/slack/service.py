@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.slack.installed.clients import PACE, Clients
 from bot.adapters.slack.installed.http import Flow, Http
+from bot.adapters.slack.installed.rotation import ConfiguredToken, lineage
 from bot.adapters.slack.installed.sockets import Sockets
-from bot.adapters.slack.installed.workspaces import Store, Workspaces, bolt_app
+from bot.adapters.slack.installed.workspaces import Store, Workspaces, bolt_app, installation_store
 from bot.adapters.slack.placing import PLATFORM, new_thread, origin_at, origin_of
 from bot.adapters.slack.received import (
     commands,
@@ -59,8 +60,14 @@ class Slack:
         self._credentials = credentials
         self.clients = Clients(settings)
         # In "socket" mode, too: events of workspaces that installed over HTTP earlier come to every socket.
-        self.store = Store(app.records.database, credentials.client_id) if credentials.client_id else None
-        self.workspaces = Workspaces(self.clients, credentials.bot, self.store)
+        database, pair = app.records.database, (credentials.client_id, credentials.client_secret)
+        self.store = Store(database, *pair, self.clients.bare()) if credentials.client_id else None
+        self._expiring = None
+        if credentials.bot and credentials.refresh:
+            kept = installation_store(database, lineage(credentials.refresh))
+            tokens = (credentials.bot, credentials.refresh)
+            self._expiring = ConfiguredToken(kept, pair, self.clients.bare(), tokens)
+        self.workspaces = Workspaces(self.clients, credentials.bot, self.store, self._expiring)
         self.people = People(self.workspaces, settings.admins)
         self.writers = Writers(PACE)
         self.intake = Intake(app, config, self.workspaces, self.people)
@@ -133,6 +140,10 @@ class Slack:
         """Receive nothing more; messages can still be sent."""
         await self._source.stop_receiving()
         await self.intake.close()
+        if self.store is not None:
+            await self.store.rotation.close()
+        if self._expiring is not None:
+            await self._expiring.close()
 
     async def close(self) -> None:
         self.writers.close()

@@ -38,8 +38,8 @@ class Known(Workspaces):
         self.session = aiohttp.ClientSession()
 
     async def client(self, team: str, enterprise: str = "") -> Client:
-        arguments = {"token": self._fake.world.teams[team].bot_token, "base_url": self._fake.api}
-        return Client(self.limits, team, session=self.session, retry_handlers=[], **arguments)
+        token, api = self._fake.world.teams[team].bot_token, self._fake.api
+        return Client(self.limits, team, session=self.session, retry_handlers=[], token=token, base_url=api)
 
     async def installed(self, team: str, enterprise: str = "") -> Installed:
         there = self._fake.world.teams[team]

@@ -21,7 +21,7 @@ class Book:
         self.installed = list(installed)
         self.looked = 0
 
-    async def find(self, team: str, enterprise: str) -> Installed | None:
+    async def find(self, team: str, enterprise: str, *, refused: str = "") -> Installed | None:
         self.looked += 1
         for installation in self.installed:
             if enterprise == installation.enterprise if installation.org else team == installation.team:

@@ -100,7 +100,7 @@ class OAuth:
             return Reply(response.status, await response.text())
 
     async def access(self, ask: Ask) -> dict[str, Any]:
-        """oauth.v2.access: the code for a token, once."""
+        """oauth.v2.access: the code for a token, once; or a refresh token, once."""
         client, secret = ask.text("client_id"), ask.text("client_secret")
         if ask.basic.startswith("Basic "):
             client, _, secret = base64.b64decode(ask.basic.removeprefix("Basic ")).decode().partition(":")
@@ -108,6 +108,8 @@ class OAuth:
             raise Refusal("invalid_client_id")
         if secret != self.slack.client_secret:
             raise Refusal("bad_client_secret")
+        if ask.text("grant_type") == "refresh_token":
+            return self._refreshed(ask.text("refresh_token", required=True))
         consent = self.codes.get(ask.text("code"))
         if consent is None:
             raise Refusal("invalid_code")
@@ -116,9 +118,22 @@ class OAuth:
         del self.codes[ask.text("code")]
         return self._granted(consent)
 
+    def _refreshed(self, refresh: str) -> dict[str, Any]:
+        for one in self.slack.grants.rotated.values():
+            if one.refresh == refresh:
+                return {"token_type": "bot", "app_id": self.slack.world.app_id} | self._rotated(one.where)
+        raise Refusal("invalid_refresh_token")
+
+    def _rotated(self, where: Team | Enterprise) -> dict[str, Any]:
+        seconds = self.slack.rotation_seconds
+        rotated = self.slack.grants.rotate(where, seconds)
+        token = list(rotated.ends)[-1]
+        return {"access_token": token, "expires_in": seconds, "refresh_token": rotated.refresh}
+
     def _granted(self, consent: Consent) -> dict[str, Any]:
         where, team = consent.where, consent.user.team
-        token = self.slack.world.new_token()
+        rotated = self._rotated(where) if self.slack.rotation_seconds else {}
+        token = rotated.get("access_token") or self.slack.world.new_token()
         if isinstance(where, Enterprise):
             where.token, where.scopes = token, consent.scopes
         else:
@@ -135,7 +150,7 @@ class OAuth:
             "enterprise": {"id": enterprise.id, "name": enterprise.name} if enterprise else None,
             "is_enterprise_install": where is enterprise,
             "authed_user": {"id": consent.user.id},
-        }
+        } | rotated
 
 
 def _link(page: str) -> str:

@@ -72,7 +72,10 @@ T = TypeVar("T")
 
 
 class FakeSlack:
-    """`events`, `commands` and `shortcuts` are what the app's manifest names; None lets any through."""
+    """`events`, `commands` and `shortcuts` are what the app's manifest names; None lets any through.
+
+    With `rotation_seconds` the app has token rotation on, and its tokens live so long.
+    """
 
     def __init__(
         self,
@@ -92,6 +95,7 @@ class FakeSlack:
         self.shortcuts: set[str] | None = None
         self.ack_seconds = UNHURRIED_SECONDS
         self.redelivery: tuple[float, ...] = REDELIVERY
+        self.rotation_seconds = 0
         self.stream_seconds, self.stream_text = STREAM_SECONDS, STREAM_TEXT
         self.calls: list[Call] = []
         self.refused: list[Refused] = []

@@ -127,6 +127,8 @@ class Web:
             raise Refusal("not_authed")
         is_app = ask.token == self.slack.app_token
         grant = self.slack.grants.find(ask.token)
+        if self.slack.grants.expired(ask.token):
+            raise Refusal("token_expired")
         if not is_app and grant is None:
             raise Refusal("invalid_auth")
         if is_app != (method.token == "app"):

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
@@ -24,13 +24,14 @@ from slack_sdk.http_retry.state import RetryState
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.adapters.slack.installed.faults import CALL_FAULTS, code_of, fault_of, final, surface_fault
+from bot.adapters.slack.installed.faults import CALL_FAULTS, EXPIRED, code_of, fault_of, final, surface_fault
 from bot.adapters.surface import NotSent, PlaceClosed, Refused
 from bot.adapters.writer import Pace, Rank, urgency
 
 if TYPE_CHECKING:
     from bot.config import SlackConfig
 
+Renew = Callable[[str], Awaitable[str]]
 TIMEOUT: Final = aiohttp.ClientTimeout(total=30.0, sock_connect=10.0)
 LONGEST_S: Final = 60.0
 """A call that Slack delays longer fails; the caller decides whether to make it again."""
@@ -297,10 +298,11 @@ class Retries(AsyncRetryHandler):
 class Client(AsyncWebClient):
     """The client of a workspace; each call waits for its turn."""
 
-    def __init__(self, limits: Limits, space: str, **more: Any) -> None:
+    def __init__(self, limits: Limits, space: str, *, renew: Renew | None = None, **more: Any) -> None:
         super().__init__(**more)
         self.limits = limits
         self.space = space
+        self._renew = renew
         self.refused: dict[str, float] = {}
         """Methods that the workspace does not offer, and until when they are not tried, by the loop's time."""
 
@@ -320,11 +322,23 @@ class Client(AsyncWebClient):
             except TimeoutError:
                 raise NotSent("no room in the workspace") from None
         try:
-            return await super().api_call(api_method, **more)
+            return await self._called(api_method, **more)
         except CALL_FAULTS as fault:
             if api_method in OPTIONAL and _of_the_workspace(fault):
                 self.refused[api_method] = asyncio.get_running_loop().time() + REFUSED_S
             raise surface_fault(fault) from None
+
+    async def _called(self, api_method: str, **more: Any) -> AsyncSlackResponse:
+        """The call; once more with another token if this one has expired, for then nothing was done."""
+        try:
+            return await super().api_call(api_method, **more)
+        except SlackApiError as fault:
+            if self._renew is None or code_of(fault) != EXPIRED:
+                raise
+            if not (token := await self._renew(str(self.token))):
+                raise
+            self.token = token
+        return await super().api_call(api_method, **more)
 
     def room(self, method: str) -> bool:
         """Whether the workspace offers the method and its budget has room for one more call at once.
@@ -369,13 +383,15 @@ class Clients:
         """A client without limits, for calls that concern no workspace's conversations."""
         return AsyncWebClient(token=token, retry_handlers=[Retries()], **self._common)
 
-    def of(self, space: str, token: str, team: str = "") -> Client:
-        """The client of a workspace. `team` names the workspace for a token that is valid in several."""
+    def of(self, space: str, token: str, team: str = "", renew: Renew | None = None) -> Client:
+        """The client of a workspace. `team` names the workspace for a token that is valid in several; `renew` gives
+        another token for one that has expired, or "".
+        """
         client = self._cached.get((space, token))
         if client is None:
             retries = [Retries(self.limits, space)]
             arguments = {"token": token, "team_id": team or None, "retry_handlers": retries}
-            client = Client(self.limits, space, **arguments, **self._common)
+            client = Client(self.limits, space, renew=renew, **arguments, **self._common)
             self._cached[space, token] = client
             if len(self._cached) > MOST_CACHED:
                 del self._cached[next(iter(self._cached))]

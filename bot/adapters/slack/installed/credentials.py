@@ -20,11 +20,13 @@ class Credentials:
     signing: str = field(default="", repr=False)
     client_id: str = ""
     client_secret: str = field(default="", repr=False)
+    refresh: str = field(default="", repr=False)
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """The values that must not appear in any log."""
-        return tuple(secret for secret in (self.bot, self.app, self.signing, self.client_secret) if secret)
+        values = (self.bot, self.app, self.signing, self.client_secret, self.refresh)
+        return tuple(secret for secret in values if secret)
 
     @property
     def installs(self) -> bool:
@@ -41,6 +43,7 @@ def configured(config: Config) -> Credentials:
         slack.signing_secret_env,
         slack.client_id_env,
         slack.client_secret_env,
+        slack.refresh_token_env,
     )
     values = [(config.secret(name) or "").strip() for name in variables]
     for variable, value in zip(variables, values, strict=True):
@@ -58,6 +61,13 @@ def configured(config: Config) -> Credentials:
 def needed(config: Config) -> Credentials | None:
     """The credentials that the mode needs, None if none are set. Raises UserError ("slack_run.…") for missing ones."""
     slack, credentials = config.slack, configured(config)
+    if credentials.bot and credentials.refresh and not credentials.installs:
+        raise UserError(
+            "slack_run.refresh_alone",
+            variable=slack.refresh_token_env,
+            id=slack.client_id_env,
+            secret=slack.client_secret_env,
+        )
     if slack.mode == "socket":
         if not credentials.bot and not credentials.app:
             return None

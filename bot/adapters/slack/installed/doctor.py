@@ -60,8 +60,15 @@ async def _bot(clients: Clients, credentials: Credentials, say: Words) -> AsyncG
     if not credentials.bot:
         return
     client = clients.bare(credentials.bot)
-    with as_sorry(settings):
-        answer: Any = await client.auth_test()
+    try:
+        with as_sorry(settings):
+            answer: Any = await client.auth_test()
+    except UserError as error:
+        if error.key != "slack_run.token_expired" or not (credentials.refresh and credentials.installs):
+            raise
+        names = {"variable": settings.bot_token_env, "refresh": settings.refresh_token_env}
+        yield Check(None, say("slack_doctor.rotated", **names))
+        return
     if not answer.get("bot_id"):
         raise UserError("slack_run.no_bot", variable=settings.bot_token_env)
     yield Check(

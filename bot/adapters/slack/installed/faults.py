@@ -18,11 +18,12 @@ from bot.events import UserError
 if TYPE_CHECKING:
     from bot.config import SlackConfig
 
+EXPIRED: Final = "token_expired"
 # Slack's documentation, "auth.test" and "apps.connections.open", errors: permanent ones.
 _SENTENCES: Final = {
     "invalid_auth": "slack_run.token_refused",
     "not_authed": "slack_run.token_refused",
-    "token_expired": "slack_run.token_refused",
+    EXPIRED: "slack_run.token_expired",
     "token_revoked": "slack_run.removed",
     "account_inactive": "slack_run.removed",
     "not_allowed_token_type": "slack_run.token_kind",
@@ -39,7 +40,7 @@ NOT_IN_CHANNEL = frozenset({"not_in_channel", "channel_not_found"})
 LOST = frozenset({"channel_not_found", "is_archived"})
 """The channel is deleted or archived, or it is private and the bot was put out of it."""
 NOWHERE = frozenset(
-    {"account_inactive", "invalid_auth", "not_authed", "not_installed", "token_expired", "token_revoked"}
+    {"account_inactive", "invalid_auth", "not_authed", "not_installed", EXPIRED, "token_revoked"}
 )
 """The bot cannot write anywhere in the workspace."""
 NO_SCOPE = "missing_scope"
@@ -111,6 +112,9 @@ def as_sorry(settings: SlackConfig, variable: str = "") -> Generator[None]:
         raise UserError(
             _SENTENCES.get(code, "slack_run.refused"),
             variable=variable or settings.bot_token_env,
+            refresh=settings.refresh_token_env,
+            id=settings.client_id_env,
+            secret=settings.client_secret_env,
             code=code or status,
             needed=fault.response.get("needed", "") if code == "missing_scope" else "",
             url=settings.api_base,

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
@@ -22,6 +23,7 @@ from slack_sdk.oauth.installation_store.sqlalchemy import AsyncSQLAlchemyInstall
 from slack_sdk.oauth.state_store.sqlalchemy import AsyncSQLAlchemyOAuthStateStore
 
 from bot.adapters.slack.installed.faults import as_sorry
+from bot.adapters.slack.installed.rotation import ConfiguredToken, Rotation
 from bot.adapters.surface import PlaceClosed, SurfaceFault
 from bot.events import UserError
 
@@ -71,15 +73,25 @@ class Installed:
 class Installations(Protocol):
     """The installations by OAuth."""
 
-    async def find(self, team: str, enterprise: str) -> Installed | None: ...
+    async def find(self, team: str, enterprise: str, *, refused: str = "") -> Installed | None:
+        """`refused` is a token that has expired: then another one, if there is any."""
+        ...
 
 
 class Workspaces:
-    """One per process."""
+    """One per process. `expiring`: the configured token is renewed."""
 
-    def __init__(self, clients: Clients, token: str = "", installations: Installations | None = None) -> None:
+    def __init__(
+        self,
+        clients: Clients,
+        token: str = "",
+        installations: Installations | None = None,
+        expiring: ConfiguredToken | None = None,
+    ) -> None:
         self._clients = clients
         self._token = token
+        self._expiring = expiring
+        self._renewed_at = 0.0
         self.own: Installed | None = None
         """The installation of the configured token, once `learn` has asked for it."""
         self._installations = installations
@@ -89,8 +101,16 @@ class Workspaces:
 
     async def learn(self) -> Installed:
         """Ask Slack for the installation of the configured token. Raises UserError ("slack_run.…") if it is invalid."""
-        with as_sorry(self._clients.settings):
-            answer: Any = await self._clients.bare(self._token).auth_test()
+        if self._expiring is not None:
+            self._token = await self._expiring.token()
+        try:
+            answer = await self._asked()
+        except UserError as error:
+            if self._expiring is None or error.key != "slack_run.token_expired":
+                raise
+            self._token = await self._expiring.token(self._token)
+            answer = await self._asked()
+        self._renewed_at = time.monotonic()
         if not answer.get("bot_id"):
             raise UserError("slack_run.no_bot", variable=self._clients.settings.bot_token_env)
         org = bool(answer.get("is_enterprise_install"))
@@ -106,10 +126,17 @@ class Workspaces:
         )
         return self.own
 
+    async def _asked(self) -> Any:
+        with as_sorry(self._clients.settings):
+            return await self._clients.bare(self._token).auth_test()
+
     async def client(self, team: str, enterprise: str = "") -> Client:
         """The client of this workspace, within its limits. Raises PlaceClosed where the app is not installed."""
         installation = await self.installed(team, enterprise)
-        return self._clients.of(team or enterprise, installation.token, team if installation.org else "")
+        renew = partial(self._renewed, team, enterprise)
+        return self._clients.of(
+            team or enterprise, installation.token, team if installation.org else "", renew
+        )
 
     def names(self, space: str) -> bool:
         """Whether messages may be posted there under speakers' names, as far as is known."""
@@ -132,10 +159,12 @@ class Workspaces:
         """The installation for a workspace, with the bot's user id there. Raises PlaceClosed where the app is not
         installed, and StorageFault.
         """
-        key, now, own = (team, enterprise), time.monotonic(), self.own
+        key, now = (team, enterprise), time.monotonic()
         since, installation = self._cached.get(key, (-CACHED_S, None))
-        if own is not None and (enterprise == own.enterprise != "" if own.org else team == own.team != ""):
-            installation = own
+        if self._is_own(team, enterprise):
+            if self._expiring is not None and now - self._renewed_at >= CACHED_S:
+                await self._renew_own(self._expiring)
+            installation = self.own
         elif self._installations is not None and now - since >= CACHED_S:
             installation = await self._installations.find(team, enterprise)
             self._cached.pop(key, None)
@@ -147,6 +176,29 @@ class Workspaces:
             raise PlaceClosed("not_installed")
         user = self._users.get(key) if installation.org else None
         return replace(installation, user=user) if user else installation
+
+    async def _renewed(self, team: str, enterprise: str, refused: str) -> str:
+        """A workspace's token in place of one that has expired; "" if there is none."""
+        found = None
+        if not self._is_own(team, enterprise):
+            if self._installations is not None:
+                self._cached.pop((team, enterprise), None)
+                found = await self._installations.find(team, enterprise, refused=refused)
+        elif self._expiring is not None:
+            found = await self._renew_own(self._expiring, refused)
+        return found.token if found is not None and found.token != refused else ""
+
+    async def _renew_own(self, expiring: ConfiguredToken, refused: str = "") -> Installed | None:
+        token = await expiring.token(refused)
+        self._renewed_at = time.monotonic()
+        self.own = replace(self.own, token=token) if self.own is not None else None
+        return self.own
+
+    def _is_own(self, team: str, enterprise: str) -> bool:
+        """Whether the configured token is that of this workspace."""
+        if (own := self.own) is None:
+            return False
+        return enterprise == own.enterprise != "" if own.org else team == own.team != ""
 
     def forget(self, team: str, enterprise: str = "") -> None:
         """Drop the cache of a workspace after a removal or a new installation; without team that of the enterprise."""
@@ -201,24 +253,36 @@ class States(AsyncSQLAlchemyOAuthStateStore):
         return await super().async_issue(*args, **kwargs)
 
 
+def _turns(database: Database) -> Any:
+    """The part of an engine that slack_sdk's stores use. With an engine of their own, transactions on SQLite would
+    poll for the write lock, even to read.
+    """
+    LIBRARY.setLevel(logging.INFO)  # at its default level it would format lines with tokens
+    return SimpleNamespace(begin=database.write, connect=database.read)
+
+
+def installation_store(database: Database, client_id: str) -> AsyncSQLAlchemyInstallationStore:
+    return AsyncSQLAlchemyInstallationStore(client_id, _turns(database), logger=LIBRARY)
+
+
 class Store:
-    """The store of installations by OAuth. Raises StorageFault where the database cannot be used."""
+    """The store of installations by OAuth. Raises StorageFault where the database cannot be used.
 
-    def __init__(self, database: Database, client_id: str) -> None:
-        # The part of an engine that slack_sdk's stores use. With an engine of their own, transactions on SQLite would
-        # poll for the write lock, even to read.
-        turns: Any = SimpleNamespace(begin=database.write, connect=database.read)
-        LIBRARY.setLevel(logging.INFO)  # at its default level it would format lines with tokens
-        self.installations = AsyncSQLAlchemyInstallationStore(client_id, turns, logger=LIBRARY)
-        self.states = States(STATE_S, turns, logger=LIBRARY)
+    `client` renews their tokens, with the app's client id and `secret`.
+    """
 
-    async def find(self, team: str, enterprise: str) -> Installed | None:
+    def __init__(
+        self, database: Database, client_id: str, secret: str = "", client: AsyncWebClient | None = None
+    ) -> None:
+        self.installations = installation_store(database, client_id)
+        self.rotation = Rotation(self.installations, (client_id, secret), client)
+        self.states = States(STATE_S, _turns(database), logger=LIBRARY)
+
+    async def find(self, team: str, enterprise: str, *, refused: str = "") -> Installed | None:
         """The workspace's own installation, else that of its organisation."""
         places = [(team, False)] if team else []
         for workspace, org in [*places, ("", True)] if enterprise else places:
-            installation = await self.installations.async_find_bot(
-                enterprise_id=enterprise or None, team_id=workspace or None, is_enterprise_install=org
-            )
+            installation = await self.rotation.find(workspace, enterprise, org=org, refused=refused)
             if installation is not None:
                 return Installed(
                     installation.bot_token,

@@ -14,7 +14,7 @@ from bot.adapters.slack.manifest import BOT_SCOPES, PUBLIC
 from bot.adapters.slack.placing import PLATFORM, Location, location_of_event, origin_of, text_of
 from bot.adapters.slack.received.intake import unattended
 from bot.adapters.slack.text.markdown import mrkdwn
-from bot.adapters.surface import SurfaceFault
+from bot.adapters.surface import PlaceClosed, SurfaceFault
 from bot.check import Check, checklist, library_check, model_check
 from bot.events import UserError
 from bot.words import Words, words
@@ -151,6 +151,8 @@ async def removed_from(
     users = revoked(event)
     if users is None:
         return
+    if not users and event.get("type") == "tokens_revoked" and await _still_in(intake, team, enterprise):
+        return  # one of several tokens, which a renewal has left behind
     if store is not None:
         await store.remove(team, enterprise, users=users)
     if users:
@@ -159,6 +161,15 @@ async def removed_from(
     intake.people.forget(team or enterprise)
     stopped = await intake.app.stop_where(lambda request: _of(request, team, enterprise))
     _log.warning("removed from %s; %d runs there were stopped", team or enterprise, stopped)
+
+
+async def _still_in(intake: Intake, team: str, enterprise: str) -> bool:
+    try:
+        client = await intake.workspaces.client(team, enterprise)
+        await client.auth_test()
+    except PlaceClosed:
+        return False
+    return True
 
 
 def _where(body: dict[str, Any]) -> tuple[str, str]:
