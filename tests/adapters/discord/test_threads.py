@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from discord.ui import LayoutView
 
+from bot.adapters.discord.installed.traffic import NewThreads
 from bot.adapters.discord.received.placing import missing
 from bot.adapters.discord.shown import surface
 from bot.adapters.discord.text.render import pages
@@ -169,6 +170,26 @@ async def test_too_many_threads_and_the_answer_stands_in_the_channel(
     before = texts(channel)
     await desk.run(request, *ANSWER)
     assert texts(channel) == before
+
+
+async def test_nobody_waits_minutes_for_a_thread(desk: Bench, channel: Channel, ana: User) -> None:
+    """Discord opens some fifty threads in a channel in five minutes, and discord.py would wait for the next ones."""
+    while desk.new_threads.take(channel.id):
+        pass
+    _, request = await desk.ask(ana, channel, "thread")
+    await desk.run(request, *ANSWER)
+    assert channel.threads == []
+    assert words("en")("thread.busy") in texts(channel)[-1]
+    assert "It is Ana." in texts(channel)[-1]
+    assert desk.new_threads.take(channel.id + 1), "other channels have threads"
+
+
+def test_a_channels_new_threads_are_counted_for_five_minutes() -> None:
+    now = 0.0
+    threads = NewThreads(lambda: now)
+    assert [threads.take(1) for _ in range(46)] == [True] * 45 + [False]
+    now = 301.0
+    assert threads.take(1)
 
 
 async def test_a_missing_permission_for_threads_is_named(desk: Bench, channel: Channel, ana: User) -> None:

@@ -14,7 +14,7 @@ import discord
 
 from bot.adapters.composer import Composer
 from bot.adapters.discord.installed.client import intents_of, redirect
-from bot.adapters.discord.installed.traffic import HANGS_S, PACE
+from bot.adapters.discord.installed.traffic import HANGS_S, PACE, NewThreads
 from bot.adapters.discord.received.placing import AnswerPlace, Origin, origin_of
 from bot.adapters.discord.service import Sutradhar
 from bot.adapters.discord.shown.home import DiscordHome, dialect
@@ -96,6 +96,7 @@ class Bench:
             intents=intents_of(False), max_messages=None, guild_ready_timeout=READY_S
         )
         self.webhooks = Webhooks(self.client)
+        self.new_threads = NewThreads()
         self._asked: dict[int, discord.Interaction] = {}
         tree = discord.app_commands.CommandTree(
             self.client, allowed_installs=discord.app_commands.AppInstallationType(guild=True, user=True)
@@ -140,7 +141,14 @@ class Bench:
 
         origin = origin_of(request.origin)
         return DiscordHome(
-            self.client, request, origin, self.records, self.webhooks, free, self.writers.side_tasks
+            self.client,
+            request,
+            origin,
+            self.records,
+            self.webhooks,
+            free,
+            self.writers.side_tasks,
+            self.new_threads,
         )
 
     def view(self, request: Request, *, free_chat: bool = False) -> Composer[Page]:

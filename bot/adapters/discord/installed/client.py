@@ -19,7 +19,7 @@ import discord
 from discord.ext import commands
 from yarl import URL
 
-from bot.adapters.discord.installed.traffic import HANGS_S, PACE, GlobalLimit, InvalidRequests
+from bot.adapters.discord.installed.traffic import HANGS_S, PACE, GlobalLimit, InvalidRequests, NewThreads
 from bot.adapters.discord.shown.webhooks import Webhooks
 from bot.adapters.stored_choices import VoteCounts
 from bot.adapters.writer import Writers
@@ -174,6 +174,7 @@ class Client(commands.AutoShardedBot):
         self.counts = VoteCounts(self.writers)
         self.webhooks = Webhooks(self)
         self.refused = InvalidRequests()
+        self.new_threads = NewThreads()
         self._on_first_ready = on_first_ready
         self._plan: Plan | None = None
         self._turnstile = Turnstile()

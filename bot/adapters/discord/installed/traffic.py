@@ -37,6 +37,11 @@ Responses and follow-ups of interactions do not count, and go through another cl
 """
 SECOND_S = 1.0
 
+THREADS, THREADS_IN_S = 45, 300.0
+"""New threads under the messages of a channel: the headers of POST /channels/{id}/messages/{id}/threads allow some 50
+in five minutes. For more, and even for the last of them, discord.py waits until that time is over.
+"""
+
 HANGS_S = 10.0
 """How long a response of Discord's may take before a repeatable request is sent again."""
 UPLOAD_S = 60.0
@@ -131,6 +136,25 @@ class GlobalLimit:
                 self._free_at.append(now + self._window_s)
                 waiter.set_result(None)
         self._set_alarm()
+
+
+class NewThreads:
+    """Counts the new threads of each channel."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._opened: dict[int, deque[float]] = {}
+
+    def take(self, channel: int) -> bool:
+        """Whether a thread may be opened there at once; if so, it counts."""
+        since = self._clock() - THREADS_IN_S
+        for old in [key for key, times in self._opened.items() if times[-1] < since]:
+            del self._opened[old]
+        times = self._opened.setdefault(channel, deque(maxlen=THREADS))
+        if len(times) == THREADS and times[0] >= since:
+            return False
+        times.append(self._clock())
+        return True
 
 
 class InvalidRequests:

@@ -52,6 +52,7 @@ from bot.words import words
 
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client
+    from bot.adapters.discord.installed.traffic import NewThreads
     from bot.adapters.discord.received.placing import Origin
     from bot.adapters.discord.shown.webhooks import Webhooks
     from bot.adapters.discord.text.page import Page
@@ -94,6 +95,7 @@ class DiscordHome:
         webhooks: Webhooks,
         free_chat: Callable[[Place], Awaitable[bool]],
         side_tasks: set[asyncio.Task[None]],
+        new_threads: NewThreads,
     ) -> None:
         """`webhooks` post under speakers' own names. `free_chat`: whether plain text is for the bot in a thread without
         a setting of its own. `side_tasks`: see SideTasks.
@@ -102,6 +104,7 @@ class DiscordHome:
         self._outbox = records.outbox
         self._webhooks = webhooks if origin.member else None
         self._client = client
+        self._new_threads = new_threads
         self._run = request.id
         self._place = request.place
         self._origin = origin
@@ -225,6 +228,8 @@ class DiscordHome:
             if unsure:  # made without a response, or before a crash; it has its message's id
                 with suppress(discord.NotFound):
                     return (await self._client.fetch_channel(asked)).id
+            elif not self._new_threads.take(channel.id):
+                raise Refusal("thread.busy")
             try:
                 thread = await channel.get_partial_message(asked).create_thread(
                     name=name, auto_archive_duration=ARCHIVE_MINUTES
@@ -387,5 +392,7 @@ def view_of(client: Client, _run: str, request: Request, outbox: Outbox) -> Comp
     app, origin = client.app, origin_of(request.origin)
     records, run_dialect = app.records, dialect(origin, request.locale)
     free_chat, side_tasks = app.settings.free_chat, client.writers.side_tasks
-    home = DiscordHome(client, request, origin, records, client.webhooks, free_chat, side_tasks)
+    home = DiscordHome(
+        client, request, origin, records, client.webhooks, free_chat, side_tasks, client.new_threads
+    )
     return Composer(request, outbox, records.offers, home, client.writers, run_dialect, records.votes)
