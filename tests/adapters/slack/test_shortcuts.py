@@ -156,7 +156,7 @@ async def test_the_window_is_one_that_slack_takes_in_every_language(locale: str)
     view = commands.ask_window(words(locale), shelves)
     assert wrong(view["blocks"], MODAL) == []
     assert len(view["title"]["text"]) <= windows.TITLE_CHARS
-    works = set(commands._works())
+    works = set(commands.asking_works())
     shown = str(view["blocks"])
     assert not any(f"slack_window.work_{work}" in shown for work in works), "each has a name"
 

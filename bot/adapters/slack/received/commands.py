@@ -238,7 +238,7 @@ class Shortcuts:
         values = body["view"]["state"]["values"]
         work, shelf = _chosen(values, WORK) or DEFAULT_WORK, _chosen(values, SHELF)
         text = windows.typed(body).strip()
-        row = commands.verb(*commands.plain_verb(work if work in _works() else DEFAULT_WORK))
+        row = commands.verb(*commands.plain_verb(work if work in asking_works() else DEFAULT_WORK))
         if not text:
             await windows.wrong(ack, say("slack_window.empty"))
             return
@@ -295,7 +295,7 @@ async def open_ask(intake: Intake, location: Location, trigger: str) -> None:
 
 
 def ask_window(say: Words, shelves: list[str]) -> Block:
-    works = windows.menu(WORK, [(work, _named(say, work)) for work in _works()])
+    works = windows.menu(WORK, [(work, _named(say, work)) for work in asking_works()])
     works["initial_option"] = next(item for item in works["options"] if item["value"] == DEFAULT_WORK)
     blocks = [
         windows.field(0, say("slack_window.question"), hint=say("slack_window.hint_rules")),
@@ -315,7 +315,8 @@ def ask_window(say: Words, shelves: list[str]) -> Block:
     )
 
 
-def _works() -> list[str]:
+def asking_works() -> list[str]:
+    """The works that a window offers for a question from anywhere."""
     return [
         row.work
         for row in TABLE
