@@ -13,10 +13,12 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from bot import commands
+from bot.commands import UNDER
 from bot.conversation import session_for
-from bot.events import Ended, Place, Request, UserError, Work
+from bot.events import Ended, OptionValue, Place, Request, UserError, Work
 from bot.faults import in_words
 from bot.kind import Runs, Service, Typed
 from bot.platforms import LogView, Platform
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from bot.kind import StandsFor
     from bot.resources import Resources
     from bot.speech.clips import Clips, Post, Unpost
+    from bot.verb import Verb
     from bot.words import Words
 
 Acknowledge = Callable[[], Awaitable[object]]
@@ -94,6 +97,8 @@ class App:
         self._clips: list[tuple[str, Clips]] = []
         self._begun: set[asyncio.Task[Ticket]] = set()
         self._reporting: set[asyncio.Task[None]] = set()
+        self._pressing: WeakValueDictionary[tuple[str, OptionValue], asyncio.Lock] = WeakValueDictionary()
+        """By what a button belongs to."""
         self._guard: asyncio.Task[None] | None = None
         self.platforms = resources.platforms
         """Those that are attached, by their names."""
@@ -273,6 +278,23 @@ class App:
             raise UserError("commands.unknown_verb_only", name=verb.path)
         if verb.admin and not request.author.admin:
             raise UserError("app.admins", verb=verb.path)
+        if UNDER not in request.options:
+            return await self._arrived(verb, request, acknowledge)
+        # Of two people who press at once, one comes first.
+        async with self._pressing.setdefault((request.place.space, request.options[UNDER]), asyncio.Lock()):
+            return await self._arrived(verb, await self._unless_late(request), acknowledge)
+
+    async def _unless_late(self, request: Request) -> Request:
+        """What the press of a button means by now. Raises PressedLate."""
+        if (pressed := commands.KINDS[request.work].pressed) is None:
+            return request
+        with in_words():
+            if await self._inbox.get(request.id) is not None:  # delivered again
+                return request
+            going = [live.request for live in self._live.all() if not live.quiet]
+            return await pressed(self.works[request.work], request, going)
+
+    async def _arrived(self, verb: Verb, request: Request, acknowledge: Acknowledge | None) -> Ticket:
         follows: Request | None = None
         if (stands_for := commands.KINDS[verb.work].stands_for) is not None:
             request, follows = await self._meant(request, stands_for)

@@ -98,7 +98,8 @@ class Stage:
 
     With the key of the open stage it only changes that stage's title. `calls` are the ids of the people whom its
     message mentions, as they have asked for: the bot mentions nobody else. `meanwhile` is a button under it while it
-    grows, and where it was stopped or has failed; a terminal, where lines can be typed, has none.
+    grows, and where it was stopped or has failed; a terminal, where lines can be typed, has none. `answer`: a model
+    answers here, so that people can rate it.
     """
 
     key: str
@@ -106,6 +107,7 @@ class Stage:
     speaker: Speaker | None = None
     calls: tuple[str, ...] = ()
     meanwhile: Choice | None = None
+    answer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,8 @@ class Choice:
 
     `asks` is a question that a press asks first: the answer becomes the text of the command, and no option or command
     is read from it. The command's verb has to take a text. With `form` a press opens the verb's whole form, where a
-    window can open. `filled` is what stands in the window for the answer already.
+    window can open. `filled` is what stands in the window for the answer already. `under` names what the button
+    belongs to, in the work's own terms: the work checks it before it does what the line says (`Kind.pressed`).
     """
 
     label: str
@@ -152,6 +155,7 @@ class Choice:
     asks: str = ""
     form: bool = False
     filled: str = ""
+    under: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +164,8 @@ class Choices:
 
     With `votes` a press is a vote: each person's last one counts, and the buttons show the counts. It is a request,
     too, only where the choice has a command. A terminal has no votes. Once one is `taken`, by its index, they stay
-    visible and cannot be pressed any more. `only` is the id of the person who may press them, "" for everybody.
+    visible and cannot be pressed any more; `by` is the name of the person who took it. `only` is the id of the person
+    who may press them, "" for everybody.
     """
 
     prompt: str
@@ -168,6 +173,7 @@ class Choices:
     votes: bool = False
     taken: int | None = None
     only: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +281,7 @@ class Changed:
     """Gives a stage of an earlier run of this space, by its key, this title and these contents.
 
     Without contents it is withdrawn: a sentence replaces it. A stage that was never shown is not shown now; one that
-    can no longer be edited is posted again, but not with `in_place`.
+    can no longer be edited is posted again, but not with `in_place`. `answer`: see Stage.
     """
 
     run: str
@@ -284,6 +290,7 @@ class Changed:
     contents: tuple[Text | Citation | Choices | Picture | Attachment | Link | Notice, ...] = ()
     in_place: bool = False
     speaker: Speaker | None = None
+    answer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,3 +456,14 @@ class UserError(Exception):
         super().__init__(f"{key} {values}" if values else key)
         self.key = key
         self.values = values
+
+
+class PressedLate(UserError):
+    """A button was pressed whose time is over. A run of `verb`, which only the person who pressed sees, tells them so
+    and offers ways to go on.
+    """
+
+    def __init__(self, key: str, verb: str, options: Mapping[str, OptionValue]) -> None:
+        super().__init__(key)
+        self.verb = verb
+        self.options = options

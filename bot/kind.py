@@ -123,6 +123,13 @@ Checks: TypeAlias = "Callable[[Resources, Request], Awaitable[None]]"
 """Raises UserError where the run of this request would refuse what was typed. Changes nothing."""
 
 
+Pressed: TypeAlias = "Callable[[Work, Request, Sequence[Request]], Awaitable[Request]]"
+"""Checks the press of a button before it is stored: what `UNDER` names must still be there, and no earlier press may be
+at work on it. Gets the work, the request and the requests that go on or wait. Returns the request, or what it means by
+now. Raises PressedLate.
+"""
+
+
 StandsFor: TypeAlias = "Callable[[Resources, Runs, Request], Awaitable[tuple[Request, Request | None]]]"
 """What a request of the work stands for, itself or another, and what is begun behind it. Raises UserError."""
 
@@ -139,7 +146,8 @@ class Kind:
     their names, each a frozen dataclass: see `bot.config.settings`. `examine` checks them for the doctor. `service` is
     what it does beside its runs. `plain` gives the verb for a person's (by id) plain text in a place, "" for the verb
     that is `plain`. `stands_for` puts another request in the place of one before it is stored. `checks` looks at a
-    request before it is sent, while a window can still show what is wrong with it.
+    request before it is sent, while a window can still show what is wrong with it. `pressed` checks the request of a
+    button.
     """
 
     name: str
@@ -159,3 +167,4 @@ class Kind:
     plain: Callable[[Resources, Place, str, str], Awaitable[str]] | None = None
     stands_for: StandsFor | None = None
     checks: Checks | None = None
+    pressed: Pressed | None = None

@@ -77,7 +77,6 @@ class Composer(Generic[AnyPage]):
         self._messages = StageMessages(self._run, self._space, outbox, home, writers, dialect, self._context)
         verb = commands.verb(request.work, request.verb)
         self._messages.unhurried = verb.inner and not verb.ordered  # what the calendar begins, or another run
-        self._rated = verb.ordered and not verb.background and not verb.bare
         self._stages = self._messages.stages
         self._stage = ""
         """The open stage's key, as its work gave it."""
@@ -117,7 +116,9 @@ class Composer(Generic[AnyPage]):
         self._changes_last = (await self._shown_stages())[-1] == changed.stage
         self._ended, self._messages.in_place = "done", changed.in_place
         self._home.over = True
-        content = StageContent(changed.stage, changed.title, growing=False, speaker=changed.speaker)
+        content = StageContent(
+            changed.stage, changed.title, growing=False, speaker=changed.speaker, answer=changed.answer
+        )
         staged = self._messages.begin(content, row)
         groups = [group for group in changed.contents if isinstance(group, Choices)]
         choices = [choice for group in groups for choice in group.choices]
@@ -178,7 +179,7 @@ class Composer(Generic[AnyPage]):
         """Open a stage, in the message that showed the run's waiting if there is one; or retitle the open stage."""
         last = self._stages[-1] if self._stages else None
         if last is not None and stage.key == self._stage:
-            last.content.title = stage.title
+            last.content.title, last.content.answer = stage.title, stage.answer
             self._messages.changed(last, titled=True)
             return
         self._stage = stage.key
@@ -190,7 +191,12 @@ class Composer(Generic[AnyPage]):
             key, number = f"{stage.key}~{number}", number + 1
         self._keys.add(key)
         content = StageContent(
-            key, stage.title, first_choice=len(self._choices), speaker=stage.speaker, calls=stage.calls
+            key,
+            stage.title,
+            first_choice=len(self._choices),
+            speaker=stage.speaker,
+            calls=stage.calls,
+            answer=stage.answer,
         )
         if stage.meanwhile is not None:
             content.meanwhile = (f"meanwhile:{self._run}:{len(self._meanwhile)}", stage.meanwhile.label)
@@ -281,7 +287,7 @@ class Composer(Generic[AnyPage]):
             private=self._home.private,
             share=self._home.share,
             retry=ended in ("failed", "stopped") or (ended == "done" and self._retry),
-            feedback=ended == "done" and self._rated and self._begun,
+            feedback=ended == "done" and self._begun,
             hint=self._home.hint if ended == "done" else "",
             no_files=self._home.no_files,
         )

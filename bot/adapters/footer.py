@@ -43,6 +43,8 @@ CHOICE = rf"choice:{RUN}:(?P<n>\d{{1,3}})"
 MEANWHILE = rf"meanwhile:{RUN}:(?P<n>\d{{1,3}})"
 FEEDBACK = rf"feedback:{RUN}:(?P<verdict>up|down)"
 
+BY = 30
+"""The longest name of the person who has taken a choice, on its button."""
 PER_ROW = 5
 """Buttons that an action row of Discord's holds (its documentation, "Action Row"); Slack's rows hold more."""
 
@@ -283,9 +285,10 @@ def offers(stage: StageContent, run: str, most: int, size: Callable[[str], int] 
         labels = button_labels(texts, votes, most, size)
         listed = tuple(map(_plain_line, texts)) if too_long(texts, most, size) else ()
         taken = ""
-        if group.taken is not None:
-            labels[group.taken] = label(f"{TAKEN} {labels[group.taken]}", most, size)
-            taken = f"{TAKEN} {listed[group.taken]}" if listed else labels[group.taken]
+        if group.taken is not None and group.taken >= 0:
+            by = f" · {shortened(' '.join(clean(group.by).split()), BY, size)}" if group.by else ""
+            labels[group.taken] = label(f"{TAKEN} {labels[group.taken]}", most - size(by), size) + by
+            taken = f"{TAKEN} {listed[group.taken]}{by}" if listed else labels[group.taken]
         buttons = [
             Button(f"choice:{run}:{number + n}", text, disabled=over)
             for n, text in enumerate(labels[: MOST_CHOICES - count])
@@ -316,7 +319,7 @@ def controls(stage: StageContent, context: PageContext, *, more: bool) -> tuple[
         row.append(Button(f"retry:{run}", say("page.retry"), "🔁"))
     if stage.citations:
         row.append(sources)
-    if context.feedback:
+    if context.feedback and stage.answer:
         row.append(Button(f"feedback:{run}:up", "", "👍"))
         row.append(Button(f"feedback:{run}:down", "", "👎"))
     if context.private and context.ended != "failed":

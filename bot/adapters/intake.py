@@ -22,7 +22,8 @@ from bot.adapters.home import leave_place
 from bot.adapters.invocation import Invocation, PendingForm, pending_form
 from bot.adapters.markdown import title
 from bot.command_line import Parsed
-from bot.commands import FOLLOW_UP, ON_MESSAGE
+from bot.commands import FOLLOW_UP, ON_MESSAGE, UNDER
+from bot.commands import RUN as RUN_OF
 from bot.events import Author, File, Place, Request, UserError
 from bot.faults import in_words
 from bot.prompts import as_yaml
@@ -202,7 +203,10 @@ class Intake:
         row = commands.verb(past.work, past.verb)
         if row.argument is not None and row.argument.required and not (past.text or past.files):
             raise UserError("edge.gone")  # its author has deleted it
-        return Invocation(row, past.text, past.options, past.files, again=past)
+        options = dict(past.options)
+        if commands.KINDS[row.work].pressed is not None:
+            options[UNDER] = f"{RUN_OF}{run}"
+        return Invocation(row, past.text, options, past.files, again=past)
 
     async def called_on_message(
         self, location: Location, row: Verb, messages: Sequence[str], channel: str

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from bot import commands
 from bot.adapters.markdown import clean
 from bot.command_line import Parsed, lacking_text, parse, value_of
-from bot.commands import HEAR, NAME_FILES
-from bot.events import File, OptionValue, Request, UserError
+from bot.commands import HEAR, NAME_FILES, RUN, UNDER
+from bot.events import File, OptionValue, PressedLate, Request, UserError
 from bot.verb import Verb
 from bot.words import Words, name_of
 
 if TYPE_CHECKING:
+    from bot.adapters.stored_choices import StoredChoice
     from bot.platforms import Transcript
 
 FIELD = "option:"
@@ -154,30 +155,43 @@ def reads_files(line: str) -> bool:
     return bool(line) and (not line.startswith("/") or _READS_FILES.match(line) is not None)
 
 
-def choice_invocation(command: str, run: str, *, private: bool = False) -> Invocation:
+def choice_invocation(chosen: StoredChoice, run: str, *, private: bool = False) -> Invocation:
     """The invocation of a choice's line, such as "/rules lookup Grappled". Raises UserError.
 
     `private`: the choice was offered to one person alone.
     """
-    parsed = parse(command)
+    parsed = parse(chosen.command)
     if parsed.verb is None:
         raise UserError("edge.gone")
-    return Invocation(parsed.verb, parsed.text, _kept_private(parsed, private), answers=run)
+    return Invocation(parsed.verb, parsed.text, _pressed(chosen, run, parsed, private), answers=run)
 
 
-def choice_form(command: str, run: str, *, private: bool = False) -> PendingForm:
+def choice_form(chosen: StoredChoice, run: str, *, private: bool = False) -> PendingForm:
     """The pending form of a choice that asks for words, which are added to the line's own text. Raises UserError."""
-    parsed = parse(command, asks=True)
+    parsed = parse(chosen.command, asks=True)
     if parsed.verb is None:
         raise UserError("edge.gone")
     before = f"{parsed.text} " if parsed.text else ""
-    options = _kept_private(parsed, private)
+    options = _pressed(chosen, run, parsed, private)
     return PendingForm(parsed.verb.work, parsed.verb.name, before=before, options=options, answers=run)
 
 
-def _kept_private(parsed: Parsed, private: bool) -> dict[str, OptionValue]:
-    takes = parsed.verb is not None and parsed.verb.option("private") is not None
-    return {**parsed.options, "private": True} if private and takes else dict(parsed.options)
+def late_invocation(pressed: Request, late: PressedLate) -> Invocation:
+    """What the person who pressed is shown instead, with the text that they had typed."""
+    run = pressed.answers or str(pressed.options[UNDER]).removeprefix(RUN)
+    return Invocation(commands.verb(pressed.work, late.verb), pressed.text, late.options, answers=run)
+
+
+def _pressed(chosen: StoredChoice, run: str, parsed: Parsed, private: bool) -> dict[str, OptionValue]:
+    """The line's options, with what the button belongs to. An earlier release has stored only its run."""
+    options, verb = dict(parsed.options), parsed.verb
+    if private and verb is not None and verb.option("private") is not None:
+        options["private"] = True
+    if verb is not None and commands.KINDS[verb.work].pressed is not None:
+        options |= (
+            {UNDER: f"{RUN}{run}"} if chosen.under is None else {UNDER: chosen.under} if chosen.under else {}
+        )
+    return options
 
 
 def quotation(text: str) -> str:

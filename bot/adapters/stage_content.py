@@ -17,6 +17,7 @@ class StageContent:
     `replaces` what a crash interrupted. `citations` are by their numbers. `links` are lines in the platform's own
     Markdown, made by its adapter and shown unchanged. `speaker` is the speaker of all of it, None for the bot. `calls`
     are the ids of mentioned people. `meanwhile` are the custom_id and the label of the button under it while it grows.
+    `answer`: people can rate it.
     """
 
     key: str
@@ -37,6 +38,7 @@ class StageContent:
     speaker: Speaker | None = None
     calls: tuple[str, ...] = ()
     meanwhile: tuple[str, str] | None = None
+    answer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class PageContext:
 
     `last`: no stage follows this one. `ended`: "" while the run goes on, else how it ended. `private`: only the asker
     sees it, so it can be shared; `share` is the key of that button's label. `retry`: whether it offers to ask again.
-    `feedback`: whether it asks for a rating. `hint`: a line on how to continue, or "". `no_files`: the missing
+    `feedback`: whether an answer asks for a rating. `hint`: a line on how to continue, or "". `no_files`: the missing
     permission without which no file can be sent, or "".
     """
 

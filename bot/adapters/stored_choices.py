@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class StoredChoice:
     """See `bot.events.Choice`; `only` is its group's. `over`: one of its group has been taken. `group` is the number of
-    the group's first one. `stage` is the key of its stage, "" for those of earlier releases.
+    the group's first one. `stage` is the key of its stage, "" for those of earlier releases; `under` is None for them.
     """
 
     label: str
@@ -48,6 +48,7 @@ class StoredChoice:
     form: bool = False
     filled: str = ""
     only: str = ""
+    under: str | None = None
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)
@@ -73,6 +74,7 @@ def of_group(group: Choices, first: int, stage: str) -> list[StoredChoice]:
             choice.form,
             choice.filled,
             group.only,
+            choice.under,
         )
         for choice in group.choices
     ]
@@ -80,8 +82,11 @@ def of_group(group: Choices, first: int, stage: str) -> list[StoredChoice]:
 
 def index(choices: Sequence[Choice], stored: Sequence[str], stage: str) -> int:
     """The number of the first of a stage's choices among the run's: the end, unless they are stored already."""
-    before = [(old.stage or stage, old.label, old.command, old.asks) for old in map(from_json, stored)]
-    new = [(stage, choice.label, choice.command, choice.asks) for choice in choices]
+    before = [
+        (old.stage or stage, old.label, old.command, old.asks, old.under or "")
+        for old in map(from_json, stored)
+    ]
+    new = [(stage, choice.label, choice.command, choice.asks, choice.under) for choice in choices]
     for at in range(len(before) - len(new) + 1):
         if before[at : at + len(new)] == new:
             return at

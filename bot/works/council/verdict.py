@@ -43,7 +43,7 @@ class Verdict:
             async for event in self._best(say("council.no_chair")):
                 yield event
             return
-        yield Stage("synthesis", say("council.chair_writes"))
+        yield Stage("synthesis", say("council.chair_writes"), answer=True)
         yield Status(say("council.chair_reads", n=len(answers)))
         written = _ChairText()
         yield Speaking("synthesis", "chair")
@@ -57,7 +57,7 @@ class Verdict:
                 yield event
             return
         if written.finish != "end":
-            yield Stage("synthesis", say("council.unfinished"))
+            yield Stage("synthesis", say("council.unfinished"), answer=True)
             how = written.finish if written.finish in ("length", "refusal") else "cut"
             yield Notice(written.fault or say(f"council.chair_{how}"))
             which = "why" if council.tally is not None and council.tally.first else "any"
@@ -69,14 +69,14 @@ class Verdict:
         dissent = formatting.whole(council.dissent) or no_dissent
         yield Speak(council.verdict, "synthesis", "chair")
         yield Text(f"{formatting.closing(council.verdict)}\n\n**{say('council.dissent')}**\n\n{dissent}")
-        yield Stage("synthesis", say("council.synthesis"))
+        yield Stage("synthesis", say("council.synthesis"), answer=True)
 
     async def alone(self) -> AsyncGenerator[Event, None]:
         """The verdict where fewer than two have answered: that one answer, named as such. Raises UserError."""
         council, say, names = self._council, self._say, self._council.snapshot.names
         single = council.snapshot.level == "single"
         for seat, text in council.answers.items():
-            yield Stage("single", say("council.single", name=names[seat]))
+            yield Stage("single", say("council.single", name=names[seat]), answer=True)
             if not single:
                 yield Notice(say("council.too_few", n=1, m=len(names)))
             council.kind, council.chair, council.shown = "single", council.replies[seat].model, [text]
@@ -119,7 +119,7 @@ class Verdict:
         first = (ahead or list(answers))[0]
         # Likeness is no judgement, so that nobody may call its first the best.
         key = ("best" if council.ballots else "likest") if ahead else "any"
-        yield Stage("best", say(f"council.{key}", name=council.snapshot.names[first]))
+        yield Stage("best", say(f"council.{key}", name=council.snapshot.names[first]), answer=True)
         yield Notice(why)
         council.kind, council.chair, council.shown = "best", council.replies[first].model, [answers[first]]
         yield Text(formatting.whole(answers[first]))

@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -71,7 +71,8 @@ class CostQuestion:
         """The question once `request` has taken one of its ways."""
         level = request.options.get("level")
         way = next((n for n, option in enumerate(self.ways) if option[2] == level), 0)
-        return Changed(request.answers, ESTIMATE, self.title, (Text(self.text), self.choices(way)))
+        taken = replace(self.choices(way), by=request.author.name)
+        return Changed(request.answers, ESTIMATE, self.title, (Text(self.text), taken))
 
 
 class Council:

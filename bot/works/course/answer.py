@@ -123,7 +123,7 @@ class CourseQuestions:
         tools = CourseTools(
             self._library, catalogue, self._names, space, course=snapshot.course, lesson=snapshot.lesson
         )
-        yield Stage("answer", say("rules.answer"))
+        yield Stage("answer", say("rules.answer"), answer=True)
         answer = Answer(run, snapshot, tools, say, self._models.with_roles(snapshot.roles), self._rounds)
         try:
             async with aclosing(answer.events()) as events:

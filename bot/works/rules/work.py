@@ -238,7 +238,7 @@ class Asking:
             return
         headings = list(dict.fromkeys(map(attrgetter("section_title"), result.passages)))
         yield Text(", ".join(headings[:4]) + ("…" if len(headings) > 4 else ""))
-        yield Stage("answer", say("rules.answer"))
+        yield Stage("answer", say("rules.answer"), answer=True)
         pictures = Pictures()
         if picture_files and snapshot.reads and snapshot.sees:
             pictures = await self._files.pictures(run, picture_files)

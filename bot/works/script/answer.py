@@ -104,7 +104,7 @@ class ScriptQuestions:
         row = await self._catalogue.resolve(asker, snapshot.script)
         opened = await self._catalogue.open(asker, row)
         analysis = await self._background.of(asker, row, opened.script)
-        yield Stage("answer", say("rules.answer"))
+        yield Stage("answer", say("rules.answer"), answer=True)
         if analysis.cards and not analysis.done:
             yield Notice(say("script.half_analysed"))
         like = partial(self._likeness.of, asker, row.id, opened)

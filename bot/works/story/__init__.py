@@ -11,6 +11,8 @@ from bot.works.story.config import RecallConfig, StoryConfig
 from bot.works.story.nodes import CHECKS, LENGTHS, MODES, RATINGS, VIEWS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bot.events import Place, Request, Work
     from bot.resources import Resources
     from storage.stories import StoryRow
@@ -100,6 +102,8 @@ VERBS: tuple[Verb, ...] = (
         menu="verbs.story_fork_menu",
     ),
     Verb("story", "opened", ordered=True, inner=True),
+    Verb("story", "posted", ordered=True, inner=True),
+    Verb("story", "late", personal=True, inner=True),
     Verb("story", "edited", ordered=True, inner=True),
     Verb("story", "reword", "words", Argument("what", "verbs.arg_act"), ordered=True, inner=True),
     Verb("story", "branches", options=(PRIVATE,)),
@@ -354,6 +358,7 @@ VERBS: tuple[Verb, ...] = (
 
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.library import LibraryConfig
+    from bot.works.story.buttons import Buttons
     from bot.works.story.cast_verbs import CastVerbs
     from bot.works.story.edited_messages import EditedMessages
     from bot.works.story.exports import Exports
@@ -406,7 +411,8 @@ def make(resources: Resources, runs: Runs) -> Work:
     presets = Presets(*settings.presets)
     if settings.presets:
         presets.read()  # a bot should not start with a broken file
-    table = Table(logs, resources.records.sessions, presets, own_names, settings, runs, adults)
+    buttons = Buttons(logs)
+    table = Table(logs, resources.records.sessions, presets, own_names, settings, runs, adults, buttons)
     recall_verbs = Recall(logs, memory, scene_verbs, resources.settings.zone, recall)
     extraction = Extraction(
         logs, resources.models, resources.prompts, resources.settings.roles, own_names, settings
@@ -424,7 +430,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         logs,
         memory,
         extraction,
-        World(logs, own_names),
+        World(logs, own_names, buttons),
         Questions(logs, scene_verbs, extraction),
         Outlines(logs, scene_verbs),
         Imports(
@@ -439,6 +445,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         Exports(logs, adults),
         Party(logs, resources.records.schedules, settings, scene_verbs.votes_counted),
         SessionZero(logs, scene_verbs, resources.records.sessions, adults),
+        buttons,
     )
 
 
@@ -488,6 +495,12 @@ async def _plain(resources: Resources, place: Place, author: str, text: str) -> 
     return "zero" if await is_open(resources.stories, place) else ""
 
 
+async def _pressed(work: Work, request: Request, going: Sequence[Request]) -> Request:
+    from bot.works.story.work import Stories
+
+    return await work.buttons.arrived(request, going) if isinstance(work, Stories) else request
+
+
 KIND = Kind(
     "story",
     VERBS,
@@ -500,5 +513,6 @@ KIND = Kind(
     suggests=("slack_home.prompt_story",),
     reworded="edited",
     plain=_plain,
+    pressed=_pressed,
     sections={"story": StoryConfig, "recall": RecallConfig},
 )

@@ -53,13 +53,13 @@ class CastVerbs:
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """One character replies, or all that may, one after another. After a stop the others do not reply."""
-        request, say = run.request, words(run.request.locale)
+        request = run.request
         names = (await run.step("speakers", lambda: self._speakers(request), Speakers)).names
         for number, name in enumerate(names, 1):
             stage = SCENE if number == 1 else f"{SCENE}-{number}"
             reply = partial(self._reply, request, name, stage, last=number == len(names))
             plan = await run.step(f"turn-{number}", reply, TurnPlan)
-            async with aclosing(self._scene_verbs.scene(run, plan, say)) as events:
+            async with aclosing(self._scene_verbs.scene(run, plan)) as events:
                 async for event in events:
                     yield event
             now = await self._logs.story(request.place.space, plan.story, plan.branch)
@@ -108,7 +108,7 @@ class CastVerbs:
                 raise UserError("story.many_characters", limit=CAST)
 
         plan = await run.step("turn", lambda: self._scene_verbs.task(request, may), TurnPlan)
-        yield Stage("cast", say("story.invented"))
+        yield Stage("cast", say("story.invented"), answer=True)
         if plan.writer is None or plan.demo:
             yield Notice(say("story.no_inventor"))
             return

@@ -96,7 +96,7 @@ class EditedMessages:
         way, _, branch = request.text.partition(" ")
         if way == BRANCH:
             plan = await run.step("turn", lambda: self._rewritten(request, branch, say), TurnPlan)
-            async with aclosing(self._scene_verbs.scene(run, plan, say)) as events:
+            async with aclosing(self._scene_verbs.scene(run, plan)) as events:
                 async for event in events:
                     yield event
         done = await run.step("done", lambda: self._decided(request, branch, way), Edited)
@@ -104,7 +104,7 @@ class EditedMessages:
             yield Stage("reword", "")
             yield Text(say("story.reworded_only", n=done.n))
         *question_contents, choices = question(done, say)
-        taken_now = replace(choices, taken=0 if way == BRANCH else 1)
+        taken_now = replace(choices, taken=0 if way == BRANCH else 1, by=request.author.name)
         yield Changed(request.answers, EDITED, "", (*question_contents, taken_now), in_place=True)
 
     async def _decided(self, request: Request, branch: str, way: str) -> Edited:

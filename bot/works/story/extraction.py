@@ -17,7 +17,7 @@ from bot.events import Event, Run, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.words import Words, words
 from bot.works.story import cast, context, continuity, state
-from bot.works.story.choices import scene_changed
+from bot.works.story.choices import scene_changed, words_of
 from bot.works.story.findings import Findings
 from bot.works.story.logs import node
 from bot.works.story.nodes import KINDS
@@ -198,7 +198,8 @@ class Extraction:
                 and turn.id in now.path[: now.length]
             ):
                 own = bool(turn.act.speaker) and await self._own_names(request)
-                yield scene_changed(now, turn, say, cast.speaker(now, turn.act.speaker, own=own))
+                speaker = cast.speaker(now, turn.act.speaker, own=own)
+                yield scene_changed(now, turn, words_of(now, request), speaker)
         if not doubtful and await run.step("left", left, int) >= self._settings.extract_every:
             await _extract(run, story, branch, goes_on=True)
 

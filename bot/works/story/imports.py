@@ -136,6 +136,8 @@ class Imports:
             yield Notice(
                 say("story.import_entries_more" if result.book else "story.import_lines_more", n=more)
             )
+        if result.key == "story.import_card_greets":
+            await run.begin(f"{step}/posted", "posted", for_all=True)
         if result.story:
             async with aclosing(self._remembered(run, result.story, say)) as events:
                 async for event in events:

@@ -61,6 +61,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "length": "text?",
         "mode": "text?",
         "note": "text?",
+        "language": "text?",
         "gm": "person?",
         "passed": "passed?",
         "plot_check_mode": "check?",

@@ -117,7 +117,8 @@ class Logs:
         if not asks:
             raise UserError(TAKEN_AWAY)
         player = await self.stories.player(played.place)
-        raise UserError(TAKEN_AWAY, run=player.run_id if player is not None else "", branch=played.branch)
+        run = player.run_id if player is not None else ""
+        raise UserError(TAKEN_AWAY, run=run, branch=played.branch, story=played.row.id)
 
     async def story(self, space: str, story: str, branch: str, at: int | None = None) -> Story:
         """A branch as it is now, or as it was at the node `at`.

@@ -54,7 +54,7 @@ scene     a version of the turn's scene: {text, at?, model?, stopped?, edited?, 
 choices   what is offered under a scene: {scene, choices}
 flip      the version of the turn that counts: {scene} or {act}; {run} shows it from now on
 head      undo and redo: the story now ends with the node's `turn`, "" for before the first
-set       settings by name: {title?, premise?, genre?, tone?, view?, length?, mode?, note?, …}
+set       settings by name: {title?, premise?, genre?, tone?, view?, length?, mode?, note?, language?, …}
 cast      a character's sheet by name, or None: {name, sheet, scene?}; with `scene` the writer has thought it up
           behind that version of the node's `turn`, and it counts as long as that does
 lore      an entry of the lorebook by id, or None: {id, entry}

@@ -104,7 +104,7 @@ class Outlines:
             return
         now = await self._logs.story(request.place.space, plan.story, plan.branch)
         chapter = shown_chapter(now, say)
-        yield Stage("chapter", chapter.title)
+        yield Stage("chapter", chapter.title, answer=True)
         yield Text(chapter.text)
         yield Notice(say("story.chapter_begun"))
 

@@ -52,7 +52,7 @@ class Questions:
             return await self._scene_verbs.plan(request, played, played.story.head.id, played.story.seq)
 
         plan = await run.step("turn", question, TurnPlan)
-        yield Stage("answer", say("story.out_of_story"))
+        yield Stage("answer", say("story.out_of_story"), answer=True)
         if plan.writer is None:
             yield Notice(say("story.no_writer"))
             return
@@ -75,7 +75,7 @@ class Questions:
             return await self._scene_verbs.plan(request, played, played.story.head.id, played.story.seq)
 
         plan = await run.step("turn", begun, TurnPlan)
-        yield Stage("ideas", say("story.ideas"))
+        yield Stage("ideas", say("story.ideas"), answer=True)
         if plan.writer is None:
             yield Notice(say("story.no_writer"))
             return

@@ -27,7 +27,7 @@ from bot.events import (
     UserError,
 )
 from bot.words import Words, words
-from bot.works.story.choices import CODE, something_else
+from bot.works.story.choices import CODE, something_else, words_of
 from bot.works.story.context import AGREED
 from bot.works.story.logs import Logs, PlayedStory, node
 from bot.works.story.story import Story
@@ -128,6 +128,7 @@ class Safety:
             "shown", lambda: self._withdrawn(request.place.space, card), list[list[str]]
         )
         story = await self._logs.story(request.place.space, card.story, card.branch)
+        say = words_of(story, request)
         for shown_by, stage in messages:
             yield Hush(shown_by, stage)
         for shown_by, stage in messages[:-1]:

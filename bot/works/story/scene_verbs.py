@@ -17,7 +17,6 @@ from bot import untrusted
 from bot.conversation import session_for, title_of
 from bot.events import (
     Author,
-    Choice,
     Choices,
     Event,
     Hush,
@@ -25,7 +24,6 @@ from bot.events import (
     Request,
     Run,
     Speak,
-    Speaker,
     Speaking,
     Stage,
     Text,
@@ -36,10 +34,12 @@ from bot.words import Words, words
 from bot.works.story import cast, context, continuity, dice
 from bot.works.story.choices import (
     Before,
+    carded,
     read_choices,
     stopcard,
     ways,
     ways_after_refusal,
+    words_of,
 )
 from bot.works.story.excerpts import excerpts, query_of
 from bot.works.story.logs import Logs, PlayedStory, node, spot
@@ -49,7 +49,7 @@ from bot.works.story.safety import agreement, check_rating
 from bot.works.story.scene_draft import SceneDraft
 from bot.works.story.state import unknown_to
 from bot.works.story.story import Story
-from bot.works.story.turn import SCENE, Excerpt, Mode, Scene, Turn
+from bot.works.story.turn import SCENE, Excerpt, Mode
 from bot.works.story.turn_plan import TurnPlan, called_up, choices_task, players, prompt, searched
 
 if TYPE_CHECKING:
@@ -115,18 +115,11 @@ class SceneVerbs:
             "continue": self._act,
         }[request.verb]
         plan = await run.step("turn", lambda: take(request), TurnPlan)
-        if plan.stale:
-            yield Stage(SCENE, "")
-            yield Text(say("story.stale"))
-            way = Choice(say("story.fork_here"), f"/story fork --scene {plan.n}")
-            apart = Choice(say("story.fork_apart"), f"{way.command} --thread")
-            yield Choices(say("story.fork_instead"), (way, apart))
-            return
         if plan.intent:
             yield Stage(SCENE, "")
             yield Text(say("story.intent"))
             return
-        async with aclosing(self.scene(run, plan, say)) as events:
+        async with aclosing(self.scene(run, plan)) as events:
             async for event in events:
                 yield event
 
@@ -149,7 +142,7 @@ class SceneVerbs:
             name: options[name] for name in ("genre", "tone", "view", "length", "mode") if options.get(name)
         }
         author = request.author.id
-        settings = {"title": title, "premise": premise, "gm": author, **roles}
+        settings = {"title": title, "premise": premise, "gm": author, "language": request.locale, **roles}
         nodes = [node(request.id, "set", "set", settings, author=author)]
         if agreed:
             nodes.append(node(request.id, "safety", "safety", agreed, author=author))
@@ -172,8 +165,6 @@ class SceneVerbs:
             raise UserError("story.no_turn" if not request.files else "story.file_no_turn", limit=limit)
         if len(text) > limit:
             raise UserError("story.long_turn", length=len(text), limit=limit)
-        if (stale := pressed_late(request, story)) is not None:
-            return stale
         if request.verb == "continue" and mode_of(story, self.settings) == "vote":
             return await self._tally(request, played)
         if story.settings.get("zero"):  # the table begins without the rest of its session zero
@@ -213,14 +204,17 @@ class SceneVerbs:
             for n, name in enumerate(continuity.raised(text, story) if request.verb != "say" else ())
             if (body := {"character": name, "field": "dead", "value": "no"})
         ]
-        at = await self._logs.append(played, act, *lives)
+        # The story is in the language of the person who leads it; nobody else's press changes that.
+        leads, language = story.settings.get("gm") == request.author.id, {"language": request.locale}
+        spoken: list[Node] = []
+        if leads and story.settings.get("language") != request.locale:
+            spoken.append(node(request.id, "language", "set", language, author=request.author.id))
+        at = await self._logs.append(played, *spoken, act, *lives)
         story_then = await self._logs.story(played.row.space, played.row.id, played.branch, at)
         before = None
-        if head is not None and (scene := head.scene) is not None and scene.choices:
-            taken = scene.choices.index(text) if text in scene.choices else None
-            number, speaker = story.path.index(head.id) + 1, cast.speaker(story, head.act.speaker, own=own)
-            before = _before(head, scene, number, speaker, request)
-            before = replace(before, taken=taken, scene=scene.id, n=number)
+        if head is not None and (scene := head.scene) is not None:
+            speaker = cast.speaker(story, head.act.speaker, own=own)
+            before = Before(head.shown_by, scene.text, head.stage, speaker, head.id)
         return replace(await self.plan(request, replace(played, story=story_then), act.id, at), before=before)
 
     async def votes_counted(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -231,7 +225,7 @@ class SceneVerbs:
             return await self._tally(request, await self._logs.played(request))
 
         plan = await run.step("turn", turn, TurnPlan)
-        async with aclosing(self.scene(run, plan, words(request.locale))) as events:
+        async with aclosing(self.scene(run, plan)) as events:
             async for event in events:
                 yield event
 
@@ -262,8 +256,6 @@ class SceneVerbs:
         head = played.story.head
         if head is None:
             raise UserError("story.nothing_yet")
-        if (stale := pressed_late(request, played.story)) is not None:
-            return stale
         at = head.scene.at if head.scene is not None else None
         if at is not None:
             then = await self._logs.story(played.row.space, played.row.id, played.branch, at)
@@ -281,8 +273,11 @@ class SceneVerbs:
             plan = replace(plan, lore=list(scene.lore or ()))
         if scene is None or head.shown_by == request.id:
             return plan
-        before = _before(head, scene, plan.n, plan.speaker, request)
-        return replace(plan, before=replace(before, again=True))
+        by = request.author.name
+        before = Before(
+            head.shown_by, scene.text, head.stage, plan.speaker, head.id, plan.n, again=True, by=by
+        )
+        return replace(plan, before=before)
 
     def _may(self, request: Request, story: Story) -> None:
         """Raises UserError where it is somebody else's turn."""
@@ -355,10 +350,11 @@ class SceneVerbs:
             votes=mode_of(story, limits) == "vote",
         )
 
-    async def scene(self, run: Run, plan: TurnPlan, say: Words) -> AsyncGenerator[Event, None]:
+    async def scene(self, run: Run, plan: TurnPlan) -> AsyncGenerator[Event, None]:
         """Write the scene and offer the ways to go on; nothing is shown of a scene that a stop card has withdrawn."""
         with self._logs.being_written(plan.turn, run.id):
             story = await self._logs.story(run.request.place.space, plan.story, plan.branch)
+            say = words_of(story, run.request)
             if plan.turn in story.carded:  # a crash came in between
                 yield Stage(plan.stage, "")
                 yield Text(say("story.carded"))
@@ -379,7 +375,7 @@ class SceneVerbs:
             plan = replace(plan, recalled=recalled)
         prompt_sent = await self.prompt_of(space, plan)
         card = stopcard(plan.turn, say)
-        yield Stage(plan.stage, say("story.scene", n=plan.n), plan.speaker, meanwhile=card)
+        yield Stage(plan.stage, say("story.scene", n=plan.n), plan.speaker, meanwhile=card, answer=True)
         if run.request.files:
             yield Notice(say("story.file_unread"))
         if plan.branched:
@@ -407,15 +403,20 @@ class SceneVerbs:
             # Also when stopped: what was shown is part of the story.
             if text := draft.text:
                 await self._keep(run, plan, text, draft.acted_for, stopped=draft.completion is None)
+        if not (plan.before is not None and plan.before.again):
+            now = await self._logs.story(space, plan.story, plan.branch)
+            if (cleared := carded(now, plan.turn, say)) is not None:
+                yield cleared
         if plan.before is not None:  # not sooner: on some platforms it would keep the first words waiting
             now = await self._logs.story(space, plan.story, plan.branch)
-            yield plan.before.greyed(now, say)
+            if (passed_over := plan.before.passed_over(now, say)) is not None:
+                yield passed_over
         text, completion = draft.text, draft.completion
         if draft.acted_for:
             yield Notice(say("story.acts_for", names=", ".join(draft.acted_for)))
         if completion is not None and completion.finish == "refusal":
             yield Notice(say("story.finish_refusal"))
-            yield ways_after_refusal(say)
+            yield ways_after_refusal(plan.turn, say)
         elif not text:
             yield Notice(say("story.nothing_written"))
         elif completion is not None and completion.finish in ("length", "cut") and not plan.demo:
@@ -514,9 +515,9 @@ class SceneVerbs:
 
     async def _choices(self, run: Run, plan: TurnPlan, asked: Prompt, scene: str) -> list[str]:
         """Choices of how to go on, stored with the scene; none where the writer is late."""
-        if plan.demo:
-            return words(run.request.locale)("story.demo_choices").split("|")[: plan.choices]
         story = await self._logs.story(run.request.place.space, plan.story, plan.branch)
+        if plan.demo:
+            return words_of(story, run.request)("story.demo_choices").split("|")[: plan.choices]
         task = choices_task(story, plan)
         # As text, not by a schema: on some services another format of answer voids the cache.
         later = context.then(asked, scene, task, answer=min(room(25 * plan.choices, None), plan.answer))
@@ -532,29 +533,6 @@ class SceneVerbs:
             choices_node = node(run.id, "choices", "choices", body, turn=plan.turn)
             await self._logs.stories.append(run.request.place.space, plan.story, plan.branch, [choices_node])
         return choices
-
-
-def _before(turn: Turn, scene: Scene, number: int, speaker: Speaker | None, request: Request) -> Before:
-    title = words(request.locale)("story.scene", n=number)
-    choices = list(scene.choices)
-    return Before(turn.shown_by, title, scene.text, choices, stage=turn.stage, speaker=speaker, turn=turn.id)
-
-
-def pressed_late(request: Request, story: Story) -> TurnPlan | None:
-    """A plan marked `stale` where the pressed button is under an earlier scene. Raises UserError if that was
-    withdrawn.
-    """
-    if not request.answers or (story.head is not None and story.head.shown_by == request.answers):
-        return None
-    pressed = next((turn for turn in story.current_turns if turn.shown_by == request.answers), None)
-    if any(turn.shown_by == request.answers for id, turn in story.turns.items() if id in story.carded):
-        return None  # under what stands there since a stop card was played
-    if pressed is not None:
-        return TurnPlan(stale=pressed.id, n=story.path.index(pressed.id) + 1)
-    # In a terminal "continue" is typed, and no press of what was taken back; another version is offered elsewhere, too.
-    if request.verb not in ("continue", "retry"):
-        raise UserError("story.gone")
-    return None
 
 
 def people(listed: str) -> list[tuple[str, dict[str, str]]]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot.conversation import session_for, title_of
 from bot.events import Changed, Choice, Choices, Event, Place, Request, Run, Stage, Text, UserError
+from bot.markdown import harmless
 from bot.words import Words, words
 from bot.works.story import cast
 from bot.works.story.logs import Logs, PlayedStory, node, spot
@@ -69,7 +70,7 @@ class SessionZero:
             yield Changed(now.shown_by, f"zero-{now.before}", title, (Text(text),), in_place=True)
         if now.act:
             plan = await run.step("turn", lambda: self._begun(request, now), TurnPlan)
-            async with aclosing(self._scene_verbs.scene(run, plan, say)) as events:
+            async with aclosing(self._scene_verbs.scene(run, plan)) as events:
                 async for event in events:
                     yield event
             return
@@ -101,7 +102,8 @@ class SessionZero:
         await check_rating(played.story, request, self._adults)
         story, text = played.story, request.text.strip()
         now, shown_by = str(story.settings["zero"]), str(story.settings.get("zero_run") or "")
-        if step and step != now:  # a button of a question that was answered
+        # A button of a question that was answered, or of another table's.
+        if step and (step != now or request.answers not in ("", shown_by)):
             raise UserError("story.zero_answered")
         nodes: list[Node] = []
         skips = bool(request.options.get("skip")) or (now != BEGIN and text.casefold() in SKIP)
@@ -115,7 +117,8 @@ class SessionZero:
             nodes = [] if skips else await self._answer(request, now, text, say)
             answered = {name for part in nodes for name in _given(part)}
             following = _next(story, now, answered)
-            line = f"✓ {text if text and not skips else say('story.zero_skipped')}"
+            said = text if text and not skips else say("story.zero_skipped")
+            line = f"✓ {said} · {harmless(request.author.name)}"
         else:  # it is asked again, as after a week
             following, line = now, ""
         where = {"zero": following, "zero_run": request.id}
@@ -139,7 +142,13 @@ class SessionZero:
         assert row is not None, "it was made just now"
         following = _next(Story(), "", {name_answered for part in nodes for name_answered in _given(part)})
         optional = {name: options[name] for name in ("genre", "view", "length") if options.get(name)}
-        where = {"zero": following, "zero_run": request.id, "gm": request.author.id, **optional}
+        where = {
+            "zero": following,
+            "zero_run": request.id,
+            "gm": request.author.id,
+            "language": request.locale,
+        }
+        where |= optional
         settings_node = node(request.id, "zero", "set", where, author=request.author.id)
         await self._logs.append(PlayedStory(row, row.id, Story()), *nodes, settings_node)
         return Progress(row.id, row.id, following)

@@ -6,10 +6,11 @@ Asks no model. Each verb appends to the log, or only reads it, and says in a sen
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from bot.commands import ON_MESSAGE
+from bot.commands import ON_MESSAGE, UNDER
 from bot.conversation import session_for
 from bot.events import (
     Answered,
@@ -20,7 +21,6 @@ from bot.events import (
     Event,
     Hush,
     Link,
-    Notice,
     Picture,
     Place,
     Request,
@@ -34,7 +34,7 @@ from bot.events import (
 from bot.words import Words, words
 from bot.works.story import cast
 from bot.works.story.cast import CAST, NAME_CHARS
-from bot.works.story.choices import below_dice, flagged, ways
+from bot.works.story.choices import below_dice, scene_changed, ways, words_of
 from bot.works.story.logs import WRITTEN, Logs, PlayedStory, node, spot
 from bot.works.story.lorebook import LORE, LORE_CHARS
 from bot.works.story.nodes import MODES
@@ -48,6 +48,7 @@ from storage.stories import Spot
 
 if TYPE_CHECKING:
     from bot.kind import Runs
+    from bot.works.story.buttons import Buttons
     from bot.works.story.config import StoryConfig
     from bot.works.story.presets import Presets
     from bot.works.story.safety import Adults
@@ -89,6 +90,14 @@ class OpenedBranch:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnShown:
+    """A turn whose message changes: `speaker` is who speaks in its scene."""
+
+    turn: str
+    speaker: Speaker | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """The outcome of a verb: a key of the catalogue or a text, and what changes in other messages."""
 
@@ -96,7 +105,7 @@ class Outcome:
     values: dict[str, str | int] = field(default_factory=dict)
     text: str = ""
     title: str = ""
-    scene: ShownScene | None = None
+    turns: list[TurnShown] = field(default_factory=list)
     choices: list[list[str]] = field(default_factory=list)
     """A label and a command line each."""
     taken_from: list[Spot] = field(default_factory=list)
@@ -105,6 +114,8 @@ class Outcome:
     """The line whose form a button opens for a new character."""
     hush: Hush | None = None
     """A version that does not count any more; it is not read aloud either."""
+    posts: bool = False
+    """No message shows the present scene yet: a run of its own posts it for everybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +129,7 @@ class Table:
     _settings: StoryConfig
     _runs: Runs
     _adults: Adults
+    _buttons: Buttons
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -146,6 +158,12 @@ class Table:
             yield Status(say("story.waits_for_scene"))
             await self._settled(place)
         yield Stage(request.verb, done.title)
+        if done.key == "story.nothing_yet" and await run.step("told", lambda: self._told(request), bool):
+            yield Text(say("story.opened"))
+            async with aclosing(self.posted(run)) as events:
+                async for event in events:
+                    yield event
+            return
         text = done.text or say(done.key, **done.values)
         if done.key == "story.nothing_yet":  # once no other thread writes to it any more
             text = _last(await self._logs.played(request)) or text
@@ -155,20 +173,53 @@ class Table:
         if done.form:
             new = Choice(say("story.new_character"), done.form, say("story.who_is_it"), form=True)
             yield Choices(say("story.add_to_cast"), (new,))
-        if (scene := done.scene) is not None:
-            played = await self._logs.here(request.place)
-            turn = played.story.turns.get(scene.turn) if played is not None else None
-            counts = turn.scene if turn is not None else None
-            flags: tuple[Notice | Choices, ...] = ()
-            if played is not None and counts is not None and counts.text == scene.text:
-                flags = flagged(counts, scene.n, say, last=played.story.head is turn)
-            contents: tuple[Text | Choices | Notice, ...] = (
-                below_dice(turn, scene.text),
-                *flags,
-                *ways(scene.choices, turn, say),
-            )
-            title = say("story.scene", n=scene.n)
-            yield Changed(scene.run, scene.stage, title, contents, speaker=scene.speaker)
+        if done.posts:
+            await run.begin("posted", "posted", for_all=True)
+        for shown in done.turns:
+            if (played := await self._logs.here(request.place)) is None:
+                return
+            story, turn = played.story, played.story.turns.get(shown.turn)
+            if turn is not None and turn.scene is not None and turn.shown_by and turn.id not in story.carded:
+                by = request.author.name
+                yield scene_changed(story, turn, words_of(story, request), shown.speaker, by=by)
+
+    async def _told(self, request: Request) -> bool:
+        """Whether a scene is the last of what was told, and not a line of a chat log."""
+        head = (await self._logs.played(request)).story.head
+        return head is not None and head.scene is not None
+
+    async def posted(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Post the present scene in a message that shows it from now on; the one that has shown it loses its buttons.
+
+        Begun by another run, only where no message shows it yet.
+        """
+        request = run.request
+
+        async def moved() -> list[ShownScene]:
+            played = await self._logs.played(request)
+            turn = played.story.head
+            if turn is None or turn.scene is None or (request.parent and turn.shown_by):
+                return []
+            shown = await self._shown(request, played.story, turn)
+            body = {"scene": turn.scene.id, "run": run.id}
+            await self._logs.append(played, node(run.id, "flip", "flip", body, turn=turn.id))
+            return [shown] if shown is not None else []
+
+        for before in await run.step("posted", moved, list[ShownScene]):
+            if (played := await self._logs.here(request.place)) is None:
+                return
+            say, turn = words_of(played.story, request), played.story.turns[before.turn]
+            if turn is not played.story.head:  # after a crash, it may have gone on
+                return
+            scene = scene_changed(played.story, turn, say, before.speaker)
+            yield Stage(SCENE, scene.title, before.speaker, answer=True)
+            for content in scene.contents:
+                yield content
+            if before.run:
+                moved_to = (scene.contents[0], Link(run.id, say("story.where_it_goes_on")))
+                yield Changed(
+                    before.run, before.stage, scene.title, moved_to, in_place=True, speaker=before.speaker
+                )
 
     async def _settled(self, spot: Spot) -> None:
         place = Place(spot.platform, spot.space, spot.channel, spot.thread)
@@ -204,6 +255,10 @@ class Table:
         speaks = turn.act.speaker
         return cast.speaker(story, speaks, own=bool(speaks) and await self._own_names(request))
 
+    async def _changed(self, request: Request, story: Story, *turns: Turn | None) -> list[TurnShown]:
+        shown = [turn for turn in turns if turn is not None and turn.shown_by]
+        return [TurnShown(turn.id, await self._speaker(request, story, turn)) for turn in shown]
+
     async def _shown(self, request: Request, story: Story, turn: Turn) -> ShownScene | None:
         """The turn's message with the version that counts; None where nothing was written."""
         if (scene := turn.scene) is None:
@@ -221,23 +276,21 @@ class Table:
         to = story.before(head.id)
         await self._logs.record(played, request, "head", {}, turn=to)
         ways = [[say("story.button_redo"), "/story redo"]]
-        return Outcome("story.undone", {"n": number}, choices=ways, hush=_hush_of(head))
+        turns = await self._changed(request, story, head, story.turns.get(to))
+        return Outcome("story.undone", {"n": number}, choices=ways, hush=_hush_of(head), turns=turns)
 
     async def _redo(self, request: Request, say: Words) -> Outcome:
         played = await self._logs.writable(request)
         if (after := played.story.next) is None:
             raise UserError("story.nothing_to_redo")
-        number = played.story.length + 1
+        number, head = played.story.length + 1, played.story.head
         await self._logs.record(played, request, "head", {}, turn=after.id)
-        return Outcome("story.redone", {"n": number}, scene=await self._shown(request, played.story, after))
+        turns = await self._changed(request, played.story, after, head)
+        return Outcome("story.redone", {"n": number}, turns=turns)
 
     async def _flip(self, request: Request, say: Words) -> Outcome:
         played = await self._logs.writable(request)
         turn = played.story.head
-        if request.answers:  # a button under some scene
-            # Of several scenes of one run, the last one's message has the buttons.
-            latest_first = reversed(played.story.current_turns)
-            turn = next((earlier for earlier in latest_first if _of(earlier, request.answers)), turn)
         if turn is None or turn.scene is None:
             raise UserError("story.nothing_yet")
         versions, now = turn.versions, turn.versions.index(turn.scene)
@@ -252,14 +305,9 @@ class Table:
         body = {"scene": scene.id}
         await self._logs.record(played, request, "flip", body, turn=turn.id)
         values: dict[str, str | int] = {"at": chosen + 1, "count": len(versions), "n": number}
-        scene_shown = await self._shown(request, played.story, turn)
-        if scene_shown is not None and not scene_shown.run:  # it was imported: no message shows it
-            text = f"{scene.text}\n\n{say('story.flipped', **values)}"
-            return Outcome(text=text, choices=_flips(chosen + 1, len(versions)))
-        if scene_shown is not None:
-            scene_shown = replace(scene_shown, text=scene.text, choices=list(scene.choices))
         hush = _hush_of(turn) if chosen != now else None
-        return Outcome("story.flipped", values, scene=scene_shown, hush=hush)
+        turns = await self._changed(request, played.story, turn)
+        return Outcome("story.flipped", values, turns=turns, hush=hush, posts=not turn.shown_by)
 
     async def _edit(self, request: Request, say: Words) -> Outcome:
         """A version of the last scene in a person's own words."""
@@ -270,14 +318,13 @@ class Table:
         if not text:
             raise UserError("story.no_turn")
         run, stage = turn.shown_by, turn.stage
+        turns = await self._changed(request, played.story, turn)
         body: dict[str, Any] = {"text": text, "edited": True, "run": run or request.id}
         if stage != SCENE:
             body["stage"] = stage
         await self._logs.record(played, request, "scene", body, turn=turn.id)
         number = played.story.path.index(turn.id) + 1
-        speaks = await self._speaker(request, played.story, turn)
-        scene_shown = ShownScene(run, turn.id, number, text, stage=stage, speaker=speaks) if run else None
-        return Outcome("story.edited", {"n": number}, scene=scene_shown, hush=_hush_of(turn))
+        return Outcome("story.edited", {"n": number}, turns=turns, hush=_hush_of(turn), posts=not run)
 
     async def apart(self, run: Run) -> AsyncGenerator[Event, None]:
         """Fork into a new thread; the thread of the request is not changed."""
@@ -326,10 +373,11 @@ class Table:
             yield Text(say("story.nothing_yet"))
         else:
             yield Link(scene.run, say("story.back_there"))
-            yield Stage(SCENE, say("story.scene", n=scene.n), scene.speaker)
-            turn = (await self._logs.story(request.place.space, story, branch)).turns.get(scene.turn)
+            now = await self._logs.story(request.place.space, story, branch)
+            turn, say_scene = now.turns.get(scene.turn), words_of(now, request)
+            yield Stage(SCENE, say_scene("story.scene", n=scene.n), scene.speaker, answer=True)
             yield below_dice(turn, scene.text)
-            for group in ways(scene.choices, turn, say):
+            for group in ways(scene.choices, turn, say_scene):
                 yield group
         yield Answered()
         forked = Text(say("story.forked_apart", n=branch_opened.n, name=branch_opened.name))
@@ -354,7 +402,10 @@ class Table:
                 await self._settled(player.spot)
             played = await self._logs.played(request)
         number = request.options.get("scene")
-        if stage := request.options.get(ON_MESSAGE):
+        if UNDER in request.options:
+            played, turn = await self._buttons.scene(request, played)
+            number = played.story.path.index(turn) + 1
+        elif stage := request.options.get(ON_MESSAGE):
             played, number = await self._scene_of(played, request.answers, str(stage))
         story = played.story
         at = number if isinstance(number, int) else story.length
@@ -599,18 +650,13 @@ class Table:
         await check_rating(await self._logs.story(request.place.space, row.id, row.id), request, self._adults)
         await session_for(self._sessions, request, _title(row, say), over=True)
         taken_from = await self._play(request, row.id, row.id)
-        head = (await self._logs.story(request.place.space, row.id, row.id)).head
-        ways = list[list[str]]()
-        if head is not None and head.scene is not None and not head.shown_by and len(head.versions) > 1:
-            ways = _flips(head.versions.index(head.scene) + 1, len(head.versions))
-        return Outcome("story.nothing_yet", title=_title(row, say), taken_from=taken_from, choices=ways)
+        played = await self._logs.played(request)
+        if "language" not in played.story.settings:
+            await self._logs.record(played, request, "set", {"language": request.locale})
+        return Outcome("story.nothing_yet", title=_title(row, say), taken_from=taken_from)
 
     async def _ooc(self, request: Request, say: Words) -> Outcome:
         return Outcome("story.talk")
-
-
-def _flips(at: int, count: int) -> list[list[str]]:
-    return [[f"◀ {at}/{count}", "/story flip back"], [f"{at}/{count} ▶", "/story flip next"]]
 
 
 def _title(row: StoryRow, say: Words) -> str:
@@ -630,7 +676,3 @@ def _last(played: PlayedStory) -> str:
 def _hush_of(turn: Turn) -> Hush | None:
     """The event that withdraws the reading of its scene; None where no message shows one."""
     return Hush(turn.shown_by, turn.stage) if turn.shown_by else None
-
-
-def _of(turn: Turn, run: str) -> bool:
-    return any(scene.run == run for scene in turn.scenes)

@@ -47,7 +47,6 @@ class TurnPlan:
     scene's number. `lore`: at most `lore_near` entries of the lorebook that are near the turn in meaning, None before
     the search.
 
-    `stale`: the turn under whose scene, no longer the last one, a button was pressed; nothing is written then.
     `recalled`: past scenes for the prompt, in at most `recall_tokens`, None before the search. `rolls`: the dice as
     people read them. `tokens`: how many the story may take. `speaker`: the character who replies, None for a scene;
     shown as the run's `stage`. `more`: others reply after it. `soften`: write it in gentler words. `branched`: the
@@ -83,7 +82,6 @@ class TurnPlan:
     votes: bool = False
     rolls: list[str] = field(default_factory=list)
     before: Before | None = None
-    stale: str = ""
     intent: bool = False
     stage: str = SCENE
     speaker: Speaker | None = None

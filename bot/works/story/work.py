@@ -5,18 +5,32 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 
-from bot.events import Answered, Event, Run, Stage, Text, UserError
+from bot.commands import UNDER
+from bot.events import (
+    Answered,
+    Changed,
+    Choice,
+    Choices,
+    Event,
+    Request,
+    Run,
+    Stage,
+    Text,
+    UserError,
+)
 from bot.words import words
 from bot.works.story import cast
-from bot.works.story.choices import played_elsewhere
+from bot.works.story.buttons import AT_HEAD, LATE
+from bot.works.story.choices import played_elsewhere, under
 from bot.works.story.logs import TAKEN_AWAY, WRITTEN
 from bot.works.story.party import OVERDUE
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
+    from bot.works.story.buttons import Buttons
     from bot.works.story.cast_verbs import CastVerbs
     from bot.works.story.edited_messages import EditedMessages
     from bot.works.story.exports import Exports
@@ -34,6 +48,8 @@ if TYPE_CHECKING:
     from bot.works.story.story import Story
     from bot.works.story.table import Table
     from bot.works.story.world import World
+
+T = TypeVar("T")
 
 MOVED = ("flip", "edit", "redo", "fork", "switch", "open", "opened", "edited", "reword")
 """The verbs after which other scenes may count."""
@@ -63,8 +79,32 @@ class Stories:
     exports: Exports
     party: Party
     session_zero: SessionZero
+    buttons: Buttons
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        pressed = run.request.verb in AT_HEAD and UNDER in run.request.options
+        late = pressed and await run.step("late", lambda: self.buttons.late(run.request), bool)
+        async with aclosing(self.buttons.tell(run) if late else self._run(run)) as events:
+            async for event in events:
+                yield await self._with_scene(run.request, event)
+
+    async def _with_scene(self, request: Request, event: Event) -> Event:
+        """The event, whose buttons that go on from the present scene belong to it, unless it says to which they do."""
+        if isinstance(event, Changed):
+            contents = [await self._choices_with_scene(request, content) for content in event.contents]
+            return replace(event, contents=tuple(contents))
+        return await self._choices_with_scene(request, event)
+
+    async def _choices_with_scene(self, request: Request, event: T) -> T:
+        if not isinstance(event, Choices) or not any(map(_goes_on, event.choices)):
+            return event
+        if (played := await self.logs.here(request.place)) is None:
+            return event
+        present = under(played.story, played.row.id)
+        choices = [replace(choice, under=present) if _goes_on(choice) else choice for choice in event.choices]
+        return replace(event, choices=tuple(choices))
+
+    async def _run(self, run: Run) -> AsyncGenerator[Event, None]:
         verb, text = run.request.verb, run.request.text.strip()
         if verb == "act" and text.startswith(("((", "(OOC", "(ooc")):
             yield Stage("talk", "")
@@ -77,6 +117,8 @@ class Stories:
             "prompt": self.questions.prompts,
             "branches": self.table.branches,
             "opened": self.table.opened,
+            "posted": self.table.posted,
+            LATE: self.buttons.tell,
             "recall": self.recall_verbs.recall,
             "recap": self.recall_verbs.recap,
             "forget": self.recall_verbs.forget,
@@ -114,7 +156,10 @@ class Stories:
             if error.key != TAKEN_AWAY or "branch" not in error.values:
                 raise
             other_run, branch = str(error.values["run"]), str(error.values["branch"])
-            for event in played_elsewhere(other_run, branch, words(run.request.locale)):
+            played_id = str(error.values["story"])
+            there = await self.logs.story(run.request.place.space, played_id, branch)
+            scene = under(there, played_id)
+            for event in played_elsewhere(other_run, branch, scene, words(run.request.locale)):
                 yield event
         if verb in (*WRITTEN, *MOVED, "undo", "stopcard", "pass", "mode"):
             await self.party.wait(run)
@@ -157,3 +202,11 @@ class Stories:
                 await self.memory.learn_lore(space, id, story)
         except (UserError, StorageFault) as fault:
             _log.warning("a story has no vectors of its lorebook yet: %s", fault)
+
+
+def _goes_on(choice: Choice) -> bool:
+    """Whether it goes on from the present scene, and does not say yet which one that is."""
+    match choice.command.split():
+        case ["/story", verb, *_]:
+            return verb in AT_HEAD and not choice.under
+    return False

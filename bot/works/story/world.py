@@ -9,15 +9,17 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Sequ
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from bot.commands import UNDER
 from bot.events import Event, Link, Request, Run, Stage, Text, UserError
 from bot.words import Words, words
 from bot.works.story import cast, state
-from bot.works.story.choices import scene_changed
+from bot.works.story.choices import scene_changed, words_of
 from bot.works.story.logs import node
 from bot.works.story.story import Story
 from bot.works.story.turn import KeyEvent, Turn
 
 if TYPE_CHECKING:
+    from bot.works.story.buttons import Buttons
     from bot.works.story.logs import Logs
     from storage.stories import Node
 
@@ -51,8 +53,9 @@ class Answer:
 
 
 class World:
-    def __init__(self, logs: Logs, own_names: Callable[[Request], Awaitable[bool]]) -> None:
+    def __init__(self, logs: Logs, own_names: Callable[[Request], Awaitable[bool]], buttons: Buttons) -> None:
         self._logs = logs
+        self._buttons = buttons
         self._own_names = own_names
 
     async def show(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -76,7 +79,8 @@ class World:
             story = played.story
             turn = story.turns[answer.turn]
             own = bool(turn.act.speaker) and await self._own_names(request)
-            yield scene_changed(story, turn, say, cast.speaker(story, turn.act.speaker, own=own))
+            speaker = cast.speaker(story, turn.act.speaker, own=own)
+            yield scene_changed(story, turn, words_of(story, request), speaker)
 
     async def _state(self, request: Request, say: Words) -> Answer:
         """Show the state, or correct a field of one character."""
@@ -117,20 +121,16 @@ class World:
             ("no" if typed_value.casefold() in (*_NO, "") else "yes") if field_name == "dead" else typed_value
         )
         body = {"character": character, "field": field_name, "value": typed_value}
-        head = played.story.head
+        head, turn = played.story.head, None
+        if UNDER in request.options:  # under a scene that was flagged the notes are what was wrong
+            _, id = await self._buttons.scene(request, played)
+            if id not in played.story.path[: played.story.length]:
+                raise UserError("story.gone")
+            turn = head = played.story.turns[id]
         correction = node(
             request.id, "corrected", "corrected", body,
             turn=head.id if head is not None else "", author=request.author.id,
         )  # fmt: skip
-        # Under a scene that was flagged the notes are what was wrong.
-        turn = next(
-            (
-                earlier
-                for earlier in played.story.current_turns
-                if request.answers and earlier.shown_by == request.answers
-            ),
-            None,
-        )
         settled = _settled(request, turn)
         await self._logs.append(played, correction, *settled)
         return Answer(

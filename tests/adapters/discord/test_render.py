@@ -236,6 +236,7 @@ def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> No
     sheet = StageContent(
         "answer", "Answer", "Yes, it can cast [2][1].", citations={2: other, 1: GRAPPLED}, growing=False
     )
+    sheet.answer = True
     context = replace(DONE, retry=True, feedback=True, private=True, hint="Reply to ask on.")
     (page,) = render.pages(sheet, context)
     assert page.text.split("\n") == [

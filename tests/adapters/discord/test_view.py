@@ -607,6 +607,7 @@ async def test_an_earlier_stage_is_changed_in_its_own_message_and_the_others_sta
         await desk.view().change(changed(Text("It is Bia.")))
         assert desk.paper.texts == [SEARCHED, "### Answer\nIt is Bia."]
     assert len(desk.paper.messages[1].states) == len({text for _, text in desk.paper.messages[1].states})
+    await desk.view().change(replace(changed(Text("It is Bia.")), answer=True))
     assert f"feedback:{RUN}:up" in custom_ids(desk.paper.messages[1]), "it is still the last"
     await desk.view().change(changed(Text("Nobody was found."), stage="search"))
     assert desk.paper.texts == ["### Answer\nNobody was found.", "### Answer\nIt is Bia."]
@@ -698,7 +699,7 @@ async def test_of_an_answer_that_was_shared_the_last_stage_is_still_the_last(des
     await desk.run(*WHOLE)
     await desk.outbox.claim(PLACE.space, RUN, "share:1")
     await desk.outbox.sent(PLACE.space, RUN, "share:1", "1718.9", "shared")
-    await desk.view().change(changed(Text("It is Bia.")))
+    await desk.view().change(replace(changed(Text("It is Bia.")), answer=True))
     assert f"feedback:{RUN}:up" in custom_ids(desk.paper.messages[1])
 
 

@@ -14,6 +14,7 @@ from bot.adapters.invocation import Invocation, choice_invocation
 from bot.adapters.slack.placing import Location, origin_of
 from bot.adapters.slack.received.intake import request_of
 from bot.adapters.slack.received.people import Person
+from bot.adapters.stored_choices import StoredChoice
 from bot.config import LimitsConfig
 from bot.events import UserError
 from bot.words import words
@@ -183,10 +184,10 @@ async def test_what_was_asked_in_private_is_nobody_elses_to_ask_again(at: Table)
 async def test_a_choice_is_the_line_that_it_stands_for(at: Table) -> None:
     intake = at.bot.intake
     for private in (False, True):
-        chosen = choice_invocation("/rules roll 2d6", "", private=private)
+        chosen = choice_invocation(StoredChoice("Roll", "/rules roll 2d6"), "", private=private)
         await intake.perform(spot(at), press(at, f"{private}"), chosen, Acks())
     with pytest.raises(UserError):
-        choice_invocation("no command", "")
+        choice_invocation(StoredChoice("Roll", "no command"), "")
     await at.ended(2)
     assert sorted(origin.private for origin in at.origins) == [False, True]
 

@@ -68,6 +68,7 @@ def test_whatever_stands_under_the_text_fits_too(
 
 def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> None:
     sheet = StageContent("answer", "Answer", "Yes, it can cast [1].", citations={1: GRAPPLED}, growing=False)
+    sheet.answer = True
     context = replace(DONE, retry=True, feedback=True, private=True, hint="Reply to ask on.")
     (page,) = render.pages(sheet, context)
     assert fits(page)

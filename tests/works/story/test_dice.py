@@ -337,8 +337,9 @@ def test_the_dice_of_a_turn_stay_above_its_scene_whatever_becomes_of_its_message
     turn = tale.add("act", {"mode": "act", "text": "I climb.", "name": "Ana", "dice": ["**Athletics**: 14"]})
     tale.add("scene", {"text": "You are up."}, turn)
     story, say = tale.story, SAY["en"]
-    for changed in (
-        Before("run", "Scene 1", "You are up.", turn=turn).greyed(story, say),
-        scene_changed(story, story.turns[turn], say),
-    ):
-        assert changed.contents[0] == Text("🎲 **Athletics**: 14\n\nYou are up.")
+    changed = scene_changed(story, story.turns[turn], say)
+    assert changed.contents[0] == Text("🎲 **Athletics**: 14\n\nYou are up.")
+    assert Before("run", "You are up.", turn=turn).passed_over(story, say) == changed
+    replaced = Before("run", "You are up.", turn=turn, n=1, again=True).passed_over(story, say)
+    assert replaced is not None
+    assert replaced.contents[0] == Text("~~🎲 **Athletics**: 14~~\n\n~~You are up.~~")

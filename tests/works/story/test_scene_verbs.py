@@ -420,29 +420,6 @@ def request(id: str, text: str, *, who: str = "Ana", verb: str = "act", answers:
     return Request(id, place, Author(who.lower(), who), "story", verb, text=text, answers=answers)
 
 
-async def test_of_two_who_press_one_choice_one_takes_the_turn(tmp_path: Path, writer: Writer) -> None:
-    async with playing(tmp_path, writer) as talk:
-        run = (await talk.say(START))[-1]["run"]
-        assert talk.app is not None
-        one = await talk.app.perform(request("one", "Open the door.", answers=run))
-        two = await talk.app.perform(request("two", "Open the door.", who="Bia", answers=run))
-        assert [await one.wait(), await two.wait()] == ["done", "done"]
-        assert "2 scenes on" in texts(await talk.say("/story show"))
-        stale = [event for event in talk.events if event["run"] == "two"]
-        assert "has gone on from that scene" in texts(stale)
-        assert [choice["command"] for choice in choices(stale)] == [
-            "/story fork --scene 1",
-            "/story fork --scene 1 --thread",
-        ]
-        # So it is with what is offered under an earlier scene instead of what it says.
-        again = await talk.app.perform(request("again", "", verb="retry", answers=run))
-        assert await again.wait() == "done"
-        assert "has gone on from that scene" in texts(
-            [event for event in talk.events if event["run"] == "again"]
-        )
-        assert "2 scenes on" in texts(await talk.say("/story show"))
-
-
 async def test_players_take_turns_in_their_order_and_one_can_be_passed(
     tmp_path: Path, writer: Writer
 ) -> None:

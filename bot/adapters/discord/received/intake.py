@@ -37,6 +37,7 @@ from bot.adapters.invocation import (
     PendingForm,
     choice_form,
     choice_invocation,
+    late_invocation,
     parsed_of,
     quotation,
     spoken,
@@ -45,7 +46,7 @@ from bot.adapters.invocation import (
 from bot.adapters.stored_choices import StoredChoice
 from bot.adapters.surface import OWN
 from bot.command_line import parse
-from bot.events import UserError
+from bot.events import PressedLate, UserError
 from bot.runs.requests import event_id
 from bot.verb import Verb
 from bot.words import Words, locale_of, words
@@ -117,9 +118,9 @@ class Intake(intake.Intake):
         """Perform the line of one of the run's choices, or ask for its words first."""
         try:
             if not chosen.asks:
-                await self._take(interaction, choice_invocation(chosen.command, run))
+                await self._take(interaction, choice_invocation(chosen, run))
                 return
-            asked = choice_form(chosen.command, run)
+            asked = choice_form(chosen, run)
             await self.open(
                 interaction,
                 asked,
@@ -334,7 +335,11 @@ class Intake(intake.Intake):
             elif not interaction.response.is_done():
                 await interaction.response.defer()
 
-        ticket = await self.app.perform(request, acknowledge)
+        try:
+            ticket = await self.app.perform(request, acknowledge)
+        except PressedLate as late:
+            await self._take(interaction, late_invocation(request, late))
+            return
         if ticket.run != request.id and not ticket.fresh:  # pressed twice at once
             raise UserError("edge.sent_before")
 

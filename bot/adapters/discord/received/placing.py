@@ -19,7 +19,7 @@ from discord import ChannelType
 
 from bot.adapters import intake
 from bot.adapters.markdown import clean
-from bot.commands import OPENLY
+from bot.commands import OPENLY, UNDER
 from bot.events import Author, File, Place, Request, UserError
 from bot.runs.requests import event_id
 from bot.verb import SHARE
@@ -266,7 +266,9 @@ def request_of(
     ephemeral = pressed is not None and pressed.message is not None and pressed.message.flags.ephemeral
     # In a DM with the bot everything is private already.
     personal = row.personal and not options.get(SHARE.name)
-    private = (bool(options.get("private")) or ephemeral) and not location.direct and not personal
+    # What belongs to a scene, say, is done where the scene is, also by a button that only one person sees.
+    kept = ephemeral and UNDER not in options
+    private = (bool(options.get("private")) or kept) and not location.direct and not personal
     # A private conversation is one of its own; a personal answer is only shown to one person.
     alone = private or (personal and not location.direct)
     if pressed is None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bot.adapters import intake
 from bot.adapters.intake import KeyedLocks
-from bot.adapters.invocation import Invocation
+from bot.adapters.invocation import Invocation, late_invocation
 from bot.adapters.log_redaction import type_and_trace
 from bot.adapters.slack import placing
 from bot.adapters.slack.manifest import as_typed
@@ -28,7 +28,7 @@ from bot.adapters.slack.received.people import People, Person
 from bot.adapters.slack.shown.ephemeral import show, tell
 from bot.adapters.slack.text.render import help_page
 from bot.adapters.surface import SurfaceFault
-from bot.events import Author, File, Request
+from bot.events import Author, File, PressedLate, Request
 from bot.runs.requests import event_id
 from bot.verb import SHARE
 from bot.words import Words, words
@@ -245,7 +245,12 @@ class Intake(intake.Intake):
 
         async def perform() -> None:
             try:
-                begun.run = (await self.app.perform(request, acknowledge)).run
+                try:
+                    begun.run = (await self.app.perform(request, acknowledge)).run
+                except PressedLate as late:
+                    instead = late_invocation(request, late)
+                    alone = request_of(instead, location, run, person, thread_row, response_url=response_url)
+                    begun.run = (await self.app.perform(alone, acknowledge)).run
             except Exception as error:
                 self.later(self._tell_of(begun, error))
 

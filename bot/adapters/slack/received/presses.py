@@ -107,9 +107,9 @@ class Press:
     async def begin(self, chosen: StoredChoice, run: str) -> None:
         private = alone(self.body)
         if not chosen.asks:
-            await self.perform(choice_invocation(chosen.command, run, private=private))
+            await self.perform(choice_invocation(chosen, run, private=private))
             return
-        form = choice_form(chosen.command, run, private=private)
+        form = choice_form(chosen, run, private=private)
         await windows.ask(
             self.intake,
             self.trigger,
