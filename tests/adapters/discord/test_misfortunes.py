@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from bot.adapters.discord.received.placing import missing, origin_of
 from bot.adapters.discord.shown.links import name_and_archive
-from bot.adapters.discord.shown.surface import Response
+from bot.adapters.discord.shown.surface import EARLY_S, Response
 from bot.adapters.discord.text.render import pages
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.surface import MessageRef, MessageStyle, Unavailable
@@ -18,6 +19,7 @@ from bot.events import Attachment, Event, Run, Stage, Text
 from bot.words import words
 from tests.adapters.discord.wire import Bench, bot
 from tests.fakes.discord import Channel, FakeDiscord, User
+from tests.fakes.outage import Outage
 
 ANSWER = (Stage("answer", "Answer"), Text("It is Ana."))
 
@@ -169,6 +171,26 @@ async def test_a_thread_that_discord_makes_long_after_it_was_asked_for_has_the_a
         (thread,) = channel.threads
         assert len(texts(thread)) == 1
         assert not any("It is Ana." in text for text in texts(channel))
+
+
+@pytest.mark.slow  # discord.py itself tries again for ten seconds
+async def test_a_private_answer_whose_token_expires_in_an_outage_goes_on_in_the_direct_messages(
+    desk: Bench, channel: Channel, ana: User
+) -> None:
+    until = time.time() + EARLY_S + 0.5
+    asked, request = await desk.ask(ana, channel, "response", private=True, until=until)
+    view = desk.view(request)
+    outage = Outage(desk.fake, "failing")
+    for event in ANSWER:
+        await view.show(event)
+    flushing = asyncio.create_task(view.flush("done"))
+    dm = desk.fake.dm(ana)
+    await desk.fake.until(lambda: [call for call in desk.fake.calls if str(dm.id) in call.path])
+    outage.end()
+    await flushing
+    (text,) = texts(dm)
+    assert "It is Ana." in text
+    assert asked.followups == []
 
 
 async def test_a_response_that_hangs_can_be_edited_anew(desk: Bench, channel: Channel, ana: User) -> None:
