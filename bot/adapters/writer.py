@@ -35,7 +35,9 @@ BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 10.0)
 TRIES = 9
 """How often `with_retries` tries again: a bit more than a minute."""
 PASSING_TRIES_S = 120.0
-"""How long to retry a passing state while the platform is unavailable; a final one is never given up for that."""
+"""How long to retry a passing state while the platform is unavailable."""
+FINAL_TRIES_S = 86_400.0
+"""How long to retry a final one that the platform fails to take while it takes others; in an outage there is no end."""
 
 ORDER_S = 150.0
 """How long a new message waits for an earlier one that the platform could not take."""
@@ -308,7 +310,10 @@ class Writer:
         """Plan another try; False if the message is given up."""
         now = self._clock.time()
         due.since = now if due.since is None else due.since
-        if rank is not Rank.FINAL and now - due.since > PASSING_TRIES_S:
+        longest_s = PASSING_TRIES_S
+        if rank is Rank.FINAL:
+            longest_s = FINAL_TRIES_S if self._health.succeeded >= due.since else float("inf")
+        if now - due.since > longest_s:
             _log.warning("a message was given up after %d tries: %s", due.tries, fault)
             return False
         due.not_before = now + _pause_s(due.tries)

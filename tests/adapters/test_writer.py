@@ -262,7 +262,7 @@ async def test_a_final_state_does_not_wait_for_the_passing_one_that_is_put_off_j
     assert log == [(0.1, "a:end")]
 
 
-async def test_a_passing_state_is_given_up_and_a_final_one_never(
+async def test_a_passing_state_is_given_up_and_a_final_one_only_where_others_are_taken_for_a_day(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     writers = Writers(PACE, clock)
@@ -270,12 +270,20 @@ async def test_a_passing_state_is_given_up_and_a_final_one_never(
     final = Note("final", clock, log, "x", faults=10**6)
     writers.at("c").put(passing)
     writers.at("d").put(final, Rank.FINAL)
-    await clock.advance(5000)
+    await clock.advance(1000)
     assert passing.times[-1] - 1000 < 200
+    clock.now += 2 * 86_400
+    await clock.advance(60)
+    assert final.times[-1] > clock.now - 60
+    broken = Note("broken", clock, log, "x", faults=10**6)
+    writers.at("c").put(broken, Rank.FINAL)
     final.faults = 0
-    await clock.advance(10)
+    await clock.advance(60)
     assert [note for _, note in log] == ["final:x"]
-    await asyncio.wait_for(writers.at("d").settled(final), 1)
+    clock.now += 2 * 86_400
+    await clock.advance(60)
+    assert broken.times[-1] <= clock.now - 60
+    await asyncio.wait_for(writers.at("c").settled(broken), 1)
 
 
 async def test_once_the_platform_is_back_all_is_tried_at_once_and_in_its_order(
