@@ -215,6 +215,25 @@ async def test_a_change_of_an_earlier_message_is_shown_later_and_the_last_one_st
     assert screen.texts["one"] == "b"
 
 
+async def test_a_run_that_changes_an_earlier_message_ends_also_if_that_is_withdrawn(tmp_path: Path) -> None:
+    async def change(run: Run) -> AsyncGenerator[Event, None]:
+        yield Changed("one", "answer", "", (Text("new"),))
+        yield Text("changed")
+
+    async with running(tmp_path, screen := Screen(), hello=hello, change=change) as app:
+        await (await app.perform(asked("one", "hello"))).wait()
+        screen.up.clear()
+        app._execution.showings.late_s = 60
+        ticket = await app.perform(asked("two", "change"))
+        async with asyncio.timeout(30):
+            while not app._execution.showings.of("one"):  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.01)
+        assert await app.forget("local", "one")
+        screen.up.set()
+        assert await ticket.wait() == "done"
+    assert screen.texts == {"one": "hello", "two": "changed"}
+
+
 async def test_what_is_withdrawn_while_it_is_owed_is_not_shown_and_its_message_is_finished(
     tmp_path: Path,
 ) -> None:

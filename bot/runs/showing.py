@@ -43,7 +43,7 @@ class Showings:
         self._stored: dict[tuple[str, str], asyncio.Task[None]] = {}
         """By run and stage, what the stored row is about."""
         self._settling: set[asyncio.Task[None]] = set()
-        self._closed = False
+        self._closing = asyncio.Event()
         self._last_there: WeakValueDictionary[Place, asyncio.Task[None]] = WeakValueDictionary()
 
     async def show(
@@ -54,13 +54,12 @@ class Showings:
         *,
         status: str = "",
         stage: str = "",
-        stored_request: str = "",
     ) -> None:
         """Show the end of the run, or a change of its stage; returns once that is on the screen, given up or stored.
 
-        `events`, `status` and `stored_request`: what is stored. Raises CancelledError where it was broken off.
+        `events` and `status` are what is stored. Raises CancelledError where the process closes first.
         """
-        if self._closed:
+        if self._closing.is_set():
             raise asyncio.CancelledError
         space, run = request.place.space, request.id
         task = self._begin(run, showing)
@@ -69,14 +68,8 @@ class Showings:
             if not task.done():
                 _log.warning("run %s: not everything is on the screen yet", run)
                 try:
-                    await self._unshown.keep(
-                        space,
-                        run,
-                        stage,
-                        status=status,
-                        events=events_to_json(events),
-                        request=stored_request,
-                    )
+                    stored = events_to_json(events)
+                    await self._unshown.keep(space, run, stage, status=status, events=stored)
                 except StorageFault as fault:  # then the next run waits: a restart must not lose this one
                     _log.warning("run %s: what is not shown yet could not be kept: %s", run, fault)
                     await asyncio.wait({task})
@@ -85,12 +78,12 @@ class Showings:
         except asyncio.CancelledError:
             task.cancel()
             raise
-        if task.cancelled():
+        if self._closing.is_set() and task.cancelled():
             raise asyncio.CancelledError
 
     def take_up(self, request: Request, stage: str, showing: Showing) -> None:
         """Show what is stored, behind what was taken up of the same place before."""
-        if self._closed:
+        if self._closing.is_set():
             return
         before = self._last_there.get(request.place)
 
@@ -113,7 +106,7 @@ class Showings:
 
     async def close(self) -> None:
         """Break off: what is stored is shown at the next start."""
-        self._closed = True
+        self._closing.set()
         for run in self._tasks:
             self.drop(run)
         if waiting := [*self._settling, *(task for tasks in self._tasks.values() for task in tasks)]:
