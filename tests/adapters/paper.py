@@ -90,6 +90,8 @@ class Paper(Generic[AnyPage]):
     messages: list[Written[AnyPage]] = field(default_factory=list)
     faults: list[Exception] = field(default_factory=list)
     after: list[BaseException] = field(default_factory=list)
+    keeps: list[Exception] = field(default_factory=list)
+    """Raised by the next deletions."""
     refuses: Callable[[MessageStyle], Exception | None] = lambda _: None
     _written: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -143,6 +145,8 @@ class Paper(Generic[AnyPage]):
         )
 
     async def delete(self, message: str) -> None:
+        if self.keeps:
+            raise self.keeps.pop(0)
         self._at(message).deleted = True
 
     @property

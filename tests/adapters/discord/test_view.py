@@ -519,6 +519,18 @@ async def test_a_message_that_is_refused_in_every_form_leaves_the_others_theirs(
     ]
 
 
+async def test_a_message_that_was_replaced_goes_once_the_platform_is_back(desk: Desk) -> None:
+    view = desk.view()
+    await show(view, Stage("answer", "Answer"), Text("It i"))
+    await desk.paper.until(lambda: bool(desk.paper.messages))
+    desk.paper.faults, desk.paper.keeps = [NotEditable()], [Unavailable("down"), Unavailable("down")]
+    await view.show(Text("s Ana."))
+    await view.flush("done")
+    assert desk.paper.texts == ["### Answer\nIt is Ana."]
+    old, new = desk.paper.messages
+    assert (old.deleted, new.deleted) == (True, False)
+
+
 async def test_a_layout_from_before_a_crash_that_is_refused_is_replaced_by_a_plain_message(
     desk: Desk,
 ) -> None:
