@@ -31,7 +31,7 @@ run: $(VENV)/run models ## open the bot; lines piped in are run one by one (ARGS
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 # What starts a process, or talks to the services of a platform or a model over sockets for long.
-STARTING := tests/kill tests/promises tests/wire tests/test_cli.py tests/test_engine.py tests/test_models_files.py \
+STARTING := tests/kill tests/promises tests/wire tests/test_cli.py tests/test_encodings.py tests/test_engine.py tests/test_models_files.py \
   tests/test_suite.py tests/adapters/test_serving.py tests/adapters/test_models_command.py \
   tests/adapters/discord/test_listen_on_the_line.py tests/llm/test_demo.py tests/llm/test_provider_faults.py \
   tests/llm/test_providers.py tests/llm/test_hostile_services.py tests/llm/test_anthropic_messages.py \

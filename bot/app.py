@@ -245,7 +245,8 @@ class App:
                 case ended if (waiting := self._live.get(request.id)) is not None:
                     _log.error("run %s cannot be taken up again: %s", request.id, ended)
                     # In a task: a platform that is slow to show it must not delay the start.
-                    reporting = asyncio.create_task(self._execution.give_up(waiting))
+                    often = ended == "given up"
+                    reporting = asyncio.create_task(self._execution.give_up(waiting, often=often))
                     self._reporting.add(reporting)
                     reporting.add_done_callback(self._reporting.discard)
         await self._engine.purge()

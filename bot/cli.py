@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from bot.encoding import accept_all
 from bot.words import Words, locale_from, words
 from bot.works import ON_THE_COMMAND_LINE
 
@@ -51,6 +52,7 @@ _SETTINGS = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit code."""
+    accept_all()
     locale = locale_from(os.environ)
     try:
         arguments_given = sys.argv[1:] if argv is None else argv
@@ -62,6 +64,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has gone; what is left in the buffer must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return FAILED
+    except OSError as fault:  # standard output, on a full disk
+        print(words(locale)("cli.unwritten", reason=fault.strerror or fault), file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return FAILED
     return code
@@ -293,7 +299,8 @@ def _script_report(config: Config, say: Words, asked: dict[str, Any]) -> int:
 
     report = termination.run(report_of(config, Path(asked["file"])))
     if asked.get("json"):
-        print(dumps(report, ensure_ascii=False))
+        with json_stream() as out:
+            out.write(dumps(report, ensure_ascii=False).encode() + b"\n")
         return OK
     for scene in report["scenes"]:
         speaking = ", ".join(scene["characters"])

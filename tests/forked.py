@@ -66,12 +66,12 @@ class BotFork(ForkServerProcess):
         for number, file in enumerate(self._files):
             os.dup2(file, number)
             os.close(file)
-        sys.stdin = _opened(0, "r", sys.__stdin__)
-        sys.stdout = _opened(1, "w", sys.__stdout__)
-        sys.stderr = _opened(2, "w", sys.__stderr__)
         os.chdir(self._folder)
         os.environ.clear()
         os.environ.update(self._environ)
+        sys.stdin = _opened(0, "r", sys.__stdin__)
+        sys.stdout = _opened(1, "w", sys.__stdout__)
+        sys.stderr = _opened(2, "w", sys.__stderr__)
         sys.argv = ["bot", *self._arguments]
         from bot.cli import main
 
@@ -118,4 +118,5 @@ def _received(sent: Any) -> int:
 
 
 def _opened(number: int, mode: str, like: Any) -> Any:
-    return open(number, mode, encoding="utf-8", errors=like.errors, closefd=False)
+    encoding = os.environ.get("PYTHONIOENCODING") or "utf-8"
+    return open(number, mode, encoding=encoding, errors=like.errors, closefd=False)

@@ -52,7 +52,8 @@ class _MoodyView:
         self._run = run
 
     async def show(self, event: Shown) -> None:
-        pass
+        if self._run == "one" and self._moody.broken == "show":
+            raise UnicodeEncodeError("ascii", "✓", 0, 1, "as a pipe that is not UTF-8")
 
     async def change(self, changed: Changed) -> None:
         pass
@@ -120,6 +121,15 @@ async def test_a_view_that_fails_loses_neither_the_end_nor_the_next_run(
     assert moody.state("one") == "done"
     assert moody.seen[1][0] == "close"
     assert "the platform is gone" in caplog.text
+
+
+async def test_a_view_that_can_show_nothing_ends_its_run_and_hangs_nobody(tmp_path: Path) -> None:
+    moody = Moody(tmp_path)
+    moody.broken = "show"
+    async with running(moody) as app:
+        first, second = [await app.perform(asked(id, "hello")) for id in ("one", "two")]
+        async with asyncio.timeout(60):
+            assert [await first.wait(), await second.wait()] == ["failed", "done"]
 
 
 async def test_the_next_run_waits_until_the_one_before_is_shown(tmp_path: Path) -> None:

@@ -171,12 +171,14 @@ class Execution:
         finally:
             self._live.over(run, status)
 
-    async def give_up(self, live: LiveRun) -> None:
-        """End a run that will not be started again, and say so where it was asked."""
+    async def give_up(self, live: LiveRun, *, often: bool) -> None:
+        """End a run that will not be started again, and say so where it was asked. `often`: it broke off repeatedly."""
         request = live.request
         view = self._view(request)
         if view is not None and not (live.quiet or request.parent):
-            failed = Failed(words(request.locale)("app.given_up", run=request.id))
+            failed = Failed(
+                words(request.locale)("app.given_up" if often else "app.broke_off", run=request.id)
+            )
             live.events.append(failed)
             await wait_at_most(view.show(failed), VIEW_S, f"run {request.id} could not be told")
         await self.end(live, "failed", view)
@@ -293,8 +295,12 @@ class Execution:
                 _log.warning("run %s, which nobody waits for, has failed", request.id)
             else:
                 note(live.events, sentence)
-                with suppress(OSError):  # nobody may be there to read it
+                try:
                     await view.show(sentence)
+                except OSError:  # nobody may be there to read it
+                    pass
+                except Exception:  # the view itself is at fault: the run ends all the same
+                    _log.exception("run %s could not be told that it has failed", request.id)
         finally:
             if aloud is not None:
                 aloud.end()

@@ -9,6 +9,7 @@ import re
 import time
 import wave
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ from bot.adapters.terminal.prompt import Prompt
 from bot.adapters.terminal.view import Stages, TerminalView, citation, progress
 from bot.events import (
     Attachment,
+    Author,
     Changed,
     Choice,
     Choices,
@@ -288,6 +290,50 @@ async def test_a_pipe_gets_plain_text_line_by_line() -> None:
     assert code == 0
     assert text.splitlines() == ["pt-BR um", "pt-BR 2d6", words("pt-BR")("desk.nothing_to_stop")]
     assert "\x1b" not in text
+
+
+async def test_what_an_earlier_process_left_is_not_in_the_output_of_a_pipe() -> None:
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
+        yield Stage("job", "Adding 3 files") if request.work == "library" else Text("9")
+        if request.work == "library":
+            yield Failed("It broke off.")
+
+    left = Request("old", Place("terminal", "local", "terminal", "t"), Author("a", "a"), "library", "add")
+    out, beside = io.StringIO(), io.StringIO()
+    app = FakeApp(play, unfinished=[left])
+
+    async def opened() -> FakeApp:
+        return app
+
+    output, elsewhere = (
+        PlainOutput(PlainScreen(stream, Ink(False, 10**6), None), Path("unused")) for stream in (out, beside)
+    )
+    feed = Feed(Conversation("en", None, reader="pipe"), output, overtake=False, elsewhere=elsewhere)
+    assert await feed.run(opened(), given_lines("/roll 1d10")) == 0
+    assert out.getvalue() == "9\n"
+    assert "It broke off." in beside.getvalue()
+
+
+async def test_a_view_that_fails_says_so_on_standard_error_and_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Full(PlainScreen):
+        async def write(self, lines: Sequence[str]) -> None:
+            raise OSError(28, "No space left on device")
+
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
+        with suppress(OSError):
+            yield Text("9\n")
+
+    async def opened() -> FakeApp:
+        return FakeApp(play)
+
+    output = PlainOutput(Full(io.StringIO(), Ink(False), None), Path("unused"))
+    feed = Feed(Conversation("en", None), output, overtake=False)
+    with suppress(OSError):  # which the real application catches
+        await feed.run(opened(), given_lines("/roll 1d10", "/roll 1d10"))
+    told = capsys.readouterr().err
+    assert told.count("could not be shown here: [Errno 28] No space left on device") == 1
 
 
 async def test_a_person_is_told_in_the_language_that_is_set_what_no_run_says() -> None:

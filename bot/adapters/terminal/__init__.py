@@ -73,9 +73,10 @@ async def _pipe(config: Config, locale: str, thread: str | None, opened: Open) -
     from bot.adapters.terminal.outputs import plain_output
 
     conversation = Conversation(locale, thread, reader="pipe")
-    output = plain_output(config.data_dir / "files")
-    feed = Feed(conversation, output, overtake=False)
-    return await feed.run(opened(config), lines(sys.stdin.buffer))
+    files = config.data_dir / "files"
+    elsewhere = plain_output(files, sys.stderr)
+    feed = Feed(conversation, plain_output(files), overtake=False, elsewhere=elsewhere)
+    return await feed.run(opened(config), lines(sys.stdin.buffer, sys.stdin.encoding))
 
 
 def chat_json(

@@ -8,10 +8,13 @@ from __future__ import annotations
 import getpass
 import os
 import re
+import sys
 from collections import OrderedDict
+from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from bot.adapters.markdown import clean
 from bot.command_line import Parsed, lacking_text, parse, with_words
 from bot.commands import FOLLOW_UP, verb
 from bot.events import (
@@ -30,6 +33,7 @@ from bot.events import (
 )
 from bot.manual import help_text
 from bot.words import Words, words
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.platforms import Platform
@@ -144,6 +148,7 @@ class Conversation:
         self.author = author()
         self._offered: OrderedDict[str, tuple[str, Choice]] = OrderedDict()
         self._asking: Line | None = None
+        self._reported = False
 
     async def follow_language(self, app: Application) -> None:
         """Speak the language that is set now, in what no run says."""
@@ -160,7 +165,7 @@ class Conversation:
             or request.place.platform != self.place.platform
             or verb(request.work, request.verb).background
         ):
-            return view
+            return _Reported(view, self)
         return _Resumed(view, request, self)
 
     def takes_up(self, place: Place) -> str:
@@ -245,6 +250,12 @@ class Conversation:
     def sentence(self, error: UserError) -> str:
         return self.say(error.key, **error.values)
 
+    def report(self, fault: Exception) -> None:
+        """Say once on standard error that answers can't be shown; not where the reader has gone."""
+        if not (self._reported or isinstance(fault, BrokenPipeError)):
+            self._reported = True
+            print(clean(self.say("terminal.unshown", reason=fault)), file=sys.stderr)
+
 
 class Unseen:
     """The view of a child run in another thread, which shows nothing."""
@@ -262,28 +273,50 @@ class Unseen:
         return
 
 
-class _Watched:
-    """A view of a run of this conversation."""
+class _Reported:
+    """A view whose faults are reported to the person, beside the run's end."""
 
-    def __init__(self, view: View, run: str, conversation: Conversation) -> None:
+    def __init__(self, view: View, conversation: Conversation) -> None:
         self._view = view
-        self._run = run
         self._conversation = conversation
 
     async def show(self, event: Shown) -> None:
+        await self._attempt(self._view.show(event))
+
+    async def change(self, changed: Changed) -> None:
+        await self._attempt(self._view.change(changed))
+
+    async def flush(self, status: Ended) -> None:
+        await self._attempt(self._view.flush(status))
+
+    async def close(self, status: Ended) -> None:
+        await self._attempt(self._view.close(status))
+
+    async def _attempt(self, shown: Awaitable[None]) -> None:
+        try:
+            await shown
+        except (UserError, StorageFault):  # which the run tells
+            raise
+        except Exception as fault:
+            self._conversation.report(fault)
+            raise
+
+
+class _Watched(_Reported):
+    """A view of a run of this conversation."""
+
+    def __init__(self, view: View, run: str, conversation: Conversation) -> None:
+        super().__init__(view, conversation)
+        self._run = run
+
+    async def show(self, event: Shown) -> None:
         self._hear(event)
-        await self._view.show(event)
+        await super().show(event)
 
     async def change(self, changed: Changed) -> None:
         for event in changed.contents:
             self._hear(event)
-        await self._view.change(changed)
-
-    async def flush(self, status: Ended) -> None:
-        await self._view.flush(status)
-
-    async def close(self, status: Ended) -> None:
-        await self._view.close(status)
+        await super().change(changed)
 
     def _hear(self, event: Shown) -> None:
         if isinstance(event, Choices):
@@ -318,5 +351,5 @@ class _Resumed(_Watched):
     async def flush(self, status: Ended) -> None:
         events, self._held = self._held, []
         for event in events:
-            await self._view.show(event)
+            await self._attempt(self._view.show(event))
         await super().flush(status)

@@ -61,8 +61,11 @@ class _Line:
     stops: int = 0
 
 
-async def lines(source: BinaryIO) -> AsyncIterator[str]:
-    """The lines of a stream that may block, without blocking the loop or the process's end."""
+async def lines(source: BinaryIO, otherwise: str = "utf-8") -> AsyncIterator[str]:
+    """The lines of a stream that may block, without blocking the loop or the process's end.
+
+    A line that is not UTF-8 is read in the encoding `otherwise`, which is the terminal's.
+    """
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[bytes] = asyncio.Queue()
 
@@ -76,7 +79,10 @@ async def lines(source: BinaryIO) -> AsyncIterator[str]:
     # A daemon, because nothing can interrupt a read that waits for a person.
     threading.Thread(target=pump, name="stdin", daemon=True).start()
     while line := await queue.get():
-        yield line.decode("utf-8", errors="replace")
+        try:
+            yield line.decode()
+        except UnicodeDecodeError:
+            yield line.decode(otherwise, errors="replace")
 
 
 def _unlocked(source: BinaryIO) -> Iterator[bytes]:
@@ -94,11 +100,18 @@ def _unlocked(source: BinaryIO) -> Iterator[bytes]:
 
 
 class Feed:
-    """Runs lines one by one. With `overtake`, /stop is looked for ahead of its turn."""
+    """Runs lines one by one. With `overtake`, /stop is looked for ahead of its turn.
 
-    def __init__(self, conversation: Conversation, output: Output, *, overtake: bool) -> None:
+    `elsewhere` shows what is not of this conversation, such as a run that an earlier process left unfinished; without
+    it the output does.
+    """
+
+    def __init__(
+        self, conversation: Conversation, output: Output, *, overtake: bool, elsewhere: Output | None = None
+    ) -> None:
         self._conversation = conversation
         self._output = output
+        self._elsewhere = elsewhere or output
         self._overtake = overtake
         self._waiting: asyncio.Queue[_Line | None] = asyncio.Queue()
         self._pending: list[_Line] = []
@@ -155,7 +168,8 @@ class Feed:
         return 1 if self._failed or closed is not None else 0
 
     def _view(self, run: str, request: Request, outbox: Claims) -> View:
-        return self._conversation.watched(self._output.view(run, request, outbox), request)
+        output = self._output if request.place == self._conversation.place else self._elsewhere
+        return self._conversation.watched(output.view(run, request, outbox), request)
 
     async def _read(self, source: AsyncIterator[str]) -> None:
         async for text in source:

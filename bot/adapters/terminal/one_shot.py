@@ -32,6 +32,7 @@ from bot.events import (
     Speak,
     Speaking,
     UserError,
+    View,
 )
 from bot.platforms import Platform
 from bot.runs.requests import WATCH
@@ -39,6 +40,7 @@ from bot.words import Words
 
 if TYPE_CHECKING:
     from bot.adapters.terminal.feed import Output
+    from bot.adapters.terminal.view import Claims
     from bot.app import App
     from bot.config import Config
     from bot.retrieval.evaluate import Failure, Report
@@ -116,23 +118,33 @@ async def _perform(
     from bot.app import App
 
     log_to(config)
-    conversation = Conversation(locale, None, space)
+    conversation = Conversation(locale, None, space, reader="pipe")
     request = conversation.asks(new_id(), row.work, row.name, options, text)
     files = config.data_dir / "files"
     output: Output = JsonLines(out) if out is not None else plain_output(files)
     app = await App.open(config)
     try:
-        status = await (_durable(app, request, output) if row.background else _direct(app, request, output))
+        perform = _durable if row.background else _direct
+        status = await perform(app, request, output, conversation)
         await output.done(request.id, status)
     finally:
         await app.close()
     return 0 if status == "done" else 1
 
 
-async def _durable(app: App, request: Request, output: Output) -> str:
-    """Perform it through the engine, which also continues interrupted runs, and wait for these, too."""
+async def _durable(app: App, request: Request, output: Output, conversation: Conversation) -> str:
+    """Perform it through the engine, which also continues interrupted runs, and wait for these, too.
+
+    These are shown on standard error: whoever reads the output has not asked for them.
+    """
+    elsewhere = plain_output(app.config.data_dir / "files", sys.stderr)
+
+    def view(run: str, of: Request, outbox: Claims) -> View:
+        shown = (output if run == request.id else elsewhere).view(run, of, outbox)
+        return conversation.watched(shown, of)
+
     for platform in ("terminal", WATCH):
-        app.attach(Platform(platform, output.view, origin=lambda place: "", adults=only_adults))
+        app.attach(Platform(platform, view, origin=lambda place: "", adults=only_adults))
     resumed = await app.start()
     status = await (await app.perform(request)).wait()
     for other in resumed:
@@ -140,11 +152,11 @@ async def _durable(app: App, request: Request, output: Output) -> str:
     return status
 
 
-async def _direct(app: App, request: Request, output: Output) -> Ended:
+async def _direct(app: App, request: Request, output: Output, conversation: Conversation) -> Ended:
     from bot.faults import failure
     from storage.faults import StorageFault
 
-    view = output.view(request.id, request, app.records.outbox)
+    view = conversation.watched(output.view(request.id, request, app.records.outbox), request)
     status: Ended = "done"
     try:
         async with aclosing(app.works[request.work].run(Direct(request))) as events:

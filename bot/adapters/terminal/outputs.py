@@ -57,11 +57,12 @@ class PlainScreen:
             self._passing.flush()
 
 
-def plain_output(folder: Path) -> PlainOutput:
-    """Writes to standard output, without wrapping, because a program reads it."""
-    tty = sys.stdout.isatty()
+def plain_output(folder: Path, out: TextIO | None = None) -> PlainOutput:
+    """Writes to `out`, else to standard output; without wrapping where a program reads it."""
+    out = out or sys.stdout
+    tty = out.isatty()
     ink = Ink(coloured(tty), shutil.get_terminal_size().columns if tty else 1_000_000)
-    return PlainOutput(PlainScreen(sys.stdout, ink, sys.stderr), folder)
+    return PlainOutput(PlainScreen(out, ink, sys.stderr), folder)
 
 
 class PlainOutput:

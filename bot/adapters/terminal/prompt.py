@@ -135,8 +135,8 @@ class Prompt:
                     line = await self._session.prompt_async(
                         self._message, pre_run=self._greet, set_exception_handler=False
                     )
-                    if line.strip():
-                        self._spawn(self._line(line.strip()))
+                    if line := _readable(line).strip():
+                        self._spawn(self._line(line))
             except (EOFError, KeyboardInterrupt):
                 code = int(self._broken)
             finally:
@@ -172,6 +172,7 @@ class Prompt:
                 self._session.app.exit(exception=EOFError)
         finally:
             self._ready.set()
+            self._session.app.invalidate()  # "opening the library…" goes
 
     async def _leave(self, starting: asyncio.Task[None]) -> None:
         if self._answers or self._jobs:
@@ -377,4 +378,14 @@ def _history(data: Path) -> History:
         file.touch(mode=0o600)
     except OSError:
         return InMemoryHistory()
-    return FileHistory(file) if os.access(file, os.W_OK) else InMemoryHistory()
+    return _History(file) if os.access(file, os.W_OK) else InMemoryHistory()
+
+
+class _History(FileHistory):
+    def store_string(self, string: str) -> None:
+        super().store_string(_readable(string))
+
+
+def _readable(typed: str) -> str:
+    """What was typed, also in UTF-8 on a terminal that does not say so; bytes that are none as "�"."""
+    return typed.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -7,7 +7,9 @@ was shown before a crash.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -270,7 +272,8 @@ class TerminalView:
 
     async def _save(self, name: str, data: bytes) -> str:
         """Save a file of the answer; the run's id distinguishes two of one name."""
-        file = self._folder / f"{self._stages.run[-12:]}-{Path(clean(name)).name or 'file'}"
+        name = f"{self._stages.run[-12:]}-{Path(clean(name)).name or 'file'}"
+        file = self._folder / os.fsdecode(name.encode(sys.getfilesystemencoding(), errors="replace"))
         await asyncio.to_thread(save, file, data)
         return str(file)
 
