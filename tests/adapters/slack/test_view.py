@@ -39,7 +39,7 @@ from bot.events import (
 from bot.words import words
 from tests.adapters.paper import Clock, Paper, PaperHome
 from tests.adapters.slack.desk import Desk, Known
-from tests.fakes.slack import Message
+from tests.fakes.slack import Message, block_rules
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -198,9 +198,54 @@ async def test_a_table_whose_header_began_like_a_sentence_takes_the_place_of_its
     await show(view, Text("--- | ---\nSword | 3\n\nAnd so on"))
     await view.flush("done")
     (answer,) = root.thread
-    table = "```\nWeapon type  Damage\n───────────  ──────\nSword        3\n```"
+    table = "| Weapon type | Damage |\n| --- | --- |\n| Sword | 3 |"
     assert body(answer) == f"Of a kind\n\n{table}\n\nAnd so on"
+    assert "```\nWeapon type  Damage\n───────────  ──────\nSword        3\n```" in answer.text
     assert not answer.streaming
+
+
+TABLE = "Of swords | Damage\n:-- | --:\nLong \\| short | 3 <@U1>\n"
+
+
+async def test_a_table_is_one_on_slack_and_plain_columns_where_that_is_refused(bench: Desk) -> None:
+    for refused in (False, True):
+        root = await bench.root()
+        view = bench.view(bench.request(root))
+        await show(view, Stage("answer", ""), Text("Of a kind:\n"))
+        await bench.fake.until(partial(shows, root, "Of a"))
+        assert root.thread[0].streaming
+        await show(view, Text(TABLE + "\nAnd so on"))
+        if refused:
+            bench.fake.fail("chat.update", error="invalid_blocks")
+        await view.flush("done")
+        (answer,) = root.thread
+        types = {block["type"] for block in answer.blocks}
+        if refused:
+            assert "markdown" not in types
+            assert "Of swords" in answer.text
+            assert "| Of swords" not in answer.text
+        else:
+            expected = "| Of swords | Damage |\n| :-- | --: |\n| Long \\| short | 3 <\u200b@U1> |"
+            assert body(answer) == f"Of a kind:\n\n{expected}\n\nAnd so on"
+            assert "```\nOf swords" in answer.text, "in notifications and old clients"
+        assert not answer.streaming
+
+
+async def test_a_message_with_two_tables_or_a_long_one_has_them_as_plain_columns(bench: Desk) -> None:
+    rows = "".join(f"| {n} | x |\n" for n in range(101))
+    head = "| a | b |\n|---|---|\n"
+    for text in (f"{head}| 1 | 2 |\n\n{head}| 3 | 4 |\n", head + rows):
+        assert block_rules.wrong([{"type": "markdown", "text": text}], block_rules.MESSAGE), (
+            "Slack refuses it"
+        )
+        root = await bench.root()
+        view = bench.view(bench.request(root))
+        await show(view, Stage("answer", ""), Text(f"Of a kind:\n\n{text}"))
+        await view.flush("done")
+        for message in root.thread:
+            assert "```" in body(message)
+            assert "| --" not in body(message)
+            assert "|---" not in body(message)
 
 
 async def test_where_there_are_no_agents_an_answer_asks_for_them_once(bench: Desk) -> None:

@@ -6,6 +6,7 @@ https://docs.slack.dev/reference/block-kit/blocks. Of cards, carousels and alert
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -92,6 +93,7 @@ def _block(check: Check, block: dict[str, Any], at: str, surface: str) -> None:
         case "markdown":
             check.known(block, "text", at)
             check.string(block, "text", at, MARKDOWN)
+            _tables(check, str(block.get("text") or ""), at)
         case "divider":
             check.known(block, "", at)
         case "image":
@@ -119,6 +121,17 @@ def _block(check: Check, block: dict[str, Any], at: str, surface: str) -> None:
             check.string(block, "title", at, 3000)
             for number, task in enumerate(check.rows(block, "tasks", at, 0, 50)):
                 _task(check, task, f"{at}/tasks/{number}")
+
+
+def _tables(check: Check, markdown: str, at: str) -> None:
+    """Of a `markdown` block: Slack makes table blocks of them, with their limits."""
+    outside = "".join(markdown.split("```")[::2])
+    tables = re.findall(r"(?m)^(\|.*)\n\|(?: *:?-+:? *\|)+ *(?:\n|\Z)((?:\|.*(?:\n|\Z))*)", outside)
+    if len(tables) > 1:
+        check.no("only_one_table_allowed", at)
+    for header, rows in tables:
+        if header.count("|") - header.count("\\|") - 1 > 20 or rows.count("\n") >= 100:
+            check.no("too many rows or columns of a table", at)
 
 
 def _section(check: Check, block: dict[str, Any], at: str) -> None:

@@ -127,7 +127,8 @@ class Streams:
         if stream is None:
             return False
         young = self.clock.time() - stream.began < LONGEST_S
-        if stream.sure and page.body.startswith(stream.shown):
+        # A stream has the table as code or a list; the message that takes its place, as a table.
+        if stream.sure and page.body.startswith(stream.shown) and (page.growing or not page.tabled):
             new = page.body[len(stream.shown) :]
             try:
                 if page.growing and young:

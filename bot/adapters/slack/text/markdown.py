@@ -2,7 +2,7 @@
 
 The pieces of a text's beginning must also be those of the whole text, because a stream can only be appended to. So
 everything that the rest of a growing text may still change is held back: the last word, half a link or code, a table.
-Slack renders headings, lists, quotes and code, but no tables.
+A table is code or a list, which all of Slack's forms show; its piece also has the table for a `markdown` block.
 
 Any line may turn out to be a table's header (GFM, 4.10: it need not begin with a pipe), and every answer begins with a
 line. So a line is held back whole only if it begins with a pipe, or if a pipe follows its first word; of other lines
@@ -28,13 +28,15 @@ from bot.adapters.slack.text.escaping import (
     cost,
     inline,
 )
-from bot.adapters.tables import tables
+from bot.adapters.tables import cells, tables
 from bot.readers.lines import opens_table
 
 TABLE = 1_500
 """Of one part of a long table, as `cost` counts."""
 WHOLE = 2_400
 """Of a part with a single row that is longer than that, but still fits into one message."""
+ROWS, COLUMNS = 100, 20
+"""Of a table in a `markdown` block (Slack's documentation, "Table block")."""
 _CHUNK = 400
 """Characters of a word that is not cut."""
 _INDENT = 24
@@ -68,7 +70,8 @@ class Piece:
     """A part of the text that is not divided; `lead` separates it from the one before in the same message.
 
     `head` precedes it at the top of another message. `code`: it is in code that is still open. `glued`: it stays with
-    the one before.
+    the one before. `table`: it is a table, in the form for a `markdown` block, "" if that does not
+    take it.
     """
 
     text: str
@@ -76,6 +79,7 @@ class Piece:
     head: str = ""
     code: bool = False
     glued: bool = False
+    table: str | None = None
 
 
 def safe(markdown: str) -> str:
@@ -224,17 +228,19 @@ class _Writer:
         return list(_tabled("\n".join(self.table)))
 
     def _end_table(self) -> None:
-        for part in self._parts():
-            self._add_part(part)
+        parts = self._parts()
+        table = _native("\n".join(self.table)) if len(parts) == 1 and not self.quoted else ""
+        for part in parts:
+            self._add_part(part, table)
         self.table = []
 
-    def _add_part(self, part: str) -> None:
+    def _add_part(self, part: str, table: str = "") -> None:
         lines = part.split("\n")
         if self.quoted and lines[0] != "```":  # code is not possible in a quotation
             lines = [f"> {quoted_line}" for quoted_line in lines]
             part = "\n".join(lines)
         if cost(part) <= WHOLE:
-            self._add(Piece(part))
+            self._add(Piece(part, table=table))
         elif lines[0] == "```":
             self.opening, self.opened = "```\n", False
             for line in lines[1:-1]:
@@ -258,6 +264,17 @@ def _tabled(source: str) -> tuple[str, ...]:
     parts = tables(source, TABLE, cost, code=_celled, prose=_prosed)
     # The columns' names over a list of records are small print on other platforms.
     return tuple(_SMALL_PRINT.sub(r"_\1_", part) for part in parts)
+
+
+@lru_cache(256)
+def _native(source: str) -> str:
+    """The table for a `markdown` block, "" if it is too large for one."""
+    header, rule, *rows = [cells(line) for line in source.split("\n") if line.strip()]
+    if len(rows) >= ROWS or len(header) > COLUMNS:
+        return ""
+    lines = [header, *(row[: len(header)] for row in rows)]
+    shown = [" | ".join(_prosed(cell).replace("|", "\\|") for cell in line) for line in lines]
+    return "\n".join(f"| {line} |" for line in [shown[0], " | ".join(rule[: len(header)]), *shown[1:]])
 
 
 @lru_cache(4096)

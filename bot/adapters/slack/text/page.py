@@ -44,11 +44,11 @@ class Page:
     """`body` is the message's Markdown, which a stream shows while it grows; `passing` the status line below it.
     `closing` are the blocks below both: notes, sources, buttons.
 
-    `growing`: more of `body` may follow. `plain` is all of it without blocks, in mrkdwn, at most TEXT characters where
-    possible. `buttons_plain` are the rows of buttons under the plain text. `files`: the message is this one file (name,
-    content), and `body` is its description. `meanwhile` is a row of buttons for a
-    stream, above its text. `speaker` is the page's speaker; `names` are the lines of `body` and
-    `plain` with their name, "" if an earlier page has it.
+    `growing`: more of `body` may follow. `tabled` is `body` with its table in the form for a `markdown` block, ""
+    without one. `plain` is all of it without blocks, in mrkdwn, at most TEXT characters where possible. `buttons_plain`
+    are the rows of buttons under the plain text. `files`: the message is this one file (name, content), and `body` is
+    its description. `meanwhile` is a row of buttons for a stream, above its text. `speaker` is the page's speaker;
+    `names` are the lines of `body` and `plain` with their name, "" if an earlier page has it.
     """
 
     body: str
@@ -61,6 +61,7 @@ class Page:
     speaker: Speaker | None = None
     meanwhile: Block | None = None
     names: tuple[str, str] = ("", "")
+    tabled: str = ""
 
     @property
     def wordless(self) -> bool:
@@ -75,19 +76,21 @@ class Page:
         if not in_body:
             return self
         body, plain_text = without_line(self.body, in_body), without_line(self.plain, in_plain)
-        return replace(self, body=body, plain=plain_text, names=("", ""))
+        tabled = without_line(self.tabled, in_body)
+        return replace(self, body=body, plain=plain_text, names=("", ""), tabled=tabled)
 
     @property
     def blocks(self) -> list[Block]:
         """All of it, for chat.postMessage and chat.update."""
-        body: list[Block] = [{"type": "markdown", "text": self.body}] if self.body.strip() else []
+        text = self.tabled or self.body
+        body: list[Block] = [{"type": "markdown", "text": text}] if text.strip() else []
         return [*body, *([small(self.passing)] if self.passing else []), *self.closing]
 
     @property
     def shown(self) -> str:
         """16 hexadecimal digits that are equal for equal pages."""
         digest = blake2b(digest_size=8)
-        content = [self.body, self.passing, self.closing, self.plain, self.buttons_plain]
+        content = [self.tabled or self.body, self.passing, self.closing, self.plain, self.buttons_plain]
         if self.speaker is not None:
             content.append(repr(self.speaker))
         digest.update(json.dumps(content, sort_keys=True).encode("utf-8", "surrogatepass"))

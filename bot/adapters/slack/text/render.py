@@ -73,15 +73,27 @@ _SENTENCE = re.compile(r"[.!?…。！？][\"'”’)\]*_]*\Z")
 
 @dataclass(slots=True)
 class Filled:
-    """The text of a message. `code`: it ends in code that is still open."""
+    """The text of a message. `code`: it ends in code that is still open. `tables`: each as it stands in the text, and
+    in the form for a `markdown` block, "" if that does not take it.
+    """
 
     text: str = ""
     used: int = 0
     code: bool = False
+    tables: tuple[tuple[str, str], ...] = ()
 
     @property
     def closed(self) -> str:
         return self.text + CLOSING if self.code else self.text
+
+    @property
+    def tabled(self) -> str:
+        """The text for a `markdown` block, "" if it is no other: a message may have one table."""
+        if len(self.tables) != 1 or not self.tables[0][1]:
+            return ""
+        in_text, table = self.tables[0]
+        before, _, after = self.closed.partition(in_text)
+        return "\n\n".join(filter(None, (before.rstrip("\n"), table, after.lstrip("\n"))))
 
 
 def pages(stage: StageContent, context: PageContext) -> list[Page]:
@@ -96,7 +108,7 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
     named = words(shortened(stage.speaker.name, NAME, size)) if stage.speaker is not None else ""
     names = (f"**{named}**", converted(f"**{named}**")) if named else ("", "")
     *full, last = _texts(stage, names[0], growing)
-    stage_pages = [Page(filled.closed, plain=_full(filled.closed)) for filled in full]
+    stage_pages = [Page(filled.closed, plain=_full(filled.closed), tabled=filled.tabled) for filled in full]
     called = [f"<@{id}>" for id in stage.calls if _MEMBER.fullmatch(id)][:CALLS]
     links = [*([" ".join(called)] if called else []), *[link for link in stage.links if size(link) <= NOTE]]
     notes = FOOTER.notes(stage, context, links)
@@ -107,7 +119,8 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
     if growing:
         notes = FOOTER.as_fit(notes, room - cost(last.closed) - PASSING)
     elif cost(last.text) + _length(notes) > room:  # then the notes have messages of their own
-        stage_pages += [Page(last.closed, plain=_full(last.closed))] if last.text else []
+        alone_page = Page(last.closed, plain=_full(last.closed), tabled=last.tabled)
+        stage_pages += [alone_page] if last.text else []
         *packed, notes = _packed(notes, room)
         stage_pages += [Page("", closing=(small(note),), plain=note) for note in map("\n".join, packed)]
         last = Filled()
@@ -248,6 +261,7 @@ def _last(
         (*rows, *buttons),
         growing,
         meanwhile=actions_of([Button(*stage.meanwhile)]) if growing and stage.meanwhile else None,
+        tabled="" if growing else text.tabled,
     )
 
 
@@ -281,11 +295,14 @@ def fill(found_pieces: Iterable[Piece], breaks: Collection[int] = ()) -> list[Fi
             if messages and messages[-1].code:
                 messages[-1] = Filled(messages[-1].closed)
             messages.append(Filled(piece.head + piece.text, cost(piece.head + piece.text), piece.code))
+            page = messages[-1]
         else:
             page = messages[-1]
             page.text += piece.lead + piece.text
             page.used += length
             page.code = piece.code
+        if piece.table is not None:
+            page.tables += ((piece.text, piece.table),)
     return messages
 
 
