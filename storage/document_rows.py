@@ -114,6 +114,8 @@ class NewDocument:
 class DocumentRow:
     """`embedded` chunks, from the first on, have vectors of `embedder`; "ready" once all have.
 
+    `other_embedded` chunks have vectors for questions in another language, which `other_embedder` is to make for all.
+
     `kind` is "" for a book. "building": not on its shelf yet, and `built_by` says for which run; "retired": off it
     since `retired_at`, and read only by whoever holds its passages.
     """
@@ -135,6 +137,8 @@ class DocumentRow:
     built_by: str | None
     retired_at: datetime | None
     kind: str
+    other_embedder: str | None = None
+    other_embedded: int = 0
 
     @property
     def alias(self) -> str:

@@ -258,6 +258,49 @@ class Documents:
             .order_by(documents.c.created_at, documents.c.id)
         )
 
+    async def ask_other_vectors(
+        self, space: str, shelf: str, embedder: str, languages: Collection[str]
+    ) -> bool:
+        """Note that the shelf's documents in these languages need vectors of a second `embedder` too.
+
+        Whether any of them still lacks some.
+        """
+        from sqlalchemy import or_, select
+
+        from storage.tables import documents
+
+        c = documents.c
+        of_shelf = (c.space == space, c.shelf == shelf, c.language.in_(languages), c.state.in_(VISIBLE))
+        strange = or_(c.other_embedder.is_(None), c.other_embedder != embedder)
+        lacking = select(c.id, strange).where(
+            *of_shelf, or_(strange, c.other_embedded < c.chunk_count), c.chunk_count > 0
+        )
+        rows = (await self._db.execute(lacking)).all()
+        if any(new for _, new in rows):
+            await self._db.run(
+                documents.update().where(*of_shelf, strange).values(other_embedder=embedder, other_embedded=0)
+            )
+        return bool(rows)
+
+    async def without_other_vectors(self, embedder: str) -> Sequence[DocumentRow]:
+        """Documents of all spaces that are on their shelf and lack vectors of a second embedder, the oldest first."""
+        from storage.tables import documents
+
+        c = documents.c
+        return await self._documents(
+            documents.select()
+            .where(c.state.in_(VISIBLE), c.other_embedder == embedder, c.other_embedded < c.chunk_count)
+            .order_by(c.created_at, c.id)
+        )
+
+    async def mark_other_vectors(self, space: str, document_id: str, upto: int, embedder: str) -> bool:
+        """Chunks 0 … upto-1 have vectors of the second `embedder`; False if it is no longer to make them."""
+        from storage.tables import documents
+
+        c = documents.c
+        this = (c.space == space, c.id == document_id, c.other_embedder == embedder, c.state.in_(VISIBLE))
+        return await self._db.run(documents.update().where(*this).values(other_embedded=upto)) == 1
+
     async def forget_vectors(self) -> int:
         """No document has vectors any more, in no space; how many had."""
         from sqlalchemy import case
@@ -266,6 +309,7 @@ class Documents:
 
         c = documents.c
         state = case((c.state.in_(VISIBLE), "lexical"), else_=c.state)
+        await self._db.run(documents.update().where(c.other_embedded > 0).values(other_embedded=0))
         reset = documents.update().where(c.embedder.is_not(None), c.embedded > 0)
         return await self._db.run(reset.values(embedded=0, embedder=None, state=state))
 

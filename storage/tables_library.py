@@ -58,6 +58,8 @@ documents = Table(
     Column("built_by", String),
     Column("retired_at", Moment),
     Column("kind", String, nullable=False, server_default=""),
+    Column("other_embedder", String),
+    Column("other_embedded", Integer, nullable=False, server_default="0"),
     Index(None, "space", "shelf", "sha256"),
     info=_OF_THE_SPACE,
 )

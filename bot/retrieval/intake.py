@@ -26,12 +26,12 @@ from bot.retrieval.titles import normal
 from storage.faults import StorageFault, fault_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from bot.config import Config
     from bot.readers.document import Document, Progress
     from bot.retrieval.cleanup import DamagedVectors
-    from bot.retrieval.embedding import Embedding
+    from bot.retrieval.embedding import Embedder, Embedding
     from storage.document_rows import ChunkRow, DocumentRow, NewDocument, Outline
     from storage.documents import Documents
     from storage.passages import Passages
@@ -65,6 +65,9 @@ class Shaped:
     outline: Outline
     overlap: int | None = None
 
+
+Mark: TypeAlias = "Callable[[str, str, int, str], Awaitable[bool]]"
+"""Notes how far a document has come: space, document id, one past the last chunk, embedder. False if it is gone."""
 
 Shape: TypeAlias = "Callable[[str, Document], Shaped]"
 """Gives a document its shape; the first argument is the file's name. Raises UserError for a file of another kind."""
@@ -299,8 +302,23 @@ class Intake:
         Raises UserError where the vectors turned out to be damaged: they are set aside then, and made again later.
         """
         embedder = await self._embedding.get()
-        if embedder is None:
-            return
+        if embedder is not None:
+            await self._embed(space, shelf, spans, embedder, self._documents.mark_embedded)
+
+    async def embed_other(
+        self, space: str, shelf: str, span: tuple[str, int, int], embedder: Embedder
+    ) -> None:
+        """The same for questions in another language, by an `embedder` that is not the configured one."""
+        await self._embed(space, shelf, [span], embedder, self._documents.mark_other_vectors)
+
+    async def _embed(
+        self,
+        space: str,
+        shelf: str,
+        spans: Sequence[tuple[str, int, int]],
+        embedder: Embedder,
+        mark: Mark,
+    ) -> None:
         rows: list[ChunkRow] = []
         for document, first, past in spans:
             rows += await self._passages.chunks_of(space, document, first - 1, past - first)
@@ -326,7 +344,7 @@ class Intake:
                     raise
                 raise UserError("rules.vectors_damaged") from fault
             at += len(document_rows)
-            if not await self._documents.mark_embedded(space, document, past, embedder.name):
+            if not await mark(space, document, past, embedder.name):
                 await self._vectors.remove(space, shelf, [document])  # taken off its shelf meanwhile
 
     async def swap(self, space: str, shelf: str, staged: Sequence[IntakeResult]) -> list[str]:

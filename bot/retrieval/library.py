@@ -26,6 +26,7 @@ from bot.retrieval.results import Book, Passage, SearchResult, SectionText
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig
     from bot.retrieval.attached import Attached
+    from bot.retrieval.crossing import Crossing
     from bot.retrieval.embedding import Embedding
     from bot.retrieval.nearest import Nearest
     from bot.retrieval.rerank import Reranking
@@ -56,6 +57,7 @@ class Library:
         nearest: Nearest,
         embedding: Embedding,
         reranking: Reranking,
+        crossing: Crossing,
     ) -> None:
         self._settings = settings
         self._documents = documents
@@ -64,6 +66,7 @@ class Library:
         self._nearest: Nearest | Attached = nearest
         self._embedding = embedding
         self._reranking = reranking
+        self._crossing: Crossing | None = crossing
         self._editions: Editions | Attached = Editions(shelves)
         self._pins: Pins | None = None
 
@@ -77,6 +80,7 @@ class Library:
         """A copy whose `search` and `languages` use the files of one question instead of a shelf."""
         within = copy.copy(self)
         within._editions = within._passages = within._nearest = attached
+        within._crossing = None
         return within
 
     async def shelf_for(self, space: str, shelf: str | None, default: str) -> str:
@@ -185,14 +189,20 @@ class Library:
                 notices.append("rules.vectors_other")
         languages = opened.shelf.languages
         language = await asyncio.to_thread(detect_question, question, languages)
-        dense = None
+        dense, other, inside = None, None, _documents(within)
         if embedder is not None and any(
             may_vote(embedder.languages, language, book_language) for book_language in languages
         ):
-            among = {document for document, _, _ in within or ()}
-            dense = await self._nearest.chunks(space, shelf, opened, question, embedder, notices, among)
+            dense = await self._nearest.chunks(space, shelf, opened, question, embedder, notices, inside)
+        elif embedder is not None and self._crossing is not None:
+            other = await self._crossing.of(space, shelf, language, languages)
+        if other is not None and other.embedder is not None:
+            embedder = other.embedder
+            if wanted := other.documents & inside if inside else other.documents:
+                dense = await self._nearest.chunks(space, shelf, opened, question, embedder, notices, wanted)
         if language is not None and language not in languages and not dense:
-            notices.append("rules.other_language")
+            pending = other is not None and other.pending
+            notices.append("rules.other_language_soon" if pending else "rules.other_language")
         options = Options(
             k=k,
             lookup=lookup,
@@ -309,6 +319,10 @@ class Library:
         return await self._documents.find(space, shelf, name)
 
 
+def _documents(within: Sequence[Part] | None) -> frozenset[str]:
+    return frozenset(document for document, _, _ in within or ())
+
+
 def _book(row: DocumentRow) -> Book:
     percent = 100 if row.state == "ready" or not row.chunk_count else 100 * row.embedded // row.chunk_count
     return Book(
@@ -320,4 +334,5 @@ def _book(row: DocumentRow) -> Book:
         row.section_count,
         row.chunk_count,
         min(percent, 100),
+        None if row.other_embedder is None else 100 * row.other_embedded // max(1, row.chunk_count),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from bot.events import UserError
@@ -97,15 +97,31 @@ class MissingVectors:
         if await asyncio.to_thread(self._vectors.untouched) and await self._documents.forget_vectors():
             _log.warning("the folder of vectors is gone: they are made again")
         due = await self._documents.without_vectors()
-        if not due:
+        other = await self._documents.without_other_vectors(self._embedding.other_name)
+        if not due and not other:
             return True
-        if await self._intake.ready_for_vectors(due[0].space) == "absent":
-            return False
         try:
+            if due and await self._intake.ready_for_vectors(due[0].space) == "absent":
+                return False
             for row in due:
                 await self._make(row)
+            return not other or await self._make_others(other)
         finally:
             await self._intake.release_memory()
+
+    async def _make_others(self, due: Sequence[DocumentRow]) -> bool:
+        """Make the vectors for questions in another language; False where their model cannot be had."""
+        embedder = await self._embedding.other(fetch=True)
+        if embedder is None:
+            return not self._embedding.other_languages
+        for row in due:
+            for first in range(row.other_embedded, row.chunk_count, BATCH):
+                if await self.busy(row.space):
+                    break
+                span = (row.id, first, min(first + BATCH, row.chunk_count))
+                await self._intake.embed_other(row.space, row.shelf, span, embedder)
+            else:
+                _log.info("%s on %s can be asked in another language now", row.source, row.shelf)
         return True
 
     async def _make(self, row: DocumentRow) -> None:

@@ -19,8 +19,17 @@ def opened(name: str, folder: Path, *, tokens: int, threads: int | None) -> tupl
     for file in ("model.onnx", "tokenizer.json"):
         if not (folder / file).is_file():
             raise UserError("models.absent", name=name)
-    import onnxruntime
     from tokenizers import Tokenizer
+
+    session = session_of(str(folder / "model.onnx"), threads=threads)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.enable_truncation(tokens)
+    return session, tokenizer
+
+
+def session_of(model: str | bytes, *, threads: int | None) -> Any:
+    """A session of a model's file, or of its bytes."""
+    import onnxruntime
 
     options = onnxruntime.SessionOptions()
     # Leaves idle cores to others.
@@ -28,9 +37,4 @@ def opened(name: str, folder: Path, *, tokens: int, threads: int | None) -> tupl
     options.log_severity_level = 3
     if threads is not None:
         options.intra_op_num_threads = threads
-    session = onnxruntime.InferenceSession(
-        str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
-    )
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.enable_truncation(tokens)
-    return session, tokenizer
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

@@ -68,7 +68,10 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """One document, for people to look at. `percent` of its passages have vectors."""
+    """One document, for people to look at. `percent` of its passages have vectors.
+
+    `other_percent` have vectors for questions in another language; None where nobody has asked in one.
+    """
 
     id: str
     title: str
@@ -78,6 +81,7 @@ class Book:
     sections: int
     passages: int
     percent: int
+    other_percent: int | None = None
 
     @property
     def ready(self) -> bool:

@@ -34,8 +34,8 @@ LANGUAGES = {
     "it": "Italian",
 }
 
-OTHER_LANGUAGE = "rules.other_language"
-"""The library's notice for a question in a language that neither the shelf nor the embedder speaks."""
+OTHER_LANGUAGE = frozenset({"rules.other_language", "rules.other_language_soon"})
+"""The library's notices for a question in a language that neither the shelf nor the embedder speaks, or not yet."""
 
 QUERY_CHARS = 300
 """A search that a model names is cut here: it is a question or a heading, not a text."""

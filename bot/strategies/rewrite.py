@@ -58,7 +58,9 @@ class Rewriting:
         ready = replace(inquiry, begun=(first,))
         follows = bool(inquiry.history or inquiry.earlier) and not first.titled
         strange = inquiry.language not in inquiry.languages
-        foreign = OTHER_LANGUAGE in first.notices or (strange and (follows or not first.confident))
+        foreign = bool(OTHER_LANGUAGE.intersection(first.notices)) or (
+            strange and (follows or not first.confident)
+        )
         if follows and not inquiry.helper:
             ready = await self._by_words(run, inquiry, first)
         elif inquiry.helper and (follows or foreign):
@@ -120,7 +122,9 @@ class Rewriting:
         by_step = dict(zip(steps, await search_all(self._library, run, inquiry, steps), strict=True))
         alone = by_step.pop(ALONE, first)
         if by_step:  # put into another language: what the first search could not do is done
-            alone = replace(alone, notices=[notice for notice in alone.notices if notice != OTHER_LANGUAGE])
+            alone = replace(
+                alone, notices=[notice for notice in alone.notices if notice not in OTHER_LANGUAGE]
+            )
         begun = [*by_step.values(), alone]
         if alone is not first and first.confident and not alone.confident:
             begun.append(first)

@@ -11,7 +11,7 @@ Knows neither the library nor its settings:
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 class Letters:
     """Embedders of these names, and no others."""
 
-    def __init__(self, *names: str) -> None:
+    def __init__(self, *names: str, languages: Mapping[str, frozenset[str]] | None = None) -> None:
+        """`languages` of those of them that do not know all."""
         self._names = names
+        self.languages = languages or {}
         self.asked: list[tuple[str, str]] = []
         self.held = threading.Event()
         self._going = threading.Event()
@@ -55,11 +57,12 @@ class Letters:
 
 class _Letters:
     dimensions = 96
-    languages: frozenset[str] | None = None
+    languages: frozenset[str] | None
     likeness: Likeness | None = None
 
     def __init__(self, name: str, letters: Letters) -> None:
         self.name = name
+        self.languages = letters.languages.get(name)
         self._letters = letters
 
     def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:

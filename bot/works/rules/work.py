@@ -160,6 +160,8 @@ def book_table(books: list[Book], say: Words) -> str:
     for book in books:
         key = "ready" if book.ready else "vectors_at" if book.percent else "by_words"
         state = say(f"library.{key}", percent=book.percent)
+        if book.other_percent is not None:
+            state += " · " + say("library.other_vectors_at", percent=book.other_percent)
         title = book.title.replace("|", "\\|")
         lines.append(
             f"| {title} | {book.source} | {book.shelf} | {book.language} | {book.sections} | {state} |"

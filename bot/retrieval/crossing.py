@@ -1,0 +1,51 @@
+"""The second set of vectors: for questions in another language than the books', where the first model knows only one.
+
+A shelf gets it once somebody asks in the other language; `MissingVectors` makes it. Knows no search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bot.retrieval.embedding import Embedder, Embedding
+    from storage.documents import Documents
+
+
+@dataclass(frozen=True, slots=True)
+class OtherVectors:
+    """The model that made them, and the documents that have all of theirs. `pending`: some are still being made."""
+
+    embedder: Embedder | None
+    documents: frozenset[str]
+    pending: bool
+
+
+class Crossing:
+    """Says which books a question in another language can be compared with, and asks for vectors they lack."""
+
+    def __init__(self, documents: Documents, embedding: Embedding) -> None:
+        self._documents = documents
+        self._embedding = embedding
+
+    async def of(
+        self, space: str, shelf: str, question: str | None, books: Collection[str]
+    ) -> OtherVectors | None:
+        """What a question in the language `question` finds on a shelf whose books are in these, where the first model
+        knows not both; None where there is nothing to be had.
+        """
+        known = self._embedding.other_languages
+        others = sorted(book for book in books if book != question and book in known)
+        if question not in known or not others:
+            return None
+        name = self._embedding.other_name
+        lacking = await self._documents.ask_other_vectors(space, shelf, name, others)
+        rows = await self._documents.list(space, shelf, every_kind=True)
+        ready = frozenset(
+            row.id for row in rows if row.other_embedder == name and row.other_embedded >= row.chunk_count
+        )
+        model = await self._embedding.other() if ready else None
+        pending = lacking and self._embedding.other_missing is None
+        return OtherVectors(model, ready if model is not None else frozenset(), pending)

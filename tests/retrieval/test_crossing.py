@@ -1,0 +1,109 @@
+"""A shelf that is asked in another language gets vectors for that in the background, and is found by them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.resources import Resources
+from bot.retrieval.embedding import E5_ENPT
+from bot.words import words
+from bot.works.rules.work import book_table
+from tests.fakes.embedder import Letters
+from tests.retrieval.editions import ONE, add, opened, write
+
+ENGLISH, PORTUGUESE = "How many lamps has the mill?", "Onde fica o moinho com as lâmpadas do guardião?"
+SOON, STRANGE = "rules.other_language_soon", "rules.other_language"
+
+
+@pytest.fixture
+def letters() -> Letters:
+    return Letters(ONE, E5_ENPT, languages={ONE: frozenset({"en"}), E5_ENPT: frozenset({"en", "pt"})})
+
+
+@pytest.fixture
+async def resources(tmp_path: Path, letters: Letters) -> AsyncIterator[Resources]:
+    async with opened(tmp_path, letters) as resources:
+        yield resources
+
+
+async def notices(resources: Resources, question: str) -> list[str]:
+    return list((await resources.library.search("local", "rules", question, k=5)).notices)
+
+
+async def table(resources: Resources) -> str:
+    return book_table(await resources.library.books("local"), words("en"))
+
+
+async def test_vectors_for_another_language_are_made_once_somebody_asks_in_it(
+    tmp_path: Path, resources: Resources, letters: Letters
+) -> None:
+    await add(resources, write(tmp_path / "north.md", 1, 100))
+    assert await resources.missing_vectors.round()
+    assert await notices(resources, ENGLISH) == []
+    assert await resources.missing_vectors.round()
+    assert "another language" not in await table(resources), "nobody has asked in one"
+
+    assert await notices(resources, PORTUGUESE) == [SOON]
+    assert "| ready · questions in another language: 0 % |" in await table(resources)
+    assert await resources.missing_vectors.round()
+    assert "| ready · questions in another language: 100 % |" in await table(resources)
+    letters.asked.clear()
+    assert await notices(resources, PORTUGUESE) == []
+    assert {name for name, _ in letters.asked} == {E5_ENPT}
+    assert await notices(resources, "Who keeps the lamps?") == []
+    assert {name for name, _ in letters.asked} == {E5_ENPT, ONE}
+
+
+async def test_a_book_that_comes_later_is_left_to_its_words_until_it_has_them_too(
+    tmp_path: Path, resources: Resources
+) -> None:
+    await add(resources, write(tmp_path / "north.md", 1))
+    await notices(resources, PORTUGUESE)
+    assert await resources.missing_vectors.round()
+    (north,) = await resources.records.documents.list("local", "rules")
+    await add(resources, write(tmp_path / "south.md", 2))
+    result = await resources.library.search("local", "rules", PORTUGUESE, k=40)
+    assert result.notices == []
+    assert [row.id for row in await resources.records.documents.without_other_vectors(E5_ENPT)] == [
+        row.id for row in await resources.records.documents.list("local", "rules") if row.id != north.id
+    ]
+    assert await resources.missing_vectors.round()
+    assert await resources.records.documents.without_other_vectors(E5_ENPT) == []
+
+
+async def test_they_go_on_where_they_were_left_and_come_again_with_the_folder(
+    tmp_path: Path, resources: Resources
+) -> None:
+    (book,) = await add(resources, write(tmp_path / "north.md", 1, 100))
+    documents = resources.records.documents
+    await notices(resources, PORTUGUESE)
+    assert await documents.mark_other_vectors("local", book, 64, E5_ENPT)
+    assert not await documents.mark_other_vectors("local", book, 64, "another")
+    assert "another language: 64 %" in await table(resources)
+    assert await resources.missing_vectors.round()
+    assert "another language: 100 %" in await table(resources)
+    await documents.forget_vectors()
+    assert await notices(resources, PORTUGUESE) == [SOON]
+
+
+async def test_a_model_that_cannot_be_had_leaves_the_words(tmp_path: Path, resources: Resources) -> None:
+    resources.embedding.load = Letters(ONE, languages={ONE: frozenset({"en"})}).load
+    await add(resources, write(tmp_path / "north.md", 1))
+    assert await notices(resources, PORTUGUESE) == [SOON]
+    assert not await resources.missing_vectors.round()
+    assert await notices(resources, PORTUGUESE) == [STRANGE]
+
+
+@pytest.mark.parametrize("languages", [None, frozenset({"en", "pt"})])
+async def test_a_model_of_both_languages_needs_no_second_one(
+    tmp_path: Path, resources: Resources, languages: frozenset[str] | None
+) -> None:
+    known = {} if languages is None else {ONE: languages}
+    resources.embedding.load = Letters(ONE, E5_ENPT, languages=known).load
+    await add(resources, write(tmp_path / "north.md", 1))
+    assert await resources.missing_vectors.round()
+    assert await notices(resources, PORTUGUESE) == []
+    assert "another language" not in await table(resources)
