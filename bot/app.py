@@ -484,13 +484,19 @@ class App:
             return True
 
     async def complete(
-        self, space: str, kind: str, prefix: str, shelf: str | None = None, author: str = ""
+        self,
+        space: str,
+        kind: str,
+        prefix: str,
+        shelf: str | None = None,
+        author: str = "",
+        place: Place | None = None,
     ) -> list[str]:
         """Names of this kind (`Option.completes`) that begin with `prefix`; [] for an unknown kind.
 
-        Names that belong to a person are those of `author`.
+        Names that belong to a person are those of `author`, and those of a story that of `place`.
         """
-        typed = Typed(space, prefix, shelf, author)
+        typed = Typed(space, prefix, shelf, author, place)
         for work in commands.KINDS.values():
             if kind in work.completes:
                 return await work.completes[kind](self.resources, typed)

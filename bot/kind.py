@@ -24,12 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """The beginning of a name that a person is typing in a space, and the shelf named before it, if any."""
+    """The beginning of a name that a person is typing in a space, and the shelf named before it, if any.
+
+    `place` is where they are, None where that is not known.
+    """
 
     space: str
     prefix: str
     shelf: str | None = None
     author: str = ""
+    place: Place | None = None
 
 
 class Runs(Protocol):

@@ -9,42 +9,65 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+MOST_NUMBER: Final = 50
+"""Of a number without a limit of its own: more passages than an answer uses."""
+NAME_CHARS: Final = 300
+"""Of a name that is completed: as many as the longest title of a course has."""
+LINE_CHARS: Final = 6_000
+"""Of a text without a limit of its own: as many as Discord takes."""
+
+
+def _most_chars(completes: str) -> int:
+    return NAME_CHARS if completes else LINE_CHARS
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
     """One `--name`, or a positional argument, of a verb.
 
-    `most` is the largest number that a form takes; by default more passages than an answer uses. `completes` is the
-    kind of name that is offered for the value: a "path" of the file system, a "command" of this table, else a name that
-    a kind of work knows (`Kind.completes`). A "link" is an address on the web. `long`: a field of many lines in a form.
-    `asks`: with it, the verb asks a model.
+    `most` is the largest number, or the most characters of a text: see `limit`. `completes` is the kind of name that is
+    offered for the value: a "path" of the file system, a "command" of this table, else a name that a kind of work knows
+    (`Kind.completes`). A "link" is an address on the web. A "person" is chosen where a platform has a list of people,
+    else typed (`bot.mention`). `long`: a field of many lines in a form. `asks`: with it, the verb asks a model.
     """
 
     name: str
     summary: str
-    kind: Literal["text", "number", "flag", "link"] = "text"
+    kind: Literal["text", "number", "flag", "link", "person"] = "text"
     required: bool = False
     choices: tuple[str, ...] = ()
     completes: str = ""
-    most: int = 50
+    most: int | None = None
     long: bool = False
     asks: bool = False
+
+    @property
+    def limit(self) -> int:
+        """The largest number, or the most characters of a text."""
+        return self.most or (MOST_NUMBER if self.kind == "number" else _most_chars(self.completes))
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
     """What follows the verb: one text up to the end of the line, or a list of words (`many`).
 
-    The text becomes Request.text; a list becomes the option `name`. `most` is the number of characters that a form
-    takes, where that is less than the platform's limit.
+    The text becomes Request.text; a list becomes the option `name`. `kind`, `choices`, `completes` and `most` are as an
+    option's; a "channel" is chosen where a platform has a list of its channels.
     """
 
     name: str
     summary: str
+    kind: Literal["text", "person", "channel"] = "text"
     required: bool = True
     many: bool = False
+    choices: tuple[str, ...] = ()
     completes: str = ""
     most: int | None = None
+
+    @property
+    def limit(self) -> int:
+        """The most characters."""
+        return self.most or _most_chars(self.completes)
 
 
 @dataclass(frozen=True, slots=True)

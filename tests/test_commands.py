@@ -187,7 +187,7 @@ def test_a_form_asks_for_what_the_verb_takes(row: Verb) -> None:
     for name in row.form:
         option = row.option(name)
         assert option is not None
-        assert option.kind in ("text", "link", "number"), "which can be typed or chosen"
+        assert option.kind in ("text", "link", "number", "person"), "which can be typed or chosen"
         for locale in LOCALES:
             say = words(locale)
             named = [

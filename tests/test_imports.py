@@ -53,7 +53,15 @@ LAYERS = (
     ("bot.check", "bot.waiting", "storage"),
     ("bot.config", "bot.models"),
     ("bot.verb", "bot.config.settings", "bot.config.model_spec", "bot.config.text"),
-    ("bot.words", "bot.events", "bot.dates", "bot.encoding", "bot.markdown", "bot.drawing"),
+    (
+        "bot.words",
+        "bot.events",
+        "bot.dates",
+        "bot.encoding",
+        "bot.markdown",
+        "bot.drawing",
+        "bot.mention",
+    ),
     ("bot.works.ALL",),
 )
 HOMES = {

@@ -16,7 +16,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakValueDictionary
 
-from bot import commands
+from bot import commands, mention
 from bot.adapters.footer import RUN
 from bot.adapters.home import leave_place
 from bot.adapters.invocation import Invocation, PendingForm, pending_form
@@ -267,7 +267,7 @@ def request_of(
 ) -> Request:
     """What an invocation asks of App; `run` is the id of the run that it begins."""
     row, text = invocation.row, invocation.text
-    shown = text if row.plain else f"/{row.path} {text}".strip()
+    shown = text if row.plain else f"/{row.path} {mention.readable(text)}".strip()
     return Request(
         run,
         place,
@@ -278,7 +278,7 @@ def request_of(
         text,
         () if row.bare else invocation.files,
         locale,
-        origin.to_json(title=title(text) or row.path, asked=shown),
+        origin.to_json(title=title(mention.readable(text)) or row.path, asked=shown),
         answers=invocation.answers,
     )
 

@@ -13,7 +13,7 @@ from bot.adapters.markdown import clean
 from bot.command_line import Parsed, lacking_text, parse, value_of
 from bot.commands import HEAR, NAME_FILES, RUN, UNDER
 from bot.events import File, OptionValue, PressedLate, Request, UserError
-from bot.verb import Verb
+from bot.verb import LINE_CHARS, Verb
 from bot.words import Words, name_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """An option's field in a window. `values`: the (value, label) pairs to choose from."""
+    """An option's field in a window. `values`: the (value, label) pairs to choose from. `most`: the most characters."""
 
     name: str
     label: str
@@ -56,6 +56,7 @@ class Field:
     long: bool = False
     required: bool = False
     values: tuple[tuple[str, str], ...] = ()
+    most: int = LINE_CHARS
 
     @property
     def id(self) -> str:
@@ -86,6 +87,12 @@ class PendingForm:
     def row(self) -> Verb:
         return commands.verb(self.work, self.verb)
 
+    def most(self, limit: int) -> int:
+        """The most characters of its text in a window that takes `limit`: what is added to it becomes part of it."""
+        argument = self.row.argument
+        most = argument.most if argument is not None and argument.most and not self.before else limit
+        return min(limit, most) - len(self.after)
+
     def to_json(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
 
@@ -113,6 +120,7 @@ class PendingForm:
                         option.long,
                         option.required,
                         values,
+                        option.limit,
                     )
                 )
         return fields

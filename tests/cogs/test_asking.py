@@ -9,6 +9,7 @@ import discord
 import pytest
 from simcord.enums import InteractionType
 
+from bot.adapters.discord.received.placing import origin_of
 from bot.config import LimitsConfig
 from bot.runs.requests import event_id
 from tests.cogs.table import Table, command, said
@@ -277,3 +278,14 @@ async def test_a_game_master_may_write_many_entries_at_once(table: Table) -> Non
     for n in range(9):
         await table.bia.slash(table.general, "story lore", entry=f"lamp{n}: It burns.")
     assert [request.verb for request in table.requests] == ["lore"] * 9
+
+
+async def test_a_person_and_a_channel_are_chosen_and_not_typed(table: Table) -> None:
+    voice = table.guild.create_voice_channel("Table talk")
+    bia = f"<@{table.bia.id}|Bia>"
+    await table.ana.slash(table.thread(), "party gm", who=table.bia)
+    await table.ana.slash(table.thread(), "story cast", character="Mira: a diver", player=table.bia)
+    await table.ana.slash(table.general, "voice join", channel=voice)
+    gm, cast, join = table.requests
+    assert (gm.text, cast.options["player"], join.text) == (bia, bia, f"<#{voice.id}|Table talk>")
+    assert origin_of(gm.origin).asked == "/story gm @Bia"

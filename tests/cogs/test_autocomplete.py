@@ -7,10 +7,12 @@ from statistics import quantiles
 from typing import Any
 
 import pytest
+from simcord.builders import ChannelHandle
 
-from bot.adapters.discord.received.commands import CHARS, CHOICES, FRESH_S, Autocomplete, choice_value
+from bot.adapters.discord.received.completions import CHARS, CHOICES, FRESH_S, Autocomplete, choice_value
+from bot.adapters.discord.received.placing import Location
 from bot.commands import TABLE
-from bot.events import Citation
+from bot.events import Citation, Place
 from bot.retrieval.intake import Item
 from storage.faults import StorageFault
 from tests.cogs.table import Table, World
@@ -112,9 +114,7 @@ async def test_where_names_cannot_be_had_nothing_is_offered(
     autocomplete = table.world.client.intake.autocomplete
     usual = autocomplete._names
 
-    async def broken(
-        space: str, kind: str, prefix: str, shelf: str | None = None, author: str = ""
-    ) -> list[str]:
+    async def broken(*_: object) -> list[str]:
         raise fault
 
     autocomplete._names = broken
@@ -140,6 +140,10 @@ async def test_in_a_library_of_ten_thousand_sections_names_come_while_one_types(
     assert quantiles(took, n=20)[-1] < 0.1
 
 
+async def nowhere(location: Location) -> Place:
+    raise NotImplementedError
+
+
 class Asked:
     """Names, with how often they were asked for."""
 
@@ -147,7 +151,13 @@ class Asked:
         self.times = 0
 
     async def __call__(
-        self, space: str, kind: str, prefix: str, shelf: str | None = None, author: str = ""
+        self,
+        space: str,
+        kind: str,
+        prefix: str,
+        shelf: str | None = None,
+        author: str = "",
+        place: Place | None = None,
     ) -> list[str]:
         self.times += 1
         return [f"{space} {author} {self.times}"]
@@ -155,7 +165,7 @@ class Asked:
 
 async def test_what_was_just_asked_is_not_asked_again_but_a_moment_later_it_is() -> None:
     asked, now = Asked(), [0.0]
-    autocomplete = Autocomplete(asked, lambda: now[0])
+    autocomplete = Autocomplete(asked, nowhere, lambda: now[0])
     first = await autocomplete.names("g", "section", "gra", None, "1")
     assert await autocomplete.names("g", "section", "gra", None, "2") == first
     now[0] += FRESH_S
@@ -164,7 +174,7 @@ async def test_what_was_just_asked_is_not_asked_again_but_a_moment_later_it_is()
 
 async def test_what_is_kept_is_kept_apart() -> None:
     """By space, kind, what was typed and shelf; what is a person's own also by person."""
-    autocomplete = Autocomplete(Asked(), lambda: 0.0)
+    autocomplete = Autocomplete(Asked(), nowhere, lambda: 0.0)
     keys = [
         ("g", "section", "gra", None, "1"),
         ("h", "section", "gra", None, "1"),
@@ -173,6 +183,8 @@ async def test_what_is_kept_is_kept_apart() -> None:
         ("g", "section", "gra", "rules", "1"),
         ("g", "session", "gra", None, "1"),
         ("g", "session", "gra", None, "2"),
+        ("g", "story", "gra", None, "1"),
+        ("g", "story", "gra", None, "2"),
     ]
     assert len({tuple(await autocomplete.names(*key)) for key in keys}) == len(keys)
 
@@ -182,3 +194,35 @@ async def test_a_value_is_the_name_or_its_beginning(name: str) -> None:
     value = choice_value(name)
     assert 0 < len(value) <= CHARS
     assert name.startswith(value)
+
+
+async def test_what_a_story_has_is_offered_in_its_thread_alone(table: Table) -> None:
+    thread = table.thread()
+    await table.ana.slash(thread, "story start", premise="A door in the sea", cast="Mira: a diver")
+    await table.ended()
+
+    async def there(path: str, option: str, typed: str = "", where: ChannelHandle = thread) -> list[str]:
+        return [choice["value"] for choice in await table.ana.autocomplete(where, path, option, typed)]
+
+    for path, option in (
+        ("party play", "character"),
+        ("world state", "character"),
+        ("memory recall", "character"),
+        ("exchange export", "character"),
+    ):
+        assert await there(path, option, "mi") == ["Mira"], path
+        assert await there(path, option, "mi", table.general) == [], path
+    assert await there("voice voice", "as") == ["narrator", "chair", "Mira"]
+    assert (await there("story flip", "to"))[:2] == ["next", "back"]
+    await table.ana.slash(thread, "world chapter", title="The stairs", location="The lower stairs")
+    await table.ended()
+    assert await there("world chapter", "location") == ["The lower stairs"]
+
+
+async def test_what_is_the_same_everywhere_is_offered_everywhere(table: Table) -> None:
+    assert await offered(table, "voice narrate", "state", "o") == ["on", "off"]
+    assert await offered(table, "voice voice", "work", "st") == ["story"]
+    assert "hibari:low" in await offered(table, "voice voice", "voice", "low")
+    assert "espeak hibari:low" in await offered(table, "voice voice", "voice", "espeak low")
+    assert await offered(table, "party zero", "step", "ton") == ["tone"]
+    assert all("," in each for each in await offered(table, "council members", "list", "a:b, "))

@@ -23,7 +23,11 @@ KINDS = {
     "link": AppCommandOptionType.string,
     "number": AppCommandOptionType.integer,
     "flag": AppCommandOptionType.boolean,
+    "person": AppCommandOptionType.user,
+    "channel": AppCommandOptionType.channel,
 }
+MOST_CHARS = 6_000
+"""Of a text option (Discord's documentation, "Application Command Option Structure")."""
 
 
 def commands(client: Sutradhar) -> dict[str, app_commands.Command[Any, ..., Any]]:
@@ -50,7 +54,9 @@ async def test_a_verbs_options_are_its_commands_options(client: Sutradhar) -> No
             _wanted(row)
         ), row.path
         for parameter in command.parameters:
-            option = row.option(parameter.display_name)
+            option, argument = row.option(parameter.display_name), row.argument
+            if option is None and argument is not None and parameter.display_name == argument.name:
+                assert tuple(choice.value for choice in parameter.choices) == argument.choices, row.path
             if option is not None:
                 assert parameter.required is option.required, (row.path, option.name)
                 choices = tuple(choice.value for choice in parameter.choices)
@@ -64,10 +70,21 @@ def _wanted(row: Verb) -> Iterator[tuple[str, AppCommandOptionType]]:
         yield from ((name, AppCommandOptionType.attachment) for name in FILES)
     elif row.argument is not None:
         for name in row.argument.name.split()[: 1 if row.rewords else None]:
-            yield name, AppCommandOptionType.string
+            yield name, KINDS[row.argument.kind]
     for option in row.options:
         file = option.completes == "path"
         yield option.name, AppCommandOptionType.attachment if file else KINDS[option.kind]
+
+
+async def test_a_text_has_choices_or_the_limit_of_the_table(client: Sutradhar) -> None:
+    by_path = commands(client)
+    for row in TABLE:
+        for parameter in by_path[path(row)].parameters:
+            if parameter.type is not AppCommandOptionType.string or parameter.choices:
+                continue
+            limits = row.option(parameter.display_name) or row.argument
+            assert limits is not None
+            assert parameter.max_value == limits.limit <= MOST_CHARS, (row.path, parameter.display_name)
 
 
 async def test_what_the_terminal_completes_discord_completes(client: Sutradhar) -> None:

@@ -36,7 +36,7 @@ def test_a_number_and_a_text_have_their_limits() -> None:
         parameter.name: (parameter.min_value, parameter.max_value)
         for parameter in command(verb("rules", "ask"), nothing, nobody).parameters
     }
-    assert (limits["k"], limits["question"], limits["shelf"]) == ((1, 50), (1, 4_000), (None, None))
+    assert (limits["k"], limits["question"], limits["shelf"]) == ((1, 50), (1, 4_000), (1, 300))
 
 
 def test_a_free_text_may_be_left_out_and_a_file_is_an_attachment() -> None:

@@ -171,7 +171,13 @@ class FakeApp:
         return len(live)
 
     async def complete(
-        self, space: str, kind: str, prefix: str, shelf: str | None = None, author: str = ""
+        self,
+        space: str,
+        kind: str,
+        prefix: str,
+        shelf: str | None = None,
+        author: str = "",
+        place: Place | None = None,
     ) -> list[str]:
         return [name for name in self.names.get(kind, []) if name.lower().startswith(prefix.lower())]
 

@@ -81,6 +81,11 @@ class LineCompleter(Completer):
             return [Completion(quoted(name), -len(typed)) for name in names]
         if verb.argument is None:
             return []
+        if verb.argument.choices:
+            text = argument(verb, line, words)
+            return [
+                Completion(choice, -len(text)) for choice in verb.argument.choices if choice.startswith(text)
+            ]
         if verb.argument.completes == "path":
             return [Completion(path, -len(typed)) for path in await asyncio.to_thread(paths, word)]
         if verb.argument.completes == "command":

@@ -62,7 +62,13 @@ class Application(Protocol):
     async def locale(self, place: Place, person: str, otherwise: str) -> str: ...
 
     async def complete(
-        self, space: str, kind: str, prefix: str, shelf: str | None = None, author: str = ""
+        self,
+        space: str,
+        kind: str,
+        prefix: str,
+        shelf: str | None = None,
+        author: str = "",
+        place: Place | None = None,
     ) -> list[str]: ...
 
     def clips(self, post: Post, *, suffix: str = "mp3") -> Clips: ...

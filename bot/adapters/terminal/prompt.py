@@ -287,7 +287,8 @@ class Prompt:
         if self._app is None or not self._ready.is_set():
             return []
         conversation = self.conversation
-        return await self._app.complete(conversation.place.space, kind, prefix, shelf, conversation.author.id)
+        place = conversation.place
+        return await self._app.complete(place.space, kind, prefix, shelf, conversation.author.id, place)
 
     # What is drawn.
 

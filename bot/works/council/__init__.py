@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 LEVELS = ("single", "mini", "full")
 """How many of a council are asked, as in `[council] level`: one, a few, all."""
 
-_RUN = Option("run", "verbs.option_run")
+_RUN = Option("run", "verbs.option_run", most=64)
 
 VERBS: tuple[Verb, ...] = (
     Verb(
         "council",
         "ask",
         "Which ending serves the story better? --level full",
-        Argument("question", "verbs.arg_question"),
+        Argument("question", "verbs.arg_question", most=6_000),
         (
             Option("level", "verbs.option_level", choices=LEVELS),
             Option("research", "verbs.option_research", completes="research"),
@@ -45,21 +45,21 @@ VERBS: tuple[Verb, ...] = (
         "council",
         "members",
         'openai:model-a effort=high, local:model-b persona="a sceptic"',
-        Argument("list", "verbs.arg_members", required=False),
+        Argument("list", "verbs.arg_members", required=False, completes="model", most=4_000),
         sets=True,
     ),
     Verb(
         "council",
         "chair",
         "openai:model-a, local:model-b",
-        Argument("models", "verbs.arg_chair", required=False),
+        Argument("models", "verbs.arg_chair", required=False, completes="model", most=4_000),
         sets=True,
     ),
     Verb(
         "council",
         "criteria",
         "Is it true, and does it say what it rests on?",
-        Argument("text", "verbs.arg_criteria", required=False),
+        Argument("text", "verbs.arg_criteria", required=False, most=1_000),
         sets=True,
     ),
     Verb(
@@ -113,6 +113,14 @@ async def _research(resources: Resources, typed: Typed) -> list[str]:
     from bot.works.council import display, snapshot
 
     return display.research(await snapshot.categories(resources.prompts, typed.space), typed.prefix)
+
+
+async def _listed_models(resources: Resources, typed: Typed) -> list[str]:
+    """Models for the last place of the list that is typed, each with the list before it."""
+    before, comma, last = typed.prefix.rpartition(",")
+    start = f"{before}{comma} " if comma else ""
+    prefix = last.strip().casefold()
+    return [f"{start}{model}" for model in choosable(resources.config) if prefix in model.casefold()]
 
 
 async def _to_show(resources: Resources, typed: Typed) -> list[str]:
@@ -171,7 +179,7 @@ KIND = Kind(
     "council",
     VERBS,
     make,
-    completes={"research": _research, "council": _to_show},
+    completes={"research": _research, "council": _to_show, "model": _listed_models},
     settings=SETTINGS,
     overview=_overview,
     suggests=("slack_home.prompt_council",),

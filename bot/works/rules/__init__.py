@@ -39,7 +39,7 @@ VERBS: tuple[Verb, ...] = (
         Argument("name", "verbs.arg_name", completes="section"),
         (SHELF, PRIVATE),
     ),
-    Verb("rules", "roll", "2d20kh1+5", Argument("expression", "verbs.arg_expression"), (PRIVATE,)),
+    Verb("rules", "roll", "2d20kh1+5", Argument("expression", "verbs.arg_expression", most=200), (PRIVATE,)),
     Verb("rules", "books", options=(SHELF, PRIVATE)),
     Verb("rules", "see", "1", Argument("ref", "verbs.arg_ref", completes="section"), (SHELF, PRIVATE)),
 )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from bot.kind import Service
     from bot.resources import Resources
 
-WHEN = Option("when", "verbs.option_when", required=True)
+WHEN = Option("when", "verbs.option_when", required=True, most=100)
 EVERY = Option("every", "verbs.option_every", choices=("day", "weekday", "week", "fortnight", "month"))
 MISSED = Option("missed", "verbs.option_missed", choices=("once", "drop"))
 _CODE = Argument("code", "verbs.arg_schedule", completes="schedule")

@@ -25,7 +25,7 @@ VERBS: tuple[Verb, ...] = (
         "sessions",
         "rename",
         "The siege of the mill",
-        Argument("title", "verbs.arg_title"),
+        Argument("title", "verbs.arg_title", most=200),
         (Option("session", "verbs.option_session", completes="session"),),
         personal=True,
     ),

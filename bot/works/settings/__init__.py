@@ -30,7 +30,7 @@ VERBS: tuple[Verb, ...] = (
         "settings",
         "set",
         "language pt-BR --for me",
-        Argument("setting value", "verbs.arg_setting_value", completes="setting"),
+        Argument("setting value", "verbs.arg_setting_value", completes="setting", most=2_000),
         (FOR,),
         personal=True,
         sets=True,

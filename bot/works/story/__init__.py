@@ -4,10 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bot.kind import Kind, Runs, Setting, Typed
+from bot.kind import Complete, Kind, Runs, Setting, Typed
 from bot.settings import OFF, ON
-from bot.verb import PRIVATE, Argument, Option, Verb
+from bot.verb import LINE_CHARS, PRIVATE, Argument, Option, Verb
 from bot.works.story.config import RecallConfig, StoryConfig
+from bot.works.story.limits import (
+    ABOUT_CHARS,
+    AGREED_CHARS,
+    BRANCH_CHARS,
+    NAME_CHARS,
+    NOTE_CHARS,
+    PAIR_CHARS,
+    PICTURE_CHARS,
+    QUERY_CHARS,
+    SHEET_CHARS,
+    STATE_CHARS,
+    STYLE_CHARS,
+    TEXT_CHARS,
+    TITLE_CHARS,
+    TURN_CHARS,
+    WHEN_CHARS,
+)
 from bot.works.story.nodes import CHECKS, LENGTHS, MODES, RATINGS, VIEWS
 
 if TYPE_CHECKING:
@@ -15,7 +32,6 @@ if TYPE_CHECKING:
 
     from bot.events import Place, Request, Work
     from bot.resources import Resources
-    from storage.stories import StoryRow
 
 
 OWN_NAMES: Final = "story.own_names"
@@ -26,8 +42,8 @@ MATURE: Final = "story.mature"
 
 AGREED: Final = (
     Option("rating", "verbs.option_rating", choices=RATINGS),
-    Option("lines", "verbs.option_lines", long=True),
-    Option("veils", "verbs.option_veils", long=True),
+    Option("lines", "verbs.option_lines", most=AGREED_CHARS, long=True),
+    Option("veils", "verbs.option_veils", most=AGREED_CHARS, long=True),
 )
 """What a table agrees on for its safety."""
 EXPORTS: Final = (
@@ -53,12 +69,12 @@ VERBS: tuple[Verb, ...] = (
         "A lighthouse keeper finds a door in the sea --tone eerie",
         Argument("premise", "verbs.arg_premise"),
         (
-            Option("title", "verbs.option_title"),
-            Option("genre", "verbs.option_genre"),
-            Option("tone", "verbs.option_tone"),
+            Option("title", "verbs.option_title", most=TITLE_CHARS),
+            Option("genre", "verbs.option_genre", most=TEXT_CHARS),
+            Option("tone", "verbs.option_tone", most=TEXT_CHARS),
             Option("view", "verbs.option_view", choices=VIEWS),
             Option("length", "verbs.option_length", choices=LENGTHS),
-            Option("cast", "verbs.option_cast", long=True),
+            Option("cast", "verbs.option_cast", most=SHEET_CHARS, long=True),
             Option("mode", "verbs.option_mode", choices=MODES),
             *AGREED,
             Option("together", "verbs.option_together", "flag"),
@@ -72,31 +88,38 @@ VERBS: tuple[Verb, ...] = (
         "story",
         "act",
         "I lower the lamp into the water and listen.",
-        Argument("what", "verbs.arg_act"),
+        Argument("what", "verbs.arg_act", most=TURN_CHARS),
         ordered=True,
         plain=True,
         turn=True,
     ),
-    Verb("story", "say", "Who is down there?", Argument("words", "verbs.arg_say"), ordered=True, turn=True),
+    Verb(
+        "story",
+        "say",
+        "Who is down there?",
+        Argument("words", "verbs.arg_say", most=TURN_CHARS),
+        ordered=True,
+        turn=True,
+    ),
     Verb("story", "continue", ordered=True, turn=True),
     Verb(
         "story", "retry", options=(Option("soften", "verbs.option_soften", "flag"),), ordered=True, turn=True
     ),
-    Verb("story", "flip", "next", Argument("to", "verbs.arg_flip"), personal=True),
+    Verb("story", "flip", "next", Argument("to", "verbs.arg_flip", completes="version"), personal=True),
     Verb("story", "undo", ordered=True),
     Verb("story", "redo", ordered=True),
     Verb(
         "story",
         "edit",
         "The lamp goes out before it touches the water.",
-        Argument("text", "verbs.arg_edit"),
+        Argument("text", "verbs.arg_edit", most=LINE_CHARS),
         ordered=True,
     ),
     Verb(
         "story",
         "fork",
         "the door stays shut --scene 4",
-        Argument("name", "verbs.arg_branch_name", required=False),
+        Argument("name", "verbs.arg_branch_name", required=False, most=BRANCH_CHARS),
         (_SCENE, Option("thread", "verbs.option_thread", "flag")),
         ordered=True,
         menu="verbs.story_fork_menu",
@@ -118,12 +141,12 @@ VERBS: tuple[Verb, ...] = (
         "story",
         "cast",
         "Mira: a diver who fears the dark --style short, dry sentences",
-        Argument("character", "verbs.arg_character", required=False),
+        Argument("character", "verbs.arg_character", required=False, completes="character", most=SHEET_CHARS),
         (
-            Option("about", "verbs.option_character_about", long=True),
-            Option("style", "verbs.option_style"),
-            Option("player", "verbs.option_player"),
-            Option("picture", "verbs.option_picture", "link"),
+            Option("about", "verbs.option_character_about", most=SHEET_CHARS, long=True),
+            Option("style", "verbs.option_style", most=STYLE_CHARS),
+            Option("player", "verbs.option_player", "person", most=NAME_CHARS),
+            Option("picture", "verbs.option_picture", "link", most=PICTURE_CHARS),
             Option("write", "verbs.option_write", "number", most=10, asks=True),
             Option("remove", "verbs.option_remove", "flag"),
         ),
@@ -139,19 +162,19 @@ VERBS: tuple[Verb, ...] = (
         ordered=True,
         asks=True,
     ),
-    Verb("story", "ooc", "Back in five minutes.", Argument("talk", "verbs.arg_talk")),
+    Verb("story", "ooc", "Back in five minutes.", Argument("talk", "verbs.arg_talk", most=LINE_CHARS)),
     Verb(
         "story",
         "direct",
         "Slower; more weather, less talk.",
-        Argument("note", "verbs.arg_note", required=False),
+        Argument("note", "verbs.arg_note", required=False, most=NOTE_CHARS),
         ordered=True,
     ),
     Verb(
         "story",
         "remember",
         "The lamp must never go out.",
-        Argument("memory", "verbs.arg_memory", required=False),
+        Argument("memory", "verbs.arg_memory", required=False, most=NOTE_CHARS),
         (Option("remove", "verbs.option_remove_number", "number", most=1_000),),
         ordered=True,
     ),
@@ -159,7 +182,7 @@ VERBS: tuple[Verb, ...] = (
         "story",
         "lore",
         "lamp, lantern: The lamp burns whale oil, and must never go out.",
-        Argument("entry", "verbs.arg_lore", required=False),
+        Argument("entry", "verbs.arg_lore", required=False, most=LINE_CHARS),
         (
             Option("always", "verbs.option_always", "flag"),
             Option("remove", "verbs.option_remove_number", "number", most=10_000),
@@ -170,20 +193,26 @@ VERBS: tuple[Verb, ...] = (
         "story",
         "relation",
         "Mira, Bo: rivals",
-        Argument("pair", "verbs.arg_pair", required=False),
+        Argument("pair", "verbs.arg_pair", required=False, most=PAIR_CHARS),
         ordered=True,
     ),
     Verb(
         "story",
         "ideas",
         "a heist in a library that dreams",
-        Argument("about", "verbs.arg_about", required=False),
+        Argument("about", "verbs.arg_about", required=False, most=ABOUT_CHARS),
         (PRIVATE,),
         ordered=True,
         asks=True,
     ),
     Verb("story", "prompt", admin=True),
-    Verb("story", "mode", "round-robin", Argument("mode", "verbs.arg_mode", required=False), ordered=True),
+    Verb(
+        "story",
+        "mode",
+        "round-robin",
+        Argument("mode", "verbs.arg_mode", required=False, choices=MODES),
+        ordered=True,
+    ),
     Verb("story", "pass", ordered=True),
     Verb("story", "show", options=(PRIVATE,)),
     Verb(
@@ -197,15 +226,15 @@ VERBS: tuple[Verb, ...] = (
         "story",
         "recall",
         "the red sundress of the rooftop party",
-        Argument("query", "verbs.arg_query"),
-        (Option("character", "verbs.option_recall_character"), PRIVATE),
+        Argument("query", "verbs.arg_query", most=QUERY_CHARS),
+        (Option("character", "verbs.option_recall_character", completes="character"), PRIVATE),
         group="memory",
     ),
     Verb(
         "story",
         "recap",
         "3 days --words 100",
-        Argument("since", "verbs.arg_since", required=False),
+        Argument("since", "verbs.arg_since", required=False, most=WHEN_CHARS),
         (Option("words", "verbs.option_recap_words", "number", most=2_000), PRIVATE),
         group="memory",
         asks=True,
@@ -213,7 +242,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "story",
         "stopcard",
-        argument=Argument("scene", "verbs.arg_stopcard", required=False),
+        argument=Argument("scene", "verbs.arg_stopcard", required=False, most=WHEN_CHARS),
         personal=True,
         urgent=True,
         group="party",
@@ -232,7 +261,7 @@ VERBS: tuple[Verb, ...] = (
         "A door in the sea",
         Argument("text", "verbs.arg_zero", required=False, most=4_000),
         (
-            Option("step", "verbs.option_step"),
+            Option("step", "verbs.option_step", completes="step"),
             Option("skip", "verbs.option_skip", "flag"),
             Option("back", "verbs.option_back", "flag"),
         ),
@@ -244,17 +273,31 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "story",
         "leave",
-        argument=Argument("who", "verbs.arg_leave", required=False),
+        argument=Argument("who", "verbs.arg_leave", "person", required=False, most=NAME_CHARS),
         ordered=True,
         group="party",
     ),
-    Verb("story", "play", "Mira", Argument("character", "verbs.arg_play"), ordered=True, group="party"),
-    Verb("story", "gm", "Bia", Argument("who", "verbs.arg_gm", required=False), ordered=True, group="party"),
+    Verb(
+        "story",
+        "play",
+        "Mira",
+        Argument("character", "verbs.arg_play", completes="character"),
+        ordered=True,
+        group="party",
+    ),
+    Verb(
+        "story",
+        "gm",
+        "Bia",
+        Argument("who", "verbs.arg_gm", "person", required=False, most=NAME_CHARS),
+        ordered=True,
+        group="party",
+    ),
     Verb(
         "story",
         "deadline",
         "2 days",
-        Argument("span", "verbs.arg_deadline", required=False),
+        Argument("span", "verbs.arg_deadline", required=False, most=WHEN_CHARS),
         ordered=True,
         group="party",
     ),
@@ -291,7 +334,7 @@ VERBS: tuple[Verb, ...] = (
         "story",
         "state",
         "Mira holding: the lamp",
-        Argument("character", "verbs.arg_state", required=False),
+        Argument("character", "verbs.arg_state", required=False, completes="character", most=STATE_CHARS),
         (PRIVATE,),
         ordered=True,
         group="world",
@@ -300,7 +343,7 @@ VERBS: tuple[Verb, ...] = (
         "story",
         "characters",
         "Mira",
-        Argument("character", "verbs.arg_remembering", required=False),
+        Argument("character", "verbs.arg_remembering", required=False, completes="character"),
         (PRIVATE,),
         group="world",
     ),
@@ -308,7 +351,7 @@ VERBS: tuple[Verb, ...] = (
         "story",
         "plot",
         "the bell is found: no",
-        Argument("event", "verbs.arg_event", required=False),
+        Argument("event", "verbs.arg_event", required=False, most=STATE_CHARS),
         (PRIVATE,),
         ordered=True,
         group="world",
@@ -317,15 +360,15 @@ VERBS: tuple[Verb, ...] = (
         "story",
         "chapter",
         "The lower stairs --events 'the bell is found; the lamp goes out'",
-        Argument("title", "verbs.arg_chapter", required=False),
+        Argument("title", "verbs.arg_chapter", required=False, most=TITLE_CHARS),
         (
-            Option("location", "verbs.option_location"),
-            Option("time", "verbs.option_time"),
-            Option("scenario", "verbs.option_scenario", long=True),
-            Option("events", "verbs.option_events", long=True),
+            Option("location", "verbs.option_location", completes="location", most=TEXT_CHARS),
+            Option("time", "verbs.option_time", most=TEXT_CHARS),
+            Option("scenario", "verbs.option_scenario", most=TEXT_CHARS, long=True),
+            Option("events", "verbs.option_events", most=SHEET_CHARS, long=True),
             Option("write", "verbs.option_write_events", "number", most=12, asks=True),
-            Option("climax", "verbs.option_climax"),
-            Option("resolution", "verbs.option_resolution"),
+            Option("climax", "verbs.option_climax", most=TEXT_CHARS),
+            Option("resolution", "verbs.option_resolution", most=TEXT_CHARS),
             Option("check", "verbs.option_check", choices=CHECKS),
         ),
         ordered=True,
@@ -347,7 +390,7 @@ VERBS: tuple[Verb, ...] = (
         _OF_STORY,
         (
             Option("as", "verbs.option_export_as", choices=EXPORTS),
-            Option("character", "verbs.option_export_character"),
+            Option("character", "verbs.option_export_character", completes="character"),
             PRIVATE,
         ),
         group="exchange",
@@ -364,7 +407,7 @@ def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.story.exports import Exports
     from bot.works.story.extraction import Extraction
     from bot.works.story.imports import Imports
-    from bot.works.story.logs import Logs
+    from bot.works.story.logs import logs_of
     from bot.works.story.memory.memory import Memory
     from bot.works.story.outlines import Outlines
     from bot.works.story.party import Party
@@ -392,7 +435,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         settings = await resources.settings.nearest(request.place, request.author.id, MATURE)
         return bool(settings) and settings[0].value == ON
 
-    logs, settings = Logs(resources.stories), resources.config.section(StoryConfig)
+    logs, settings = logs_of(resources.stories), resources.config.section(StoryConfig)
     recall = resources.config.section(RecallConfig)
     memory = Memory(resources.story_vectors, resources.embedding, recall)
     scene_verbs = SceneVerbs(
@@ -468,25 +511,14 @@ def _switch(name: str, summary: str, platforms: tuple[str, ...]) -> Setting:
     )
 
 
-async def _branch(resources: Resources, typed: Typed) -> list[str]:
-    names = [
-        branch.name
-        for story in await _open_to(resources, typed)
-        for branch in await resources.stories.branches(typed.space, story.id)
-    ]
-    return [name for name in dict.fromkeys(names) if name and name.lower().startswith(typed.prefix.lower())]
+def _completion(name: str) -> Complete:
+    async def complete(resources: Resources, typed: Typed) -> list[str]:
+        from bot.works.story import completions
 
+        names: Complete = getattr(completions, name)
+        return await names(resources, typed)
 
-async def _story(resources: Resources, typed: Typed) -> list[str]:
-    return [
-        row.title for row in await _open_to(resources, typed) if typed.prefix.lower() in row.title.lower()
-    ]
-
-
-async def _open_to(resources: Resources, typed: Typed) -> list[StoryRow]:
-    """Where somebody is typing is not known here."""
-    rows = await resources.stories.open_to(typed.space, typed.author, limit=200)
-    return [row for row in rows if row.title]
+    return complete
 
 
 async def _plain(resources: Resources, place: Place, author: str, text: str) -> str:
@@ -505,7 +537,14 @@ KIND = Kind(
     "story",
     VERBS,
     make,
-    completes={"branch": _branch, "story": _story},
+    completes={
+        "branch": _completion("branch"),
+        "story": _completion("title"),
+        "character": _completion("character"),
+        "location": _completion("location"),
+        "version": _completion("version"),
+        "step": _completion("step"),
+    },
     settings=(
         _switch(OWN_NAMES, "verbs.setting_own_names", ("discord", "slack")),
         _switch(MATURE, "verbs.setting_mature", ("slack",)),

@@ -13,15 +13,16 @@ from urllib.parse import urlsplit
 
 from bot.events import OptionValue, Speaker, UserError
 from bot.words import Words
+from bot.works.story import limits
 from bot.works.story.story import Story
 
-NAME_CHARS: Final = 80
-SHEET_CHARS: Final = 4_000
-STYLE_CHARS: Final = 1_000
+NAME_CHARS: Final = limits.NAME_CHARS
+SHEET_CHARS: Final = limits.SHEET_CHARS
+STYLE_CHARS: Final = limits.STYLE_CHARS
 SHOWN_CHARS: Final = 1_000
 """The longest description of a character in the list of the cast."""
 CAST: Final = 40
-PICTURE_CHARS: Final = 2_000
+PICTURE_CHARS: Final = limits.PICTURE_CHARS
 """The longest address of a picture; Discord and Slack take little more."""
 ROLES: Final = ("about", "style", "player", "picture", "remove")
 """The options that describe a character."""

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from bot.events import Place, Request, UserError
 from bot.works.story.nodes import OF_ALL, Kind, Part, lineage
@@ -47,6 +47,11 @@ class _Folded:
     parts: list[Part]
     withdrawn: int
     story: Story
+
+
+def logs_of(stories: Stories) -> Logs:
+    """The logs of this storage, with their cache."""
+    return _LOGS.setdefault(stories, Logs(stories))
 
 
 class Logs:
@@ -226,3 +231,6 @@ def node(
     return Node(
         id, kind, turn or (id if kind == "act" else ""), run, author, json.dumps(body, ensure_ascii=False)
     )
+
+
+_LOGS: WeakKeyDictionary[Stories, Logs] = WeakKeyDictionary()

@@ -14,7 +14,7 @@ from bot import untrusted
 from bot.events import Event, Notice, Run, Stage, Text, UserError
 from bot.llm.base import room
 from bot.words import words
-from bot.works.story import context, state
+from bot.works.story import context, limits, state
 from bot.works.story.logs import node
 from bot.works.story.turn_plan import TurnPlan, framed
 from bot.works.story.world import CHAPTERS, OPTIONS, TEXT_CHARS, TITLE_CHARS, VALUE_CHARS, shown_chapter
@@ -28,7 +28,7 @@ MOST: Final = 12
 """The most events of an outline."""
 WORDS: Final = 40
 """Words of each line of an outline."""
-ABOUT_CHARS: Final = 2_000
+ABOUT_CHARS: Final = limits.ABOUT_CHARS
 _LINE: Final = re.compile(r"(?:\d{1,2}[.)]\s*)?([^\W_]+)(?:\s*\d{1,2})?[*_]{0,2}\s*[:|]\s*(\S.*)")
 _LISTED: Final = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+(\S.*)")
 _DECORATION: Final = "#*_-•>| \t"

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
+from bot import mention
 from bot.events import Author, Choice, Choices, Event, Request, Run, Stage, Text, UserError
 from bot.runs.requests import child_id
 from bot.words import Words, words
@@ -316,9 +317,12 @@ class Party:
 
     def _named(self, story: Story, typed: str) -> tuple[str, str]:
         """Raises UserError for nobody's name; a character's name is that of who plays it."""
+        chosen, typed = mention.chosen(typed)
         key = " ".join(typed.removeprefix("@").split()).casefold()
         names = names_of(story)
-        for id, name in names.items():
+        if chosen in names:
+            return chosen, names[chosen]
+        for id, name in names.items() if not chosen else ():
             member = story.party.get(id)
             if key == name.casefold() or (member is not None and key == member.plays.casefold() != ""):
                 return id, name

@@ -19,7 +19,7 @@ from bot.dates import read_date
 from bot.events import Choice, Choices, Event, Link, Notice, Request, Run, Stage, Text, UserError
 from bot.llm.base import Message, Prompt, room
 from bot.words import words
-from bot.works.story import cast, state
+from bot.works.story import cast, limits, state
 from bot.works.story.choices import label
 from bot.works.story.memory.memory import Recalled
 from bot.works.story.memory.pieces import pieces_of
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 SHOWN = 5
 """How many turns are shown."""
 QUOTED_CHARS = 300
-QUERY_CHARS = 2_000
+QUERY_CHARS: Final = limits.QUERY_CHARS
 SHOWN_TIME = "%Y-%m-%d %H:%M"
 OWN_TURN = re.compile(
     r"(?:(?:since|desde) )?(?:me|mine|mim|eu|(?:(?:the|my|o|meu|last|[úu]ltimo) )*(?:turn|turno))"

@@ -29,6 +29,7 @@ from bot.events import (
 from bot.words import Words, words
 from bot.works.story.choices import CODE, something_else, words_of
 from bot.works.story.context import AGREED
+from bot.works.story.limits import AGREED_CHARS
 from bot.works.story.logs import Logs, PlayedStory, node
 from bot.works.story.story import Story
 from bot.works.story.turn import SCENE
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from storage.stories import NodeRow
 
 MATURE: Final = "mature"
-AGREED_CHARS: Final = 1_000
 """The longest lines, and the longest veils."""
 NOTHING: Final = ("-", "none", "off", "nada", "nenhum", "nenhuma")
 

@@ -17,9 +17,10 @@ from bot.events import Changed, Choice, Choices, Event, Place, Request, Run, Sta
 from bot.markdown import harmless
 from bot.words import Words, words
 from bot.works.story import cast
+from bot.works.story.limits import AGREED_CHARS
 from bot.works.story.logs import Logs, PlayedStory, node, spot
 from bot.works.story.nodes import MODES, RATINGS, Kind
-from bot.works.story.safety import AGREED_CHARS, NOTHING, agreed_lines, check_rating
+from bot.works.story.safety import NOTHING, agreed_lines, check_rating
 from bot.works.story.scene_verbs import people
 from bot.works.story.story import Story
 from bot.works.story.turn_plan import TurnPlan

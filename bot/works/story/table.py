@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from bot import mention
 from bot.commands import ON_MESSAGE, UNDER
 from bot.conversation import session_for
 from bot.events import (
@@ -32,7 +33,7 @@ from bot.events import (
     UserError,
 )
 from bot.words import Words, words
-from bot.works.story import cast
+from bot.works.story import cast, limits
 from bot.works.story.cast import CAST, NAME_CHARS
 from bot.works.story.choices import below_dice, scene_changed, ways, words_of
 from bot.works.story.logs import WRITTEN, Logs, PlayedStory, node, spot
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from storage.sessions import Sessions
     from storage.stories import StoryRow
 
-MEMORY_CHARS = 1_000
+MEMORY_CHARS: Final = limits.NOTE_CHARS
 MEMORIES = 50
 LISTED = 40
 LAST_LINES = 3
@@ -475,7 +476,8 @@ class Table:
             sheet = dict(sheets.get(character, {}))
             fields = {
                 "about": (about.strip() or str(options.get("about") or ""))[:4_000],
-                **{key: options.get(key) for key in ("style", "player")},
+                "style": options.get("style"),
+                "player": mention.chosen(str(options.get("player") or ""))[1],
             }
             sheet |= {key: value for key, value in fields.items() if value}
             if address := options.get("picture"):

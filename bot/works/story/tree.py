@@ -9,16 +9,17 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bot.drawing import COLOURS, DPI, INK, PALE, PAPER, alone
 from bot.words import Words
+from bot.works.story import limits
 from bot.works.story.story import Story
 
 if TYPE_CHECKING:
     from storage.stories import BranchRow
 
-NAME_CHARS = 40
+NAME_CHARS: Final = limits.BRANCH_CHARS
 DRAWN = 40
 """The most branches in a picture: the latest ones."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bot.commands import UNDER
 from bot.events import Event, Link, Request, Run, Stage, Text, UserError
 from bot.words import Words, words
-from bot.works.story import cast, state
+from bot.works.story import cast, limits, state
 from bot.works.story.choices import scene_changed, words_of
 from bot.works.story.logs import node
 from bot.works.story.story import Story
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from bot.works.story.logs import Logs
     from storage.stories import Node
 
-VALUE_CHARS: Final = 300
-TEXT_CHARS: Final = 1_000
-TITLE_CHARS: Final = 100
+VALUE_CHARS: Final = limits.VALUE_CHARS
+TEXT_CHARS: Final = limits.TEXT_CHARS
+TITLE_CHARS: Final = limits.TITLE_CHARS
 EVENTS: Final = 20
 CHAPTERS: Final = 200
 OPTIONS: Final = ("location", "time", "scenario", "climax", "resolution")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from bot.check import Check
-from bot.kind import Kind, Runs, Setting
+from bot.kind import Kind, Runs, Setting, Typed
 from bot.settings import NARRATE, OFF, ON, SPEED, VOICE
 from bot.verb import ME, Argument, Option, Verb
 
@@ -18,10 +19,14 @@ if TYPE_CHECKING:
     from bot.words import Words
 
 FOR = Option("for", "verbs.option_voice_for", choices=(ME, "thread", "channel", "everyone"))
-WORK = Option("work", "verbs.option_voice_work")
+WORK = Option("work", "verbs.option_voice_work", completes="work")
 
 VERBS: tuple[Verb, ...] = (
-    Verb("voice", "join", argument=Argument("channel", "verbs.arg_voice_channel", required=False)),
+    Verb(
+        "voice",
+        "join",
+        argument=Argument("channel", "verbs.arg_voice_channel", "channel", required=False, most=100),
+    ),
     Verb("voice", "leave"),
     Verb("voice", "say", "The door opens.", Argument("text", "verbs.arg_voice_text"), speaks=True),
     Verb("voice", "stop"),
@@ -32,7 +37,7 @@ VERBS: tuple[Verb, ...] = (
         "voice",
         "narrate",
         "on",
-        Argument("state", "verbs.arg_narrate", required=False),
+        Argument("state", "verbs.arg_narrate", required=False, completes="state"),
         (Option("for", "verbs.option_narrate_for", choices=("thread", "channel", "everyone")),),
         sets=True,
     ),
@@ -40,15 +45,15 @@ VERBS: tuple[Verb, ...] = (
         "voice",
         "voice",
         'hibari:low --as "Mira"',
-        Argument("voice", "verbs.arg_voice", required=False),
-        (FOR, Option("as", "verbs.option_voice_as"), WORK),
+        Argument("voice", "verbs.arg_voice", required=False, completes="voice", most=600),
+        (FOR, Option("as", "verbs.option_voice_as", completes="speaker", most=80), WORK),
         sets=True,
     ),
     Verb(
         "voice",
         "speed",
         "1.2 --for me",
-        Argument("speed", "verbs.arg_speed", required=False),
+        Argument("speed", "verbs.arg_speed", required=False, most=10),
         (FOR, WORK),
         sets=True,
     ),
@@ -135,4 +140,41 @@ SETTINGS: tuple[Setting, ...] = (
         default=lambda resources: f"{resources.config.speech.speed:g}",
     ),
 )
-KIND = Kind("voice", VERBS, make, settings=SETTINGS, examine=_examine, stands_for=_stands_for)
+
+
+async def _state(resources: Resources, typed: Typed) -> list[str]:
+    return [state for state in (ON, OFF, "reset") if state.startswith(typed.prefix.strip().casefold())]
+
+
+async def _work(resources: Resources, typed: Typed) -> list[str]:
+    from bot.commands import KINDS  # which imports this folder
+
+    return [name for name in KINDS if name.startswith(typed.prefix.strip().casefold())]
+
+
+async def _voices(resources: Resources, typed: Typed) -> list[str]:
+    from bot.works.voice.checks import offered
+
+    return await asyncio.to_thread(offered, resources, typed.prefix)
+
+
+async def _speaker(resources: Resources, typed: Typed) -> list[str]:
+    """The narrator and the chair, and the characters of the story that is played there."""
+    from bot.commands import KINDS  # which imports this folder
+
+    prefix = typed.prefix.strip().casefold()
+    return [
+        *(name for name in ("narrator", "chair") if name.startswith(prefix)),
+        *await KINDS["story"].completes["character"](resources, typed),
+    ]
+
+
+KIND = Kind(
+    "voice",
+    VERBS,
+    make,
+    completes={"state": _state, "work": _work, "voice": _voices, "speaker": _speaker},
+    settings=SETTINGS,
+    examine=_examine,
+    stands_for=_stands_for,
+)

@@ -53,6 +53,20 @@ def voices(resources: Resources, text: str, *, admin: bool) -> str:
     return " ".join(map(str, chosen[:MOST_VOICES]))
 
 
+def offered(resources: Resources, prefix: str) -> list[str]:
+    """The voices that are there, for the last place of the list that is typed, each with the list before it."""
+    before, blank, typed = prefix.rpartition(" ")
+    speech, typed = resources.speech, typed.casefold()
+    engines = [(name, engine) for name in speech.names if (engine := speech.engine(name)) is not None]
+    names = [
+        f"{name}:{voice}" if voice else name
+        for name, engine in engines
+        if not engine.absent()
+        for voice in ("", *engine.voices)
+    ]
+    return [f"{before}{blank}{name}" for name in [*names, "reset"] if typed in name.casefold()]
+
+
 def speed(text: str) -> str:
     """As it is kept. Raises UserError."""
     try:

@@ -264,8 +264,9 @@ async def test_what_keeps_the_bot_out_of_a_channel_is_said_before_it_tries(hall:
     hall.fake.voice.enter(hall.ana, full)
     await hall.until(lambda: hall.channel(full).voice_states)
     assert "Full is full: 1 person may be in it" in await hall.slash("voice join")
-    assert "lack the permission “Speak”" in await hall.slash("voice join", channel="Shut")
-    assert "There is no voice channel “Nowhere”" in await hall.slash("voice join", channel="Nowhere")
+    assert "lack the permission “Speak”" in await hall.slash("voice join", channel=hall.named("Shut"))
+    await hall.fake.say(hall.ana, hall.text, "/voice join Nowhere", mention=True)
+    await hall.until(lambda: "There is no voice channel “Nowhere”" in hall.said())
     assert hall.fake.voice.ignored == []
 
 
@@ -310,7 +311,7 @@ async def test_on_a_stage_the_bot_asks_to_speak_and_reads_once_it_may(hall: Hall
 @pytest.mark.slow
 async def test_in_direct_messages_what_is_said_comes_as_a_recording(hall: Hall) -> None:
     dm = hall.fake.dm(hall.ana)
-    await hall.fake.slash(hall.ana, dm, "voice say", text=FIRST)
+    await hall.fake.say(hall.ana, dm, f"/voice say {FIRST}")
     await hall.until(lambda: any(one.files for one in dm.posts.values()))
-    await hall.fake.slash(hall.ana, dm, "voice join")
+    await hall.fake.say(hall.ana, dm, "/voice join")
     await hall.until(lambda: any("in direct messages" in one.text for one in dm.posts.values()))

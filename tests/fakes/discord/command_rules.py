@@ -11,7 +11,7 @@ from typing import Any
 from tests.fakes.discord.refusal import bad, items, number, table, text
 
 CHAT, USER, MESSAGE = 1, 2, 3
-SUBCOMMAND, GROUP, STRING, INTEGER, BOOLEAN, NUMBER, ATTACHMENT = 1, 2, 3, 4, 5, 10, 11
+SUBCOMMAND, GROUP, STRING, INTEGER, BOOLEAN, CHANNEL, NUMBER, ATTACHMENT = 1, 2, 3, 4, 5, 7, 10, 11
 MOST = {CHAT: 100, USER: 15, MESSAGE: 15}
 CHARACTERS = 8000
 LOCALES = (
@@ -157,6 +157,11 @@ def _typed(option: dict[str, Any], kind: int, path: str) -> None:
                 f"Option choice name {name} already exists",
             )
         seen.add(name)
+    for key, kinds in (("min_length", (STRING,)), ("max_length", (STRING,)), ("channel_types", (CHANNEL,))):
+        if option.get(key) is not None and kind not in kinds:
+            raise bad(
+                f"{path}.{key}", "APPLICATION_COMMAND_OPTIONS_TYPE_INVALID", f"{key} is for type {kinds}"
+            )
     if kind == STRING:
         low = number(option.get("min_length") or 0, f"{path}.min_length", 0, 6000)
         high = number(option.get("max_length") or 6000, f"{path}.max_length", 1, 6000)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from bot.events import Place
+from bot.mention import person
 from bot.platforms import LogView, Platform
 from bot.works.schedule.calendar import Calendar
 from storage.people import People
@@ -73,6 +74,9 @@ async def test_the_game_master_skips_the_absent_and_hands_over(tmp_path: Path) -
         assert await asks(talk, "act", "I follow.", who="cai") == "done", "nobody waits for who is absent"
         assert "Only the game master" in await told(talk, "gm", "Cai", who="cai")
         assert "nobody called Zoe" in await told(talk, "gm", "Zoe")
+        assert "nobody called Zoe" in await told(talk, "gm", person("zoe", "Zoe"))
+        assert "Cai is the game master now" in await told(talk, "gm", person("cai", "Another name"))
+        assert "Ana is the game master now" in await told(talk, "gm", person("ana", "Ana"), who="cai")
         assert "Cai is the game master now" in await told(talk, "gm", "Cai")
         assert "The game master is Cai" in await told(talk, "gm", who="ana")
         assert "Only the game master" in await told(talk, "mode", "gm", who="ana")

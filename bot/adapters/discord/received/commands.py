@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import inspect
 import keyword
-import logging
 import re
-import time
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -24,31 +22,30 @@ import discord
 from discord import app_commands
 from discord.app_commands import Choice, TranslationContextTypes, locale_str
 
-from bot.adapters.discord.received.placing import file_of, location_of
+from bot import mention
+from bot.adapters.discord.received.placing import file_of
 from bot.adapters.markdown import clean
 from bot.command_line import value_of
 from bot.commands import HELP, KINDS, TABLE
 from bot.events import File, OptionValue, UserError
 from bot.verb import Option, Verb
 from bot.words import LOCALES, Words, name_of, words
-from storage.faults import StorageFault
 
 FILES = ("file", "file2", "file3", "file4", "file5")
 """The attachments of a verb that takes a list of files; Discord has no option of many values."""
 
-CHOICES = 25
-CHARS = 100
-"""Of a choice's name and value, and how many choices there may be: Discord's limits."""
-FRESH_S = 3.0
-"""How long completions are cached: for a few keystrokes, so that a new book is offered soon."""
-MOST_CACHED = 2_048
-
-_TYPES: dict[str, type[Any]] = {
-    "text": str,
-    "link": str,
-    "number": int,
-    "flag": bool,
-    "file": discord.Attachment,
+_TYPES: dict[str, tuple[type[Any], ...]] = {
+    "text": (str,),
+    "link": (str,),
+    "number": (int,),
+    "flag": (bool,),
+    "file": (discord.Attachment,),
+    "person": (discord.User, discord.Member),
+    "channel": (discord.VoiceChannel, discord.StageChannel),
+}
+_ANNOTATIONS: dict[str, Any] = {
+    "person": discord.User,
+    "channel": discord.VoiceChannel | discord.StageChannel,
 }
 
 NOT_ALONE = ("party", "voice")
@@ -61,26 +58,23 @@ _DASHES = re.compile("^[—–]")
 
 _SERVERS = app_commands.AppCommandContext(guild=True, dm_channel=False, private_channel=False)
 _TRANSLATED = {discord.Locale.brazil_portuguese: "pt-BR"}
-_log = logging.getLogger(__name__)
 
-Kind = Literal["text", "link", "number", "flag", "file"]
+Kind = Literal["text", "link", "number", "flag", "file", "person", "channel"]
 Perform = Callable[[discord.Interaction, Verb, Mapping[str, Any]], Coroutine[Any, Any, None]]
 """Intake.slash."""
 OnMessage = Callable[[discord.Interaction, Verb, discord.Message], Coroutine[Any, Any, None]]
 """Intake.on_message."""
 Offer = Callable[[discord.Interaction, str, str], Coroutine[Any, Any, list[Choice[str]]]]
 """Autocomplete.choices: names of a kind that begin with what was typed."""
-Names = Callable[..., Coroutine[Any, Any, list[str]]]
-"""App.complete."""
 
 
 @dataclass(slots=True)
 class Slot:
     """One option of a slash command.
 
-    `option` is the row's, None for a word of its argument and for one of a list of files. `after` is the option before
-    it on whose value its completions depend, "" for none. `argument` is its name as a parameter in Python: no keyword,
-    no dash.
+    `option` is the row's, None for a word of its argument and for one of a list of files. `most` is the largest number,
+    or the most characters. `after` is the option before it on whose value its completions depend, "" for none.
+    `argument` is its name as a parameter in Python: no keyword, no dash.
     """
 
     name: str
@@ -131,15 +125,14 @@ def slots(row: Verb) -> tuple[Slot, ...]:
         before = ""
         for name in texts(row):
             summary = argument.summary if name == argument.name else f"discord.option_{name}"
-            completes, most = argument.completes, argument.most
-            slot = Slot(name, summary, required=required, completes=completes, most=most, after=before)
+            slot = Slot(name, summary, argument.kind, required, argument.choices)
+            slot.completes, slot.most, slot.after = argument.completes, argument.limit, before
             result.append(slot)
             before = name
     for option in row.options:
         kind: Kind = "file" if option.completes == "path" else option.kind
         slot = Slot(option.name, option.summary, kind, option.required, option.choices, option=option)
-        if kind == "number":
-            slot.most = option.most
+        slot.most = option.limit
         if kind != "file":
             slot.completes = option.completes
         result.append(slot)
@@ -205,8 +198,8 @@ def menu(row: Verb, perform: OnMessage) -> app_commands.ContextMenu:
 
 
 def _parameter(slot: Slot) -> inspect.Parameter:
-    kind: Any = _TYPES[slot.kind]
-    if slot.most is not None and slot.kind in ("text", "number"):
+    kind: Any = _ANNOTATIONS.get(slot.kind) or _TYPES[slot.kind][0]
+    if slot.most is not None and slot.kind in ("text", "link", "number") and not slot.choices:
         kind = app_commands.Range[kind, 1, slot.most]
     default: object = inspect.Parameter.empty
     if slot.kind == "flag":
@@ -230,16 +223,25 @@ def read(row: Verb, values: Mapping[str, Any]) -> tuple[str | None, dict[str, Op
         value = values.get(slot.argument)
         if value is None or value is False:
             continue
-        if type(value) is not _TYPES[slot.kind]:
+        if type(value) not in _TYPES[slot.kind]:
             raise UserError("discord.outdated")
         if slot.kind == "file":
             files.append(file_of(value))
         elif slot.option is None:
-            typed.append(value)
+            typed.append(_chosen(value))
         else:
-            options[slot.name] = value_of(row, slot.option, value) if slot.kind == "link" else value
+            options[slot.name] = value_of(row, slot.option, value) if slot.kind == "link" else _chosen(value)
     text = None if not typed and len(texts(row)) == 1 and wants_text(row) else " ".join(typed)
     return text, options, tuple(files)
+
+
+def _chosen(value: Any) -> Any:
+    """The value as the table takes it: that of a person or a channel is a mention."""
+    if isinstance(value, discord.User | discord.Member):
+        return mention.person(str(value.id), clean(value.display_name))
+    if isinstance(value, discord.VoiceChannel | discord.StageChannel):
+        return mention.channel(str(value.id), value.name)
+    return value
 
 
 def path_of(say: Words, row: Verb) -> str:
@@ -337,72 +339,3 @@ class Translator(app_commands.Translator):
         if key is None or locale not in _TRANSLATED:
             return None
         return words(_TRANSLATED[locale])(key)
-
-
-class Autocomplete:
-    """Completions while a person types an option: names of their space, quickly, and never an error."""
-
-    def __init__(self, names: Names, clock: Callable[[], float] = time.monotonic) -> None:
-        self._names = names
-        self._clock = clock
-        self._cache: dict[tuple[str, str, str, str | None, str], tuple[float, list[str]]] = {}
-
-    async def choices(
-        self, interaction: discord.Interaction, kind: str, typed: str
-    ) -> list[app_commands.Choice[str]]:
-        """At most 25 names of the interaction's space; none after any fault."""
-        try:
-            location = location_of(interaction)
-            if kind == "command":
-                return _commands(words(f"{interaction.locale.value}"), str(typed))
-            shelf = getattr(interaction.namespace, "shelf", None) if kind != "shelf" else None
-            shelf = shelf if isinstance(shelf, str) and shelf else None
-            names = await self.names(location.space, kind, str(typed)[:CHARS], shelf, str(location.user))
-        except (UserError, StorageFault) as fault:
-            _log.warning("nothing offered for %s: %s", kind, fault)
-            return []
-        except Exception:  # no list is better than a fault while a person types
-            _log.exception("nothing offered for %s", kind)
-            return []
-        values = dict.fromkeys(choice_value(name) for name in names)
-        return [
-            app_commands.Choice(name=clean(value).strip() or value, value=value) for value in values if value
-        ][:CHOICES]
-
-    async def names(self, space: str, kind: str, typed: str, shelf: str | None, author: str) -> list[str]:
-        """Names that begin with `typed`, cached; only the person's own for a personal kind."""
-        key = (space, kind, typed, shelf, author if kind == "session" else "")
-        now = self._clock()
-        if (cached := self._cache.get(key)) is not None and cached[0] > now:
-            return cached[1]
-        fresh = await self._names(space, kind, typed, shelf, author)
-        if len(self._cache) >= MOST_CACHED:
-            self._cache = {cached_key: entry for cached_key, entry in self._cache.items() if entry[0] > now}
-            if len(self._cache) >= MOST_CACHED:
-                self._cache.clear()
-        self._cache[key] = (now + FRESH_S, fresh)
-        return fresh
-
-    async def whole(self, space: str, kind: str, value: str, shelf: str | None) -> str:
-        """The whole name of a value that may have been cut."""
-        if len(value) <= CHARS // 2:
-            return value
-        names = await self._names(space, kind, value, shelf)
-        return next((name for name in names if choice_value(name) == value), value)
-
-
-def _commands(say: Words, typed: str) -> list[app_commands.Choice[str]]:
-    """Completions of commands, by the names that the person sees."""
-    prefix = typed.strip().lstrip("/").lower()
-    paths = [(path_of(say, row), row.path) for row in TABLE]
-    matching = [pair for pair in paths if any(prefix in name for name in pair)]
-    return [app_commands.Choice(name=shown, value=path) for shown, path in matching][:CHOICES]
-
-
-def choice_value(name: str) -> str:
-    """The name as a choice's value: if too long, cut after a word in its second half; see `whole`."""
-    name = name.strip()
-    if len(name) <= CHARS:
-        return name
-    cut = name.rfind(" ", CHARS // 2, CHARS)
-    return name[: cut if cut > 0 else CHARS].rstrip()

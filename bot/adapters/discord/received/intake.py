@@ -25,7 +25,8 @@ from bot import commands
 from bot.adapters import intake
 from bot.adapters.discord.received import placing
 from bot.adapters.discord.received.brought import Brought, brought, files_of
-from bot.adapters.discord.received.commands import Autocomplete, as_in_table, path_of, read
+from bot.adapters.discord.received.commands import as_in_table, path_of, read
+from bot.adapters.discord.received.completions import Autocomplete
 from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, file_of, request_of, text_of
 from bot.adapters.discord.shown import replies
 from bot.adapters.footer import label as label_of
@@ -46,7 +47,7 @@ from bot.adapters.invocation import (
 from bot.adapters.stored_choices import StoredChoice
 from bot.adapters.surface import OWN
 from bot.command_line import parse
-from bot.events import PressedLate, UserError
+from bot.events import Place, PressedLate, UserError
 from bot.runs.requests import event_id
 from bot.verb import Verb
 from bot.words import Words, locale_of, words
@@ -79,7 +80,7 @@ class Intake(intake.Intake):
         self._request_of = partial(request_of, threads=threads, us=us)
         self._client = client
         self._locales: OrderedDict[int, str] = OrderedDict()
-        self.autocomplete = Autocomplete(app.complete)
+        self.autocomplete = Autocomplete(app.complete, self._place)
 
     async def slash(self, interaction: discord.Interaction, row: Verb, values: Mapping[str, Any]) -> None:
         """Perform a slash command, or open a window for the text that its verb needs."""
@@ -156,7 +157,7 @@ class Intake(intake.Intake):
             default=filled or None,
             placeholder=hint[:HINT_CHARS] or None,
             required=required,
-            max_length=CHARS - len(asked.after),  # that text becomes part of the question, too
+            max_length=asked.most(CHARS),
         )
         # The submission comes to `finish`, not to this object, which a restart loses.
         window = ui.Modal(
@@ -228,6 +229,10 @@ class Intake(intake.Intake):
         await self.app.records.offers.forget(location.space, window)
         if not interaction.response.is_done():  # sent twice at once
             raise UserError("edge.sent_before")
+
+    async def _place(self, location: placing.Location) -> Place:
+        held = await self.app.records.threads.held(location.space, location.real)
+        return placing.place(placing.within(location, held), thread_row=held)
 
     async def brought(self, message: discord.Message) -> Brought:
         """What a message to the bot brings along."""
@@ -369,7 +374,9 @@ def option_field(field: Field) -> ui.Label[ui.Modal]:
         item = ui.Select(custom_id=field.id, options=options, min_values=least, required=field.required)
     else:
         style = discord.TextStyle.paragraph if field.long else discord.TextStyle.short
-        item = ui.TextInput(custom_id=field.id, style=style, required=field.required, max_length=CHARS)
+        item = ui.TextInput(
+            custom_id=field.id, style=style, required=field.required, max_length=min(CHARS, field.most)
+        )
     return ui.Label(
         text=label_of(field.label, LABEL_CHARS), description=label_of(field.hint, HINT_CHARS), component=item
     )

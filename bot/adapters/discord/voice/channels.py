@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import discord
 
+from bot import mention
 from bot.adapters.discord.received.placing import PLATFORM
 from bot.adapters.discord.voice import connection
 from bot.adapters.discord.voice.captions import Captions
@@ -288,7 +289,8 @@ class VoiceChannels:
             if mine is None:
                 raise UserError("voice.where")
             return mine
-        channel_name = name.removeprefix("<#").removesuffix(">").lstrip("#🔊 ").casefold()
+        id, name = mention.chosen(name)
+        channel_name = id or name.lstrip("#🔊 ").casefold()
         with suppress(discord.HTTPException):
             member = guild.get_member(person) or await guild.fetch_member(person)
             for channel in channels:

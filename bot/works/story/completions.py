@@ -1,0 +1,74 @@
+"""The names of stories, and of what is in the story that is played where somebody is typing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from bot.works.story.logs import logs_of
+from bot.works.story.session_zero import STEPS
+from bot.works.story.state import chapters, characters
+
+if TYPE_CHECKING:
+    from bot.kind import Typed
+    from bot.resources import Resources
+    from bot.works.story.story import Story
+    from storage.stories import StoryRow
+
+
+async def branch(resources: Resources, typed: Typed) -> list[str]:
+    names = [
+        branch.name
+        for story in await _open_to(resources, typed)
+        for branch in await resources.stories.branches(typed.space, story.id)
+    ]
+    return [name for name in dict.fromkeys(names) if name and name.lower().startswith(typed.prefix.lower())]
+
+
+async def title(resources: Resources, typed: Typed) -> list[str]:
+    return [
+        row.title for row in await _open_to(resources, typed) if typed.prefix.lower() in row.title.lower()
+    ]
+
+
+async def character(resources: Resources, typed: Typed) -> list[str]:
+    story = await _story(resources, typed)
+    return _fitting(story.cast, typed) if story is not None else []
+
+
+async def location(resources: Resources, typed: Typed) -> list[str]:
+    """Where chapters and characters of the story are."""
+    story = await _story(resources, typed)
+    if story is None:
+        return []
+    of_chapters = (chapter.location for chapter in chapters(story))
+    of_characters = (known.fields.get("location", "") for known in characters(story).values())
+    return _fitting([*of_chapters, *of_characters], typed)
+
+
+async def version(resources: Resources, typed: Typed) -> list[str]:
+    """The versions of the last scene."""
+    story = await _story(resources, typed)
+    count = len(story.head.versions) if story is not None and story.head is not None else 0
+    return _fitting(["next", "back", *map(str, range(1, count + 1))], typed)
+
+
+async def step(resources: Resources, typed: Typed) -> list[str]:
+    return _fitting(STEPS, typed)
+
+
+def _fitting(names: Iterable[str], typed: Typed) -> list[str]:
+    prefix = typed.prefix.strip().casefold()
+    return [name for name in dict.fromkeys(names) if name and prefix in name.casefold()]
+
+
+async def _story(resources: Resources, typed: Typed) -> Story | None:
+    if typed.place is None:
+        return None
+    played = await logs_of(resources.stories).here(typed.place)
+    return played.story if played is not None else None
+
+
+async def _open_to(resources: Resources, typed: Typed) -> list[StoryRow]:
+    rows = await resources.stories.open_to(typed.space, typed.author, limit=200)
+    return [row for row in rows if row.title]
