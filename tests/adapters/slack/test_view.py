@@ -44,7 +44,7 @@ from tests.fakes.slack import Message, block_rules
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SEARCH = (Stage("search", "Searching"), Status("Looking"), Text("Found 3 passages."))
-ANSWER = (Stage("answer", "Answer"), Text("It is "), Text("Ana."))
+ANSWER = (Stage("answer", "Answer", answer=True), Text("It is "), Text("Ana."))
 BURST = 65
 HINT = "To go on, reply in this thread; you need not mention me here."
 
