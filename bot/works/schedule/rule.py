@@ -21,6 +21,8 @@ _WEEKDAYS: Final = "mon-fri"
 _HOURS = re.compile(r"\b(\d{1,2})\s?h\s?(\d{2})?\b", re.IGNORECASE)
 """Portuguese hours, which dateparser does not know: "19h", "19h30"."""
 _RELATIVE = re.compile(r"\s*(?:in|em|daqui a)\s", re.IGNORECASE)
+_ELAPSED = re.compile(r"\b(?:h|hours?|horas?|min|mins|minutes?|minutos?)\b|\d(?:h|min)\b", re.IGNORECASE)
+"""Time that passes, whatever clocks are changed to meanwhile; a day ahead has the same hour."""
 _IN_PORTUGUESE = re.compile(r"^n[ao]\s", re.IGNORECASE)
 """Before a day ("na sexta"), where dateparser expects nothing."""
 _CLOCK = re.compile(r"\d{1,2}:\d\d|\d{1,2}(?:\.\d\d)?\s?[ap]\.?m\b", re.IGNORECASE)
@@ -38,6 +40,11 @@ class Rule:
     zone: str
     first: str
     every: str = ""
+
+    def begins(self) -> datetime:
+        """The first time of all, as a clock shows it: later than `first` where a change of the clocks skips that."""
+        zone = zone_of(self.zone)
+        return datetime.fromisoformat(self.first).replace(tzinfo=zone).astimezone(UTC).astimezone(zone)
 
     def following(self, after: datetime) -> datetime | None:
         """The first time after this one, None for never.
@@ -88,7 +95,11 @@ def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
     local_now = now.astimezone(zone_of(zone)).replace(tzinfo=None)
     moment: datetime | None = None
     if len(text) <= TYPED_CHARS and (relative or _TIME_OF_DAY.search(text)):
-        moment = read_date(text, locale, local_now, PREFER_DATES_FROM="future")
+        elapsed = relative and _ELAPSED.search(text) is not None
+        base = now.astimezone(UTC).replace(tzinfo=None) if elapsed else local_now
+        moment = read_date(text, locale, base, PREFER_DATES_FROM="future")
+        if moment is not None and moment.tzinfo is None and elapsed:
+            moment = moment.replace(tzinfo=UTC)
     if moment is None:
         raise UserError("schedule.no_time", when=typed[:TYPED_CHARS])
     if moment.tzinfo is not None:  # somebody has typed one
@@ -101,6 +112,8 @@ def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
     if week_before.date() == local_now.date() and local_now < week_before and not (relative or after_today):
         moment = moment if _NO_WEEKDAY.search(_CLOCK.sub("", text)) else week_before
     if not local_now < moment <= local_now + FARTHEST:
-        key = "schedule.over" if moment <= local_now else "schedule.too_far"
+        # Up to a day may be another time zone's doing.
+        past = "schedule.over" if local_now - moment < timedelta(days=1) else "schedule.past"
+        key = past if moment <= local_now else "schedule.too_far"
         raise UserError(key, when=f"{moment:%Y-%m-%d %H:%M}")
     return moment

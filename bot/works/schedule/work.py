@@ -106,13 +106,16 @@ class Scheduling:
         if not await run.step("add", added, bool):
             raise UserError("schedule.most", most=MOST)
         first = datetime.fromisoformat(kept_rule.first)
+        begins = kept_rule.begins()
         yield Stage("schedule", say(f"schedule.is_{request.verb}"))
         if request.verb == "nudge":
             yield Text(say("schedule.comes_idle", hour=f"{first:%H:%M}", zone=kept_rule.zone, n=idle))
         else:
             key = "schedule.comes_again" if kept_rule.every else "schedule.comes"
             how_often = again(kept_rule, say) if kept_rule.every else ""
-            yield Text(say(key, when=shown(first, kept_rule.zone, say), again=how_often))
+            yield Text(say(key, when=shown(begins, kept_rule.zone, say), again=how_often))
+            if begins.replace(tzinfo=None) != first:
+                yield Notice(say("schedule.skipped", typed=f"{first:%H:%M}", comes=f"{begins:%H:%M}"))
         if kept_rule.zone == "UTC":
             yield Notice(say("schedule.utc"))
         way = Choice(say("schedule.button_remove"), f"/schedule remove {run.id[-CODE:]}")

@@ -55,6 +55,13 @@ def test_a_span_is_not_cut_short() -> None:
     assert read("in 1 minute", "en", "UTC", TUESDAY.replace(second=40)).minute == 2
 
 
+def test_a_span_of_hours_passes_whatever_the_clocks_are_changed_to() -> None:
+    before = datetime(2026, 3, 8, 6, 30, tzinfo=UTC)  # 1:30 there
+    assert f"{read('in 2 hours', 'en', NEW_YORK, before):%H:%M}" == "04:30"
+    assert f"{read('daqui a 45 minutos', 'pt-BR', NEW_YORK, before):%H:%M}" == "03:15"
+    assert f"{read('in 1 day', 'en', NEW_YORK, before):%d %H:%M}" == "09 01:30"
+
+
 def test_the_order_of_day_and_month_is_that_of_the_language() -> None:
     assert read("1/12 19:00", "pt-BR", "UTC", TUESDAY).month == 12
     assert read("12/1 19:00", "en", "UTC", TUESDAY).month == 12
@@ -70,7 +77,8 @@ def test_the_order_of_day_and_month_is_that_of_the_language() -> None:
         ("31 february 10:00", "no_time"),
         ("in 99999999999 years", "no_time"),
         ("10:00 " * 20_000, "no_time"),
-        ("2020-01-01 10:00", "over"),
+        ("2020-01-01 10:00", "past"),
+        ("2026-11-24 17:00", "over"),
         ("2 hours ago 10:00", "over"),
         ("9999-12-31 23:59", "too_far"),
     ],
@@ -111,6 +119,12 @@ def times(rule: Rule, count: int) -> list[str]:
 )
 def test_it_comes_again_by_the_clock_of_its_zone(every: str, first: str, expected: list[str]) -> None:
     assert times(Rule(NEW_YORK, first, every), 3) == expected
+
+
+def test_a_first_time_that_the_clocks_skip_is_said_as_it_comes() -> None:
+    assert f"{Rule(NEW_YORK, '2026-03-08T02:30').begins():%H:%M}" == "03:30"
+    assert f"{Rule(NEW_YORK, '2026-03-08T03:30').begins():%H:%M}" == "03:30"
+    assert f"{Rule(NEW_YORK, '2026-11-01T01:30', 'day').begins():%H:%M}" == "01:30"
 
 
 def test_a_zone_that_this_machine_does_not_know_is_counted_in_utc() -> None:
