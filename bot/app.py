@@ -32,6 +32,7 @@ from bot.runs.requests import (
     Arrivals,
     PastRequests,
     child_id,
+    composed,
     request_from_json,
 )
 from bot.waiting import wait_at_most
@@ -330,7 +331,7 @@ class App:
         with in_words():
             await self._live.keep_owed()
             locale = await self.settings.locale(request.place, request.author.id, request.locale)
-            request = replace(request, locale=locale)
+            request = composed(replace(request, locale=locale))
             with self._gate.closed() if acknowledge is not None else nullcontext():
                 seq = await self._arrivals.receive(request)
                 if seq is not None and acknowledge is not None:
@@ -369,10 +370,23 @@ class App:
         place_key = (place.space, place.platform, place.channel, place.thread)
         with in_words():
             session = await self.records.sessions.active(*place_key)
-            work, verb = commands.plain_verb(session.work if session else commands.DEFAULT_WORK)
+            work, verb = commands.plain_verb(session.work if session else await self._plain_work(place.space))
             kind = commands.KINDS[work]
             meant = await kind.plain(self.resources, place, author, text) if kind.plain is not None else ""
         return work, meant or verb
+
+    async def _plain_work(self, space: str) -> str:
+        """The work of plain text where no session is open: the default, unless there is nothing but courses to ask."""
+        kinds = await self.records.documents.kinds(space)
+        if "" in kinds:
+            return commands.DEFAULT_WORK
+        works = (name for name, kind in commands.KINDS.items() if kinds & kind.shapes(self.config).keys())
+        return next(works, commands.DEFAULT_WORK)
+
+    async def idle(self) -> None:
+        """Wait until nothing runs any more: neither what goes on behind an answer nor what runs have begun."""
+        while ends := [live.end for live in self._live.all()]:
+            await asyncio.wait(ends)
 
     async def stop(self, place: Place, author: str = "") -> int:
         """Stop the runs that go on or wait in this place, library jobs only where there is nothing else; how many.

@@ -164,6 +164,8 @@ PRIVATE: Final = Option("private", "verbs.option_private", "flag")
 SHARE: Final = Option("share", "verbs.option_share", "flag")
 """Everybody sees the answer to a personal verb."""
 SHELF: Final = Option("shelf", "verbs.option_shelf", completes="shelf")
+DEFAULT_SHELF: Final = "rules"
+"""Where books are put and questions are asked, unless a shelf is named."""
 ME: Final = "me"
 FOR: Final = Option("for", "verbs.option_for", choices=(ME, "channel", "everyone"))
 """Whom a setting is for: the person who sets it, the channel, or everyone."""

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 from storage.db import Database
 from storage.document_rows import VISIBLE, DocumentRow, Leftover, NewChunk, NewDocument, NewSection
@@ -204,18 +205,29 @@ class Documents:
             query = query.where(d.kind == "")
         return await self._documents(query.order_by(d.shelf, d.title, d.id))
 
+    async def kinds(self, space: str) -> set[str]:
+        """Of which kinds there are documents on the shelves; "" is that of books."""
+        from sqlalchemy import select
+
+        from storage.tables import documents
+
+        d = documents.c
+        return set(
+            await self._db.column(select(d.kind).where(d.space == space, d.state.in_(VISIBLE)).distinct())
+        )
+
     async def find(self, space: str, shelf: str | None, name: str) -> Sequence[DocumentRow]:
         """Documents that a person may mean by `name`: by source; else title; else the start or end of an id.
 
-        Capitals do not matter. More than one row means that the name is ambiguous.
+        Neither capitals nor how accents are composed matter. More than one row means that the name is ambiguous.
         """
         rows = await self.list(space, shelf)
-        folded = name.strip().casefold()
+        folded = _folded(name.strip())
         if not folded:
             return []
         return (
-            [row for row in rows if row.source.casefold() == folded]
-            or [row for row in rows if row.title.casefold() == folded]
+            [row for row in rows if _folded(row.source) == folded]
+            or [row for row in rows if _folded(row.title) == folded]
             or [
                 row
                 for row in rows
@@ -338,6 +350,10 @@ class Documents:
 
     async def _documents(self, query: Select[Any]) -> Sequence[DocumentRow]:
         return await self._db.rows(query, DocumentRow)
+
+
+def _folded(name: str) -> str:
+    return normalize("NFC", name).casefold()
 
 
 def _section_values(document_id: str, section: NewSection) -> dict[str, Any]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from unicodedata import normalize
 
 from bot.events import UserError
 from bot.readers.kinds import SUFFIXES, readable
@@ -57,7 +59,7 @@ def gather(paths: Iterable[str], max_bytes: int) -> tuple[list[Candidate], list[
             for name, entry in walk(root, unreadable):
                 _check_file(Path(entry.path), name, candidates, refused, max_bytes)
         else:
-            _check_file(root, root.name, candidates, refused, max_bytes)
+            _check_file(root, composed(root.name), candidates, refused, max_bytes)
     return candidates, refused
 
 
@@ -77,7 +79,7 @@ def walk(root: Path, unreadable: Callable[[str, OSError], None]) -> Iterator[tup
             below = f"{within}{entry.name}/"
             folders.append((below, iter(_entries(entry.path, below, unreadable))))
         elif entry.name.lower().endswith(SUFFIXES):
-            yield within + entry.name, entry
+            yield composed(within + entry.name), entry
 
 
 def _entries(folder: str, within: str, unreadable: Callable[[str, OSError], None]) -> list[os.DirEntry[str]]:
@@ -89,6 +91,29 @@ def _entries(folder: str, within: str, unreadable: Callable[[str, OSError], None
     except OSError as error:
         unreadable(within.rstrip("/"), error)
         return []
+
+
+def composed(name: str) -> str:
+    """The same name for the same letters, however a system composes their accents."""
+    return normalize("NFC", name)
+
+
+def passed_over(paths: Iterable[str]) -> dict[str, int]:
+    """How many files of each kind are in the folders among `paths` that are not read, by suffix; blocking.
+
+    Hidden ones don't count, links to folders are not followed.
+    """
+    counted: Counter[str] = Counter()
+    for text in paths:
+        root = Path(text).expanduser()
+        for place, folders, names in os.walk(root) if not root.is_symlink() else ():
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            counted.update(
+                Path(place, name).suffix.lower()
+                for name in names
+                if not name.startswith(".") and not name.lower().endswith(SUFFIXES)
+            )
+    return dict(counted.most_common())
 
 
 def sayable(name: str) -> bool:

@@ -15,6 +15,7 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 from bot import commands
 from bot.conversation import title_of
@@ -49,6 +50,20 @@ def event_id(platform: str, space: str, event: str) -> str:
 def child_id(parent: Request, key: str) -> str:
     """The id of the run that `parent` begins under this key."""
     return event_id(parent.place.platform, parent.place.space, f"{parent.id}/{key}")
+
+
+def composed(request: Request) -> Request:
+    """The same with the accents of its words and names composed, so that the same letters are the same name.
+
+    Not of paths: a file system may know two names of the same letters.
+    """
+    row = commands.verb(request.work, request.verb)
+    paths = {option.name for option in row.options if option.completes == "path"}
+    options = {
+        name: normalize("NFC", value) if isinstance(value, str) and name not in paths else value
+        for name, value in request.options.items()
+    }
+    return replace(request, text=normalize("NFC", request.text), options=options)
 
 
 def request_to_json(request: Request) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
 from bot.events import UserError
-from bot.retrieval.files import gather, megabytes, read_whole
+from bot.retrieval.files import gather, megabytes, passed_over, read_whole
 
 LIMIT = 1_000
 
@@ -32,6 +33,17 @@ def test_a_folder_is_walked_in_order_and_only_readable_kinds_count(folder: Path)
     taken, refused = gather([str(folder)], LIMIT)
     assert [path.name for path in taken] == ["a.txt", "b.md", "more/c.md"]
     assert refused == []
+
+
+def test_what_a_folder_has_of_other_kinds_is_counted_by_kind(folder: Path) -> None:
+    for name in ("b.png", "more/c.PNG", "more/notes", ".hidden.zip"):
+        (folder / name).touch()
+    assert passed_over([str(folder), str(folder / "b.md")]) == {".png": 3, "": 1}
+
+
+def test_a_name_is_the_same_however_its_accents_are_composed(folder: Path) -> None:
+    (folder / normalize("NFD", "ação.md")).write_text("# A")
+    assert normalize("NFC", "ação.md") in [file.name for file in gather([str(folder)], LIMIT)[0]]
 
 
 def test_each_bad_file_gets_its_reason(folder: Path) -> None:

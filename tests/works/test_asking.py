@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from bot.events import Event, Stage, Text
 from bot.works.library import LibraryConfig
+from bot.works.library.emptiness import why_no_books
 from bot.works.rules.answer import rag
 from bot.works.rules.question_files import Own, Pictures, QuestionFiles
 from bot.works.rules.snapshot import Snapshots
@@ -25,6 +27,7 @@ def snapshots(bench: Bench) -> Snapshots:
         resources.conversations,
         settings,
         resources.settings.roles,
+        partial(why_no_books, resources),
     )
 
 

@@ -115,7 +115,7 @@ async def test_a_person_goes_before_a_channel_and_a_channel_before_everyone(ask:
     assert [await ask.locale(app=language) for language in ("en", "pt-BR")] == ["en", "pt-BR"], (
         "as the platform says"
     )
-    await ask("set", "language pt-BR", to="everyone", author=BIA)
+    await ask("set", "language Português", to="everyone", author=BIA)
     assert await ask.locale() == "pt-BR"
     await ask("set", "language en", to="channel", author=BIA)
     assert [await ask.locale(place=place) for place in (HERE, ELSEWHERE)] == ["en", "pt-BR"]

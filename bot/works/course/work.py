@@ -20,7 +20,7 @@ from bot.words import Words, words
 from bot.works.course.catalogue import BOOK, COURSE, SHELF
 from bot.works.course.course_document import read_book, read_course
 from bot.works.course.course_names import course_named
-from bot.works.library.intake_job import IntakeJob, failures, files_of, named_paths
+from bot.works.library.intake_job import IntakeJob, failures, files_of, left_out, named_paths
 
 if TYPE_CHECKING:
     from bot.incoming import Incoming
@@ -97,6 +97,8 @@ class Courses:
         async with aclosing(job.events(items, sizes, refused, replace=replace)) as events:
             async for event in events:
                 yield event
+        async for notice in left_out(run, named):
+            yield notice
 
     async def _remove(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 SHELVES = 12
 """Books that an overview lists, at most."""
-_SHELF_NEEDED = replace(SHELF, required=True)
+_SHELF_OR_DEFAULT = replace(SHELF, summary="verbs.option_shelf_or_default")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ VERBS: tuple[Verb, ...] = (
         "add",
         "handbook.md notes/ --shelf rules",
         Argument("paths", "verbs.arg_paths", many=True, completes="path"),
-        (_SHELF_NEEDED, Option("replace", "verbs.option_replace", "flag")),
+        (_SHELF_OR_DEFAULT, Option("replace", "verbs.option_replace", "flag")),
         background=True,
         admin=True,
     ),
@@ -55,7 +56,7 @@ VERBS: tuple[Verb, ...] = (
         "remove",
         "handbook.md --shelf rules",
         Argument("name", "verbs.arg_book", completes="book"),
-        (_SHELF_NEEDED,),
+        (_SHELF_OR_DEFAULT,),
         admin=True,
     ),
     Verb("library", "reindex", "--shelf rules", options=(SHELF,), background=True, admin=True),
@@ -66,6 +67,7 @@ VERBS: tuple[Verb, ...] = (
 
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.commands import KINDS
+    from bot.works.library.emptiness import why_no_books
     from bot.works.library.work import LibraryWork
 
     max_bytes = resources.config.section(LibraryConfig).max_bytes
@@ -78,6 +80,7 @@ def make(resources: Resources, runs: Runs) -> Work:
         runs.stop_run,
         max_bytes,
         shapes,
+        partial(why_no_books, resources),
     )
 
 

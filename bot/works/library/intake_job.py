@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from bot.events import Ended, Event, Failed, Notice, Request, Run, Status, Text, UserError
 from bot.readers.kinds import SUFFIXES, suffix_of
-from bot.retrieval.files import Candidate, Refused, gather
+from bot.retrieval.files import Candidate, Refused, gather, passed_over
 from bot.retrieval.intake import IntakeResult, Item
 from bot.runs.requests import ONLY, WATCH
 from bot.words import Words, words
@@ -82,6 +82,23 @@ async def files_of(
         return files, refused
     brought, not_brought = await incoming.bring(run, SUFFIXES, max_bytes)
     return [*files, *brought], [*refused, *not_brought]
+
+
+async def left_out(run: Run, named: Sequence[str]) -> AsyncGenerator[Notice, None]:
+    """What is said of files in the named folders that are of no kind that is read; as the last of a run."""
+
+    async def counted() -> dict[str, int]:
+        return await asyncio.to_thread(passed_over, named)
+
+    kinds = (
+        await run.step("passed over", counted, dict[str, int])
+        if named and ONLY not in run.request.options
+        else {}
+    )
+    if kinds:
+        say = words(run.request.locale)
+        suffixes = [f"{n} {suffix or say('library.no_suffix')}" for suffix, n in islice(kinds.items(), NAMED)]
+        yield Notice(say("library.passed_over", n=sum(kinds.values()), kinds=", ".join(suffixes)))
 
 
 class IntakeJob:

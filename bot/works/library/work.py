@@ -5,16 +5,17 @@ Words first, vectors afterwards: what was added can be found by its words within
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from bot.events import Event, Failed, Run, Stage, Status, Text, UserError
+from bot.events import Event, Failed, Request, Run, Stage, Status, Text, UserError
 from bot.readers.kinds import SUFFIXES
 from bot.retrieval.intake import Item
 from bot.retrieval.results import Book
+from bot.verb import DEFAULT_SHELF
 from bot.words import words
-from bot.works.library.intake_job import IntakeJob, files_of, named_paths
+from bot.works.library.intake_job import IntakeJob, files_of, left_out, named_paths
 from bot.works.library.jobs import JobBoard, Stop
 from bot.works.rules.work import book_table
 
@@ -37,8 +38,10 @@ class LibraryWork:
         stop: Stop,
         max_bytes: int,
         shapes: Mapping[str, Shape],
+        why_none: Callable[[Request], Awaitable[str]],
     ) -> None:
-        """`shapes`: those of documents that are no books, by their kinds."""
+        """`shapes`: those of documents that are no books, by their kinds. `why_none`: see `emptiness`."""
+        self._why_none = why_none
         self._shapes = shapes
         self._library = library
         self._intake = intake
@@ -72,6 +75,8 @@ class LibraryWork:
         if not files and not refused:
             kinds = ", ".join(SUFFIXES)
             yield Failed(say("library.nothing_there", paths=", ".join(named), kinds=kinds))
+            async for notice in left_out(run, named):
+                yield notice
             return
         items = [Item(file.name, file.path, max_bytes=self._max_bytes) for file in files]
         sizes = [file.size for file in files]
@@ -79,6 +84,8 @@ class LibraryWork:
         async with aclosing(job.events(items, sizes, refused, replace=replace)) as events:
             async for event in events:
                 yield event
+        async for notice in left_out(run, named):
+            yield notice
 
     async def _reindex(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -117,7 +124,7 @@ class LibraryWork:
             list[Book],
         )
         yield Stage("list", say("library.list", n=len(books)))
-        yield Text(book_table(books, say) if books else say("rules.no_books"))
+        yield Text(book_table(books, say) if books else say(await self._why_none(request)))
 
     async def _remove(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -144,7 +151,7 @@ class LibraryWork:
 
 
 def _shelf(value: object) -> str:
-    name = str(value or "").strip()
+    name = str(value or DEFAULT_SHELF).strip()
     if not name or len(name) > 64 or not name.isprintable():
         raise UserError("library.shelf_name")
     return name

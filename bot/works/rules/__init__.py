@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.kind import Kind, Runs
@@ -47,10 +48,12 @@ VERBS: tuple[Verb, ...] = (
 
 def make(resources: Resources, runs: Runs) -> Work:
     from bot.works.library import LibraryConfig
+    from bot.works.library.emptiness import why_no_books
     from bot.works.rules.question_files import QuestionFiles
     from bot.works.rules.snapshot import Snapshots
     from bot.works.rules.work import Asking, Rules
 
+    why_none = partial(why_no_books, resources)
     snapshots = Snapshots(
         resources.library,
         resources.models,
@@ -58,11 +61,12 @@ def make(resources: Resources, runs: Runs) -> Work:
         resources.conversations,
         resources.config.retrieval,
         resources.settings.roles,
+        why_none,
     )
     max_bytes = resources.config.section(LibraryConfig).max_bytes
     files = QuestionFiles(resources.incoming, resources.intake, max_bytes)
     asking = Asking(files, resources.library, resources.models, resources.conversations, snapshots)
-    return Rules(asking, resources.library, resources.records.sessions)
+    return Rules(asking, resources.library, resources.records.sessions, why_none)
 
 
 KIND = Kind("rules", VERBS, make, suggests=("slack_home.prompt_ask",))

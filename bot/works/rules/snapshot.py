@@ -15,6 +15,7 @@ from bot.retrieval.language import detect_question
 from bot.strategies import SINGLE
 from bot.strategies.base import ROLE, Inquiry
 from bot.strategies.rewrite import Rewriting
+from bot.verb import DEFAULT_SHELF
 from bot.works.rules.question_files import picture_names
 
 if TYPE_CHECKING:
@@ -95,14 +96,16 @@ class Snapshots:
         conversations: Conversations,
         settings: RetrievalConfig,
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
+        why_none: Callable[[Request], Awaitable[str]],
     ) -> None:
-        """`roles`: whose models a place has chosen itself."""
+        """`roles`: whose models a place has chosen itself. `why_none`: see `bot.works.library.emptiness`."""
         self._library = library
         self._models = models
         self._prompts = prompts
         self._conversations = conversations
         self._settings = settings
         self._roles = roles
+        self._why_none = why_none
 
     async def take(self, request: Request, own: Own) -> Snapshot:
         """Raises UserError where there is nothing to ask, or nothing to ask it of."""
@@ -113,7 +116,12 @@ class Snapshots:
         space = request.place.space
         shelf = str(request.options.get("shelf") or "")
         if shelf or not own.attached:
-            shelf = await self._library.shelf_for(space, shelf or None, "rules")
+            try:
+                shelf = await self._library.shelf_for(space, shelf or None, DEFAULT_SHELF)
+            except UserError as error:
+                if error.key != "rules.no_books":
+                    raise
+                raise UserError(await self._why_none(request)) from error
         follows = bool(request.options.get(FOLLOW_UP))
         conversation = await self._conversations.of(request, question, HISTORY, follows=follows)
         languages_read = set(await self._library.languages(space, shelf)) if shelf else set()

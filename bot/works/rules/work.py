@@ -6,7 +6,7 @@ Knows no platform and no database: strategies find, `answer` answers, `Sessions`
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from functools import partial
 from operator import attrgetter
@@ -41,8 +41,16 @@ SECTION_CHARS = 6_000
 class Rules:
     """Rulebooks: questions answered from them, sections by name, and dice."""
 
-    def __init__(self, asking: Asking, library: Library, sessions: Sessions) -> None:
+    def __init__(
+        self,
+        asking: Asking,
+        library: Library,
+        sessions: Sessions,
+        why_none: Callable[[Request], Awaitable[str]],
+    ) -> None:
+        """`why_none`: see `bot.works.library.emptiness`."""
         self._asking = asking
+        self._why_none = why_none
         self._library = library
         self._sessions = sessions
 
@@ -107,7 +115,7 @@ class Rules:
             list[Book],
         )
         yield Stage("books", say("rules.books", n=len(books)))
-        yield Text(book_table(books, say) if books else say("rules.no_books"))
+        yield Text(book_table(books, say) if books else say(await self._why_none(request)))
 
     async def _see(self, run: Run) -> AsyncGenerator[Event, None]:
         """A number opens the source behind [n] of the last answer here; a name opens that section."""

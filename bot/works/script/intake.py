@@ -21,7 +21,7 @@ from bot.retrieval.files import Candidate, Refused, read_whole
 from bot.retrieval.titles import normal
 from bot.words import Words, words
 from bot.works.library import LibraryConfig
-from bot.works.library.intake_job import failures, files_of, named_paths
+from bot.works.library.intake_job import failures, files_of, left_out, named_paths
 from bot.works.script.catalogue import Catalogue, body_of, reader, visibility
 from bot.works.script.length import pages
 from bot.works.script.model import Scene, Script, script
@@ -108,6 +108,8 @@ class ScriptIntake:
             yield Text("\n".join(lines) + "\n\n")
         for event in failures(refused, count, say, most=count):
             yield event
+        async for notice in left_out(run, named):
+            yield notice
 
 
 @dataclass(slots=True)

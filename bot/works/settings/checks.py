@@ -17,6 +17,17 @@ if TYPE_CHECKING:
 CHAIN = 5
 """Models of a role's chain, at most."""
 
+LANGUAGES = {
+    "english": "en",
+    "ingles": "en",
+    "portuguese": "pt-BR",
+    "portugues": "pt-BR",
+    "brazilian_portuguese": "pt-BR",
+    "portugues_brasileiro": "pt-BR",
+    "portugues_do_brasil": "pt-BR",
+    "pt_br": "pt-BR",
+}
+"""Locales by the names of their languages."""
 ZONES = 3
 """Suggestions for a misspelt time zone."""
 
@@ -32,8 +43,8 @@ def choice(name: str, typed_value: str, choices: Sequence[str]) -> str:
 
 
 def language(resources: Resources, typed_value: str) -> str:
-    """The locale of a catalogue of words."""
-    return choice(LANGUAGE, typed_value, LOCALES)
+    """The locale of a catalogue of words, also by the language's name in either language."""
+    return LANGUAGES.get(_plain(typed_value)) or choice(LANGUAGE, typed_value, LOCALES)
 
 
 def zone(resources: Resources, typed_value: str) -> str:

@@ -1,0 +1,24 @@
+"""Why there is no book to ask: one is being read, there are only courses or screenplays, or nothing is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from storage.scripts import Reader
+
+if TYPE_CHECKING:
+    from bot.events import Request
+    from bot.resources import Resources
+
+READING = (("library", "add"), ("library", "reindex"))
+
+
+async def why_no_books(resources: Resources, request: Request) -> str:
+    """The key of the sentence, where no book is there."""
+    place = request.place
+    if await resources.jobs.runs(place.space, READING):
+        return "rules.books_coming"
+    if await resources.records.documents.kinds(place.space) - {""}:
+        return "rules.only_courses"
+    reader = Reader(place.space, request.author.id, place.platform, place.channel, place.thread)
+    return "rules.only_scripts" if await resources.scripts.all(reader) else "rules.no_books"

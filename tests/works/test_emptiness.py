@@ -1,0 +1,43 @@
+"""What is said where there is no book, and where a plain question goes then."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from bot.events import Event, Run, Text
+from bot.works.library.emptiness import why_no_books
+from tests.fakes.scripted_app import Recorder, asked, open_scripted
+from tests.storage.books import book
+
+
+async def test_the_library_is_called_empty_only_where_nothing_is_there_or_coming(tmp_path: Path) -> None:
+    reading, go_on = asyncio.Event(), asyncio.Event()
+
+    async def read(run: Run) -> AsyncGenerator[Event, None]:
+        reading.set()
+        await go_on.wait()
+        yield Text("added")
+
+    app = await open_scripted(tmp_path, {"read": read}, Recorder())
+    question = asked("q", "wolves?")
+    try:
+        await app.start()
+        assert await why_no_books(app.resources, question) == "rules.no_books"
+        ticket = await app.perform(asked("job", "read", work="library", verb="add"))
+        await reading.wait()
+        assert await why_no_books(app.resources, question) == "rules.books_coming"
+        go_on.set()
+        await ticket.wait()
+        await app.idle()
+        assert await app.plain(question.place, "a", "wolves?") == ("rules", "ask")
+        await app.records.documents.add(book(kind="course"))
+        assert await why_no_books(app.resources, question) == "rules.only_courses"
+        assert await app.plain(question.place, "a", "wolves?") == ("course", "ask")
+        await app.records.documents.add(book("other"))
+        assert await app.plain(question.place, "a", "wolves?") == ("course", "ask"), "another space's book"
+        await app.records.documents.add(book())
+        assert await app.plain(question.place, "a", "wolves?") == ("rules", "ask")
+    finally:
+        await app.close()
