@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from bot import __version__
 from bot.encoding import accept_all
 from bot.words import Words, locale_from, words
 from bot.works import ON_THE_COMMAND_LINE
@@ -94,6 +95,9 @@ def parser(say: Words, argv: Sequence[str] = ()) -> argparse.ArgumentParser:
         argument_default=argparse.SUPPRESS,
         allow_abbrev=False,
     )
+    top.add_argument(
+        "--version", action="version", version=f"Sutradhar {__version__}", help=say("cli.version")
+    )
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
 
     def add(
@@ -123,7 +127,7 @@ def parser(say: Words, argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     evaluation = add(commands, "eval", "cli.eval").add_subparsers(dest="verb", metavar="WHAT", required=True)
     retrieval = add(evaluation, "library", "cli.eval_library", as_json)
     retrieval.add_argument("questions", metavar="QUESTIONS.jsonl", help=say("cli.questions"))
-    retrieval.add_argument("--shelf", required=True, help=say("verbs.option_shelf"))
+    retrieval.add_argument("--shelf", help=say("verbs.option_shelf_or_default"))
     retrieval.add_argument("--no-lookup", action="store_true", help=say("cli.no_lookup"))
     retrieval.add_argument("--all", action="store_true", help=say("cli.eval_all"))
     course = add(evaluation, "course", "cli.eval_course", space, as_json)
@@ -218,11 +222,12 @@ def _run(asked: dict[str, Any], locale: str) -> int:
             return _eval_course(config, words(locale), asked)
         case "eval":
             from bot.adapters.terminal.one_shot import evaluate
+            from bot.verb import DEFAULT_SHELF
 
             return evaluate(
                 config,
                 str(asked["questions"]),
-                str(asked["shelf"]),
+                str(asked.get("shelf") or DEFAULT_SHELF),
                 words(locale),
                 lookup=not asked.get("no_lookup"),
                 every=bool(asked.get("all")),
@@ -242,8 +247,8 @@ def _run(asked: dict[str, Any], locale: str) -> int:
 
 def _perform(config: Config, locale: str, asked: dict[str, Any]) -> int:
     """One verb of a work, as its row of the table says."""
-    from bot.adapters.terminal.conversation import absolute
     from bot.adapters.terminal.one_shot import perform
+    from bot.adapters.terminal.paths import absolute
     from bot.commands import verb
 
     row = verb(asked["command"], asked["verb"])

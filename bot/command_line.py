@@ -13,6 +13,8 @@ from operator import attrgetter
 from bot.commands import BARE, DEFAULT_WORK, HELP, MAX_LINE, ROWS, TABLE, WORKS
 from bot.events import OptionValue, UserError
 from bot.verb import Option, Verb, usage
+from bot.words import LOCALES, name_of
+from bot.words import words as catalogue
 
 _SPECIAL = re.compile(r"([\s\"'“”‘’\\])")
 _ESCAPED = re.compile(r"\\([\s\"'“”‘’\\])")
@@ -91,6 +93,31 @@ def parse(line: str, *, asks: bool = False) -> Parsed:
     return _read(verb, line[1:], words[used:], asks)
 
 
+def lines_of(pasted: str) -> list[str]:
+    """The commands and questions of pasted lines. Text of several lines is one question, or belongs to the command
+    above it where no other command follows and that takes a text.
+    """
+    lines = [line for line in pasted.splitlines() if line.strip()]
+    commands = [n for n, line in enumerate(lines) if line.lstrip().startswith("/")]
+    if commands == [0] and not _ends_with_its_line(lines[0]):
+        return [pasted.strip()]
+    parts: list[list[str]] = []
+    for n, line in enumerate(lines):
+        if n in commands or n - 1 in commands or not parts:
+            parts.append([])
+        parts[-1].append(line)
+    return ["\n".join(part).strip() for part in parts]
+
+
+def _ends_with_its_line(line: str) -> bool:
+    words = tokens(line.strip()[1:])
+    try:
+        verb, _ = _verb([word.value for word in words])
+    except UserError:
+        return True
+    return verb.argument is None or verb.argument.many
+
+
 def lacking_text(line: str) -> Parsed | None:
     """The parsed line where only what the verb's form asks for is missing; else None."""
     try:
@@ -129,13 +156,42 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
             return named, 2
         if not second:
             return HELP, 0
+        if (in_words := _named_in_words(first, second)) is not None:
+            return in_words
         raise _unknown(f"{first} {second}", [row.path for row in TABLE if row.work == first])
+    if (in_words := _named_in_words(first, second)) is not None:
+        return in_words
     meant = verbs_named(first)
     if len(meant) == 1:
         return meant[0], 1
     if meant:
         raise UserError("commands.several", name=first, paths=", ".join(f"/{row.path}" for row in meant))
     raise _unknown(f"{first} {second}".strip(), [row.path for row in TABLE], first)
+
+
+def _named_in_words(first: str, second: str) -> tuple[Verb, int] | None:
+    """The verb by the names that it has in one of our languages, as on Discord ("biblioteca adicionar", "ajuda")."""
+    for say in map(catalogue, LOCALES):
+        for row in TABLE:
+            if row.bare:
+                if first == say(f"names.{row.name}"):
+                    return row, 1
+                continue
+            groups = (row.work, say(f"names.group_{row.work}"), say(f"names.group_{row.group or row.work}"))
+            if first in groups and second in (row.name, say(f"names.{row.work}_{row.name}")):
+                return row, 2
+        if not second and first in (say(f"names.group_{work}") for work in WORKS):
+            return HELP, 0
+    return None
+
+
+def _in_words(names: Sequence[str], kind: str, typed: str) -> str | None:
+    """The option or choice that has this name in one of our languages, such as "semana" for "week"."""
+    for say in map(catalogue, LOCALES):
+        for name in names:
+            if typed.casefold() in (name, say(name_of(name, kind))):
+                return name
+    return None
 
 
 def verbs_named(name: str) -> list[Verb]:
@@ -216,6 +272,8 @@ def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
     if option := verb.option(name.lower().replace("_", "-")):
         return option, inline or None
     names = [option.name for option in verb.options]
+    if named := _in_words(names, "option", name):
+        return verb.option(named), inline or None
     close = nearest(name.lower(), names)
     if close:
         raise UserError("commands.unknown_option", verb=verb.path, name=name, nearest=close)
@@ -240,6 +298,8 @@ def value_of(verb: Verb, option: Option, value: str) -> OptionValue:
     if option.kind == "link" and not re.fullmatch(r"https?://[^\s/]+\S*", value):
         raise UserError("commands.option_link", verb=verb.path, name=option.name, value=value)
     if option.choices and value not in option.choices:
+        if choice := _in_words(option.choices, option.name, value):
+            return choice
         raise UserError(
             "commands.option_choice",
             verb=verb.path,

@@ -366,19 +366,18 @@ def _disk(folder: Path, fault: OSError) -> UserError:
 
 
 def bar(stream: TextIO) -> Progress:
-    """A progress bar of one line for a terminal; for anything else, a line per tenth."""
-    last = -1
+    """A progress bar of one line for a terminal; for anything else one line for each download, as it begins."""
+    begun: set[str] = set()
 
     def show(name: str, done: int, total: int) -> None:
-        nonlocal last
-        tenths = min(10, 10 * done // total)
-        line = f"{name} [{'#' * 2 * tenths:<20}] {done / 1e6:5.1f} of {total / 1e6:.1f} MB"
         if done == 0:  # no empty bar for a person who is offline
             return
         if stream.isatty():
+            tenths = min(10, 10 * done // total)
+            line = f"{name} [{'#' * 2 * tenths:<20}] {done / 1e6:5.1f} of {total / 1e6:.1f} MB"
             print(f"\r{line}", end="\n" if done >= total else "", file=stream, flush=True)
-        elif tenths != last:
-            print(line, file=stream, flush=True)
-        last = tenths
+        elif name not in begun:
+            begun.add(name)
+            print(f"{name}: {total / 1e6:.1f} MB", file=stream, flush=True)
 
     return show

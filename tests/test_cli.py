@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def test_help_is_in_the_users_language(tmp_path: Path, locale: str, word: str) -
 
 @pytest.mark.parametrize(
     "arguments",
-    [("library", "add"), ("library", "add", "a.md"), ("nonsense",), ("library", "dance"), ("chat", "--x")],
+    [("library", "add"), ("nonsense",), ("library", "dance"), ("chat", "--x")],
 )
 def test_wrong_use_is_two(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     done = bot(*arguments, data=tmp_path)
@@ -70,6 +71,14 @@ def test_global_options_stand_before_or_after_the_command() -> None:
         assert read["json"] is True
     given = ["--data", "a", "library", "list", "--data", "b"]
     assert vars(parser(words("en"), given).parse_args(given))["data"] == "b"
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    with pytest.raises(SystemExit) as left:
+        parser(words("en")).parse_args(["--version"])
+    assert left.value.code == 0
+    assert capsys.readouterr().out == f"Sutradhar {project['version']}\n"
 
 
 def test_doctor_names_what_is_missing_and_tells_no_secret(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.command_line import line_for, parse, tokens, with_words
+from bot.command_line import line_for, lines_of, parse, tokens, with_words
 from bot.commands import MAX_LINE, TABLE, plain_verb, verb
 from bot.events import UserError
 from bot.manual import document, help_text
@@ -125,7 +125,7 @@ def test_a_line_becomes_a_verb(line: str, path: str, options: dict[str, object],
         ("/rules ask what --k many", "commands.option_number", None),
         ("/rules ask what --k 0", "commands.option_number", None),
         ("/rules ask", "commands.missing", None),
-        ("/library add a.md", "commands.missing", None),
+        ("/library add", "commands.missing", None),
         ("/stop now", "commands.too_many", None),
         ("x" * (MAX_LINE + 1), "commands.too_long", None),
     ],
@@ -294,3 +294,26 @@ def test_a_persons_words_are_read_neither_as_options_nor_as_commands() -> None:
 def test_only_a_verb_that_takes_a_text_can_ask_for_it(line: str) -> None:
     with pytest.raises(UserError):
         parse(line, asks=True)
+
+
+def test_pasted_lines_are_commands_of_their_own_and_text_stays_together() -> None:
+    assert lines_of("/library add a.md\nHow far?\n\n/rules roll 2d6\n") == [
+        "/library add a.md",
+        "How far?",
+        "/rules roll 2d6",
+    ]
+    assert lines_of("How far\ndoes it show things?") == ["How far\ndoes it show things?"]
+    assert lines_of("/story act He says:\n\nStay.") == ["/story act He says:\n\nStay."]
+    assert lines_of("/library add a.md\nHow far?") == ["/library add a.md", "How far?"]
+    assert lines_of(" \n") == []
+
+
+def test_a_verb_an_option_and_a_choice_go_by_their_portuguese_names_too() -> None:
+    def path(line: str) -> str:
+        row = parse(line).verb
+        return row.path if row is not None else ""
+
+    assert path("/ajuda") == "help"
+    assert path("/biblioteca adicionar a.md") == path("/library adicionar a.md") == "library add"
+    assert parse("/library add a.md --estante regras").options["shelf"] == "regras"
+    assert parse('/schedule reminder X --when "fri 19:00" --every semana').options["every"] == "week"

@@ -11,6 +11,7 @@ import wave
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given
@@ -21,13 +22,16 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from bot.adapters.terminal import welcome
 from bot.adapters.terminal.complete import LineCompleter, paths
 from bot.adapters.terminal.conversation import Conversation
 from bot.adapters.terminal.feed import Feed
 from bot.adapters.terminal.markdown import Ink, MarkdownStream, width_of
 from bot.adapters.terminal.outputs import PlainOutput, PlainScreen
+from bot.adapters.terminal.paths import absolute, absolutes
 from bot.adapters.terminal.prompt import Prompt
 from bot.adapters.terminal.view import Stages, TerminalView, citation, progress
+from bot.config import load
 from bot.events import (
     Attachment,
     Author,
@@ -379,9 +383,9 @@ async def test_a_pipe_with_a_failure_ends_with_one() -> None:
         yield Text("never")
 
     assert (await piped(FakeApp(play), "oi"))[0] == 1
-    code, text = await piped(FakeApp(play), "/rolar 2d6")
+    code, text = await piped(FakeApp(play), "/nada 2d6")
     assert code == 1
-    assert "Não conheço `/rolar 2d6`" in text
+    assert "Não conheço `/nada 2d6`" in text
 
 
 async def completed(line: str, **names: list[str]) -> list[str]:
@@ -420,6 +424,119 @@ async def test_tab_completes_verbs_options_and_names(tmp_path: Path) -> None:
     assert await completed("/show rag") == [], "more than one work has that verb"
     (tmp_path / "my book.md").touch()
     assert await completed(f"/library add {tmp_path}/my") == [f"/library add {tmp_path}/my\\ book.md"]
+
+
+def test_a_path_is_found_as_people_type_or_paste_it(tmp_path: Path) -> None:
+    book, accented = tmp_path / "Ember Roads.pdf", tmp_path / normalize("NFD", "ação.md")
+    for file in (book, accented, tmp_path / "a.md"):
+        file.touch()
+    typed = f"{tmp_path}/a.md {tmp_path}/Ember Roads.pdf {tmp_path}/none".split(" ")
+    assert absolutes(typed) == [str(tmp_path / "a.md"), str(book), str(tmp_path / "none")]
+    assert absolutes([f"file://{tmp_path}/Ember%20Roads.pdf"]) == [str(book)]
+    assert absolute(f"{tmp_path}/{normalize('NFC', 'ação.md')}") == str(accented)
+
+
+async def test_help_and_leaving_are_words_that_need_no_slash() -> None:
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
+        yield Text(request.text)
+
+    app = FakeApp(play)
+    code, text = await piped(app, "help", "Ajuda", "/ajuda", "quit", "never asked")
+    assert (code, app.requests) == (0, [])
+    assert text.count("/library") == 3
+
+
+async def test_at_the_prompt_pasted_lines_run_one_by_one(tmp_path: Path) -> None:
+    running, ended = 0, asyncio.Event()
+
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
+        nonlocal running
+        running += 1
+        assert running == 1, "the book is there before it is asked"
+        yield Text(request.text)
+        running -= 1
+        if request.verb == "roll":
+            ended.set()
+
+    app = FakeApp(play)
+
+    async def opened() -> FakeApp:
+        return app
+
+    block = "/library add a.md --shelf rules\nHow far does it show things?\n\n/rules roll 4d6kh3"
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        prompt = Prompt(Conversation("en", "t"), tmp_path, [], colour=True)
+        sitting = asyncio.create_task(prompt.run(opened()))
+        keys.send_text(f"\x1b[200~{block}\x1b[201~\r")
+        async with asyncio.timeout(60):
+            await ended.wait()
+        keys.send_text("exit\r")
+        assert await sitting == 0
+    assert [(request.verb, request.text) for request in app.requests] == [
+        ("add", ""),
+        ("ask", "How far does it show things?"),
+        ("roll", "4d6kh3"),
+    ]
+
+
+async def test_at_the_prompt_a_sole_completion_stays_when_tab_is_pressed_again(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
+        begun.set()
+        yield Text("")
+
+    app = FakeApp(play)
+
+    async def opened() -> FakeApp:
+        return app
+
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        prompt = Prompt(Conversation("en", "t"), tmp_path, [], colour=True)
+        buffer, changed = prompt._session.default_buffer, asyncio.Event()
+        buffer.on_completions_changed += lambda _: changed.set()
+        sitting = asyncio.create_task(prompt.run(opened()))
+        keys.send_text("/rules rol")
+        async with asyncio.timeout(60):
+            while buffer.complete_state is None or not buffer.complete_state.completions:
+                changed.clear()
+                await changed.wait()
+        keys.send_text("\t\t 1d6\r")
+        async with asyncio.timeout(60):
+            await begun.wait()
+        keys.send_text("\x04")
+        assert await sitting == 0
+    assert [request.text for request in app.requests] == ["1d6"]
+
+
+def test_the_greeting_and_the_bar_fit_eighty_columns(tmp_path: Path) -> None:
+    config = load(data=tmp_path, environ={"SUTRADHAR_MODELS": str(tmp_path)})
+    for locale in ("en", "pt-BR"):
+        for line in welcome(config, Conversation(locale, None), colour=False):
+            assert width_of(line) <= 80
+    shown = progress(Status(f"Reading {'long ' * 40}.pdf", 3, 12), 76)
+    assert width_of(shown) == 76
+    assert shown.endswith("… ━━━───────── 3/12")
+
+
+async def test_at_the_end_of_input_what_goes_on_behind_an_answer_is_waited_for() -> None:
+    order: list[str] = []
+
+    async def behind() -> None:
+        await asyncio.sleep(0)
+        order.append("behind")
+
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
+        app.behind.append(asyncio.create_task(behind()))
+        yield Text("9")
+
+    class Closing(FakeApp):
+        async def close(self) -> None:
+            order.append("closed")
+
+    app = Closing(play)
+    assert (await piped(app, "/roll 1d10"))[0] == 0
+    assert order == ["behind", "closed"]
 
 
 def test_paths_of_a_folder_that_is_not_there_are_none(tmp_path: Path) -> None:

@@ -110,6 +110,7 @@ class FakeApp:
     narrates: bool = False
     language: str = ""
     """What the person has set."""
+    behind: list[asyncio.Task[None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._views: Callable[[str, Request, Claims], View] | None = None
@@ -169,6 +170,10 @@ class FakeApp:
         for ticket in live:
             ticket.task.cancel()
         return len(live)
+
+    async def idle(self) -> None:
+        """Wait for what goes on behind answers, which a test adds to `behind`."""
+        await asyncio.gather(*self.behind)
 
     async def complete(
         self,

@@ -6,6 +6,7 @@ Chooses between the three; imports the heavy parts only once the prompt is on th
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sys
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, BinaryIO
@@ -96,13 +97,13 @@ async def _program(config: Config, locale: str, thread: str | None, out: BinaryI
 
 def welcome(config: Config, conversation: Conversation, colour: bool) -> list[str]:
     """The greeting; at the first start also what to type."""
-    say, ink = conversation.say, Ink(colour)
+    say, ink = conversation.say, Ink(colour, min(shutil.get_terminal_size().columns, 80))
     model = next(iter(config.roles.answerer), None) or say("terminal.no_model")
     if model == DEMO:
         model = say("terminal.demo")
     title = ink("Sutradhar", BOLD, CYAN)
     configured = say("terminal.configured", model=model, embedding=config.embedding.model)
-    lines = [f"{title}  {ink(configured, DIM)}"]
+    lines = ink.wrap(f"{title}  {ink(configured, DIM)}").split("\n")
     if not (config.data_dir / "sutradhar.db").exists():
         lines.append(say("terminal.first_run"))
         lines += [f"  {ink(line, CYAN)}" for line in say("terminal.first_lines").split("\n")]

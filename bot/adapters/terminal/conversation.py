@@ -5,8 +5,8 @@ Knows the verbs of the conversation itself (help, stop, new) and the app, but no
 
 from __future__ import annotations
 
+import asyncio
 import getpass
-import os
 import re
 import sys
 from collections import OrderedDict
@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from bot.adapters.markdown import clean
+from bot.adapters.terminal.paths import absolute, absolutes
 from bot.command_line import Parsed, lacking_text, parse, with_words
 from bot.commands import FOLLOW_UP, verb
 from bot.events import (
@@ -59,6 +60,8 @@ class Application(Protocol):
 
     async def stop(self, place: Place) -> int: ...
 
+    async def idle(self) -> None: ...
+
     async def locale(self, place: Place, person: str, otherwise: str) -> str: ...
 
     async def complete(
@@ -81,6 +84,9 @@ async def only_adults(place: Place) -> bool:
     return True
 
 
+LEAVING = frozenset(("exit", "quit", "sair"))
+"""Words that leave when they are typed alone."""
+HELPING = frozenset(("help", "ajuda", "?"))
 THREAD_CHARS = 40
 MOST_OFFERED = 200
 """The most choices of a conversation that are recognized when typed; the oldest are dropped first."""
@@ -107,12 +113,6 @@ def new_id() -> str:
     from uuid_utils import uuid7
 
     return str(uuid7())
-
-
-def absolute(path: str) -> str:
-    """An absolute path, valid after a restart in another folder. Links stay links, because readers refuse them."""
-    # Not Path.resolve, which follows links, nor Path.absolute, which keeps "..".
-    return os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111
 
 
 def new_thread(request: Request, id: str, title: str) -> tuple[Place, str]:
@@ -192,6 +192,10 @@ class Conversation:
         while len(self._offered) > MOST_OFFERED:
             self._offered.popitem(last=False)
 
+    def leaves(self, line: str) -> bool:
+        """Whether the line is a word that leaves, and not the answer to a question."""
+        return self._asking is None and line.strip().lstrip("/").casefold() in LEAVING
+
     def read(self, line: str) -> Line | str:
         """The parsed line, or a text to print: the question of a choice, which the next line answers.
 
@@ -199,6 +203,8 @@ class Conversation:
         """
         line = line.strip()
         asking, self._asking = self._asking, None
+        if asking is None and line.casefold() in HELPING:
+            line = "/help"
         if asking is not None:
             if not line.startswith("/"):
                 return Line(with_words(asking.parsed, line), asking.answers)
@@ -237,7 +243,7 @@ class Conversation:
         if parsed.verb is None:
             options[FOLLOW_UP] = True
         if isinstance(paths := options.get("paths"), list):
-            options["paths"] = [absolute(path) for path in paths]
+            options["paths"] = await asyncio.to_thread(absolutes, paths)
         if isinstance(file := options.get("file"), str):
             options["file"] = absolute(file)
         return replace(self.asks(run, work, name, options, parsed.text), answers=line.answers)

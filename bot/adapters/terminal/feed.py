@@ -159,6 +159,7 @@ class Feed:
             if self._app is not None and closed is None:
                 for request in resumed:  # received before, so only waited for
                     await (await self._app.perform(request)).wait()
+                await self._app.idle()
                 if self._clips is not None:
                     await self._clips.settled()
         finally:
@@ -175,6 +176,8 @@ class Feed:
         async for text in source:
             if not text.strip():
                 continue
+            if self._conversation.leaves(text):
+                break
             line = _Line(new_id(), text)
             if self._overtake and text.strip().lower() == "/stop":
                 line.stops = await self._stop()

@@ -35,7 +35,7 @@ from bot.events import (
     View,
 )
 from bot.platforms import Platform
-from bot.runs.requests import WATCH
+from bot.runs.requests import WATCH, composed
 from bot.words import Words
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ async def _perform(
 
     log_to(config)
     conversation = Conversation(locale, None, space, reader="pipe")
-    request = conversation.asks(new_id(), row.work, row.name, options, text)
+    request = composed(conversation.asks(new_id(), row.work, row.name, options, text))
     files = config.data_dir / "files"
     output: Output = JsonLines(out) if out is not None else plain_output(files)
     app = await App.open(config)
@@ -149,6 +149,7 @@ async def _durable(app: App, request: Request, output: Output, conversation: Con
     status = await (await app.perform(request)).wait()
     for other in resumed:
         await (await app.perform(other)).wait()
+    await app.idle()
     return status
 
 

@@ -10,11 +10,9 @@ import asyncio
 import logging
 import os
 import shutil
-from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Awaitable, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import run_in_terminal
@@ -38,7 +36,9 @@ from bot.adapters.terminal.conversation import (
     only_adults,
 )
 from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, RED, YELLOW, Ink, MarkdownStream
+from bot.adapters.terminal.player import Player
 from bot.adapters.terminal.view import Claims, Stages, TerminalView, save
+from bot.command_line import lines_of
 from bot.commands import verb
 from bot.events import Request, UserError, View
 from bot.platforms import Platform
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
 _SPIN = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _WIDEST = 100
 """Columns: longer lines are hard to read, however wide the window."""
-PLAYERS: Final = (("pw-play",), ("paplay",), ("aplay", "-q"), ("afplay",))
-"""Programs that play a WAV and end: of PipeWire, PulseAudio, ALSA, macOS."""
 _log = logging.getLogger(__name__)
 
 _STYLE = Style.from_dict(
@@ -76,6 +74,7 @@ class Prompt:
         self._tails: dict[str, str] = {}
         self._statuses: dict[str, str] = {}
         self._jobs: set[str] = set()
+        self._waiting: list[list[str]] = []
         self._answers: dict[str, str] = {}
         self._tasks: set[asyncio.Future[None]] = set()
         self._ticks = 0
@@ -135,11 +134,14 @@ class Prompt:
                     line = await self._session.prompt_async(
                         self._message, pre_run=self._greet, set_exception_handler=False
                     )
-                    if line := _readable(line).strip():
-                        self._spawn(self._line(line))
+                    if self.conversation.leaves(line):
+                        break
+                    if lines := lines_of(_readable(line)):
+                        self._spawn(self._lines(lines))
             except (EOFError, KeyboardInterrupt):
-                code = int(self._broken)
+                pass
             finally:
+                code = int(self._broken)
                 ticking.cancel()
                 await self._leave(starting)
         return code
@@ -203,6 +205,13 @@ class Prompt:
 
     async def _fail(self, sentence: str) -> None:
         await self.write([self.ink(self.ink.wrap(sentence, "✗ ", "  "), RED)])
+
+    async def _lines(self, lines: list[str]) -> None:
+        """Run lines one by one: what was pasted, or a single one. To stop what runs leaves out the rest."""
+        self._waiting.append(lines)
+        while lines:
+            await self._line(lines.pop(0))
+        self._waiting = [others for others in self._waiting if others is not lines]
 
     async def _line(self, line: str) -> None:
         run = new_id()
@@ -314,12 +323,20 @@ class Prompt:
         return ANSI("\n".join([*lines, self.ink("› ", BOLD, CYAN)]))
 
     def _toolbar(self) -> ANSI:
-        jobs = [self._statuses.get(run) or self.say("terminal.working") for run in self._jobs]
-        parts = [f"{self._spinner()} {job}" for job in jobs]
+        passing = [self._statuses.get(run) or self.say("terminal.working") for run in self._jobs]
         if not self._ready.is_set() and not self._statuses:
-            parts.append(f"{self._spinner()} {self.say('terminal.opening')}")
+            passing.append(self.say("terminal.opening"))
         hint = self.say("terminal.hint_stop") if self._answers or self._jobs else self.say("terminal.hint")
-        return ANSI("  ".join([*parts, self.ink(hint, DIM)]))
+        room = shutil.get_terminal_size().columns - 1
+        parts = []
+        for n, text in enumerate(
+            [*passing, hint]
+        ):  # of many jobs as many as fit, and the keys where there is room
+            size = len(text) + (4 if n < len(passing) else 0)
+            if size <= room:
+                parts.append(f"{self._spinner()} {text}" if n < len(passing) else self.ink(hint, DIM))
+                room -= size
+        return ANSI("  ".join(parts))
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
@@ -328,6 +345,12 @@ class Prompt:
         @keys.add("escape", filter=running, eager=True)
         def _stop(event: KeyPressEvent) -> None:
             self._spawn(self._stop())
+
+        @keys.add("tab", filter=Condition(lambda: self._sole_completion()))
+        def _stay(event: KeyPressEvent) -> None:
+            """A sole completion stays, and what follows it is offered: by itself the library would take it back."""
+            event.current_buffer.complete_state = None
+            event.current_buffer.start_completion()
 
         @keys.add("c-c")
         def _interrupt(event: KeyPressEvent) -> None:
@@ -340,35 +363,16 @@ class Prompt:
 
         return keys
 
+    def _sole_completion(self) -> bool:
+        """Whether the only completion there is has been put into the line."""
+        state = self._session.default_buffer.complete_state
+        return state is not None and len(state.completions) == 1 and state.complete_index == 0
+
     async def _stop(self) -> None:
+        for lines in self._waiting:
+            lines.clear()
         if self._app is not None and self._ready.is_set():
             await self._app.stop(self.conversation.place)
-
-
-class Player:
-    """Plays one file after another, as they are given to it, until it is closed."""
-
-    def __init__(self) -> None:
-        self._playing: Process | None = None
-        self._turn = asyncio.Lock()
-
-    async def play(self, file: Path) -> None:
-        """Wait for those before, and until this one was heard; nothing where there is no player."""
-        command = next((player for player in PLAYERS if shutil.which(player[0])), None)
-        if command is None:
-            return
-        async with self._turn:
-            with suppress(OSError):
-                self._playing = await asyncio.create_subprocess_exec(
-                    *command, str(file), stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL
-                )
-                await self._playing.wait()
-            self._playing = None
-
-    def close(self) -> None:
-        if self._playing is not None:
-            with suppress(ProcessLookupError):
-                self._playing.kill()
 
 
 def _history(data: Path) -> History:

@@ -162,7 +162,7 @@ class TerminalView:
                     self._screen.status(self._stages.run, "")
                     self._screen.tail(self._stages.run, self._text.tail())
             case Status():
-                self._screen.status(self._stages.run, progress(event))
+                self._screen.status(self._stages.run, progress(event, ink.width - 4))
             case Citation(n=n):
                 self._citations[n] = event
             case Choices(prompt=prompt):
@@ -283,14 +283,15 @@ def save(file: Path, data: bytes) -> None:
     file.write_bytes(data)
 
 
-def progress(status: Status) -> str:
-    """The status line, with a bar if the total is known."""
-    text = " ".join(clean(status.text).split())
-    if status.done is None or not status.total:
-        return text
-    share = min(max(status.done / status.total, 0.0), 1.0)
-    filled = round(share * 12)
-    return f"{text} {'━' * filled}{'─' * (12 - filled)} {status.done}/{status.total}"
+def progress(status: Status, width: int = 76) -> str:
+    """The status line within a width, with a bar if the total is known."""
+    text, bar = " ".join(clean(status.text).split()), ""
+    if status.done is not None and status.total:
+        share = min(max(status.done / status.total, 0.0), 1.0)
+        filled = round(share * 12)
+        bar = f" {'━' * filled}{'─' * (12 - filled)} {status.done}/{status.total}"
+    room = max(width - len(bar), 1)
+    return (text if len(text) <= room else f"{text[: room - 1]}…") + bar
 
 
 def citation(ink: Ink, cited: Citation, quoted: bool = False) -> list[str]:

@@ -1,0 +1,35 @@
+"""Paths as people type and paste them in a terminal: unquoted, as an address, or with accents composed otherwise."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from unicodedata import normalize
+from urllib.parse import unquote, urlsplit
+
+
+def absolute(path: str) -> str:
+    """An absolute path, valid after a restart in another folder. Links stay links, because readers refuse them.
+
+    A `file:` address is its path; a name that only exists with its accents composed otherwise is that one.
+    """
+    if path.lower().startswith("file:/"):
+        path = unquote(urlsplit(path).path)
+    # Not Path.resolve, which follows links, nor Path.absolute, which keeps "..".
+    typed = os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111
+    forms = (typed, normalize("NFC", typed), normalize("NFD", typed))
+    return next(filter(os.path.lexists, forms), typed)
+
+
+def absolutes(words: Sequence[str]) -> list[str]:
+    """The paths of typed words; blocking. Words that exist only together are a path whose blanks nobody has quoted."""
+    paths: list[str] = []
+    at = 0
+    while at < len(words):
+        past = at + 1
+        if not os.path.lexists(absolute(words[at])):
+            longer = range(len(words), at + 1, -1)
+            past = next((n for n in longer if os.path.lexists(absolute(" ".join(words[at:n])))), past)
+        paths.append(absolute(" ".join(words[at:past])))
+        at = past
+    return paths

@@ -1,0 +1,39 @@
+"""Plays what was narrated with a program of this machine's. Knows no prompt."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from asyncio.subprocess import DEVNULL, Process
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+PLAYERS: Final = (("pw-play",), ("paplay",), ("aplay", "-q"), ("afplay",))
+"""Programs that play a WAV and end: of PipeWire, PulseAudio, ALSA, macOS."""
+
+
+class Player:
+    """Plays one file after another, as they are given to it, until it is closed."""
+
+    def __init__(self) -> None:
+        self._playing: Process | None = None
+        self._turn = asyncio.Lock()
+
+    async def play(self, file: Path) -> None:
+        """Wait for those before, and until this one was heard; nothing where there is no player."""
+        command = next((player for player in PLAYERS if shutil.which(player[0])), None)
+        if command is None:
+            return
+        async with self._turn:
+            with suppress(OSError):
+                self._playing = await asyncio.create_subprocess_exec(
+                    *command, str(file), stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL
+                )
+                await self._playing.wait()
+            self._playing = None
+
+    def close(self) -> None:
+        if self._playing is not None:
+            with suppress(ProcessLookupError):
+                self._playing.kill()
