@@ -283,6 +283,13 @@ async def test_every_verb_whose_window_takes_a_text_has_an_example_in_both_langu
                 assert hint or not row.argument.required, row.path
 
 
+async def test_a_window_takes_no_more_than_its_command_does_so_that_no_text_is_lost(at: Table) -> None:
+    reminder = await opened(at, text="reminder", command="/schedule")
+    assert reminder.blocks[0]["element"]["max_length"] == 1_500
+    question = await opened(at)
+    assert question.blocks[0]["element"]["max_length"] == windows.FIELD_CHARS
+
+
 async def test_a_reminder_without_its_words_opens_a_window_that_asks_when_too(at: Table) -> None:
     view = await opened(at, text="reminder", command="/schedule")
     required = {block["label"]["text"]: not block["optional"] for block in view.blocks}

@@ -80,6 +80,9 @@ async def ask(
             part,
             hint="" if filled else _hint(row, say),
             required=required and n == 0,
+            most=FIELD_CHARS
+            if filled or asked.before or row.argument is None
+            else row.argument.most or FIELD_CHARS,
         )
         for n, part in enumerate(parts(filled) if row.argument is not None else ())
     ]
@@ -212,13 +215,15 @@ def modal(callback: str, title: str, blocks: Sequence[Block], *, submit: str = "
     return view
 
 
-def field(n: int, label: str, filled: str = "", *, hint: str = "", required: bool = True) -> Block:
-    """The `n`th text field, from 0."""
+def field(
+    n: int, label: str, filled: str = "", *, hint: str = "", required: bool = True, most: int = FIELD_CHARS
+) -> Block:
+    """The `n`th text field, from 0. Slack lets nobody type more than `most` characters."""
     typed: Block = {
         "type": "plain_text_input",
         "action_id": TYPED,
         "multiline": True,
-        "max_length": FIELD_CHARS,
+        "max_length": min(most, FIELD_CHARS),
         "focus_on_load": n == 0,
     }
     if filled:
