@@ -147,7 +147,8 @@ class Choice:
     `asks` is a question that a press asks first: the answer becomes the text of the command, and no option or command
     is read from it. The command's verb has to take a text. With `form` a press opens the verb's whole form, where a
     window can open. `filled` is what stands in the window for the answer already. `under` names what the button
-    belongs to, in the work's own terms: the work checks it before it does what the line says (`Kind.pressed`).
+    belongs to, in the work's own terms: the work checks it before it does what the line says (`Kind.pressed`). `title`
+    names the conversation that a press begins, where the line's own text would not.
     """
 
     label: str
@@ -156,6 +157,7 @@ class Choice:
     form: bool = False
     filled: str = ""
     under: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

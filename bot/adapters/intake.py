@@ -278,7 +278,7 @@ def request_of(
         text,
         () if row.bare else invocation.files,
         locale,
-        origin.to_json(title=title(mention.readable(text)) or row.path, asked=shown),
+        origin.to_json(title=title(invocation.title or mention.readable(text)) or row.path, asked=shown),
         answers=invocation.answers,
     )
 

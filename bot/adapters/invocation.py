@@ -34,7 +34,8 @@ _UNSAFE = re.compile(r"[^\w.-]")
 class Invocation:
     """A verb with its text, options and files, as a person has called it.
 
-    `plain`: it was no command. `again`: the request that it repeats. `answers`: see Request.
+    `plain`: it was no command. `again`: the request that it repeats. `answers`: see Request. `title`: see
+    `bot.events.Choice`.
     """
 
     row: Verb
@@ -44,6 +45,7 @@ class Invocation:
     plain: bool = False
     again: Request | None = None
     answers: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,8 @@ def choice_invocation(chosen: StoredChoice, run: str, *, private: bool = False) 
     parsed = parse(chosen.command)
     if parsed.verb is None:
         raise UserError("edge.gone")
-    return Invocation(parsed.verb, parsed.text, _pressed(chosen, run, parsed, private), answers=run)
+    options = _pressed(chosen, run, parsed, private)
+    return Invocation(parsed.verb, parsed.text, options, answers=run, title=chosen.title)
 
 
 def choice_form(chosen: StoredChoice, run: str, *, private: bool = False) -> PendingForm:

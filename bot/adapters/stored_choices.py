@@ -49,6 +49,7 @@ class StoredChoice:
     filled: str = ""
     only: str = ""
     under: str | None = None
+    title: str = ""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)
@@ -75,6 +76,7 @@ def of_group(group: Choices, first: int, stage: str) -> list[StoredChoice]:
             choice.filled,
             group.only,
             choice.under,
+            choice.title,
         )
         for choice in group.choices
     ]

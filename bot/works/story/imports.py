@@ -142,7 +142,10 @@ class Imports:
             async with aclosing(self._remembered(run, result.story, say)) as events:
                 async for event in events:
                     yield event
-            yield Choices("", (Choice(say("story.button_open"), f"/story open {result.alias}"),))
+            row = await self._logs.stories.story(run.request.place.space, result.story)
+            title = row.title if row is not None else ""
+            way = Choice(say("story.button_open"), f"/story open {result.alias}", title=title)
+            yield Choices("", (way,))
 
     async def _remembered(self, run: Run, id: str, say: Words) -> AsyncGenerator[Event, None]:
         """Make the vectors of a new story; after a crash the next turn makes the missing ones."""

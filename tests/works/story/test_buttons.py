@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from bot.adapters import footer
+from bot.adapters.discord.received.placing import Origin, origin_of
+from bot.adapters.intake import request_of
 from bot.adapters.invocation import Invocation, choice_form, choice_invocation, late_invocation
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.stored_choices import StoredChoice
@@ -375,6 +377,11 @@ async def test_a_greeting_is_told_another_way_for_everybody(tmp_path: Path) -> N
     async with playing(tmp_path, Writer()) as talk:
         table = Table(talk)
         [way] = choices(await talk.say(f"/story import {card}"))
+        chosen = StoredChoice(way["label"], way["command"], title=way["title"])
+        pressed = choice_invocation(chosen, "")
+        origin = Origin("thread", 1, 1)
+        request = request_of(pressed, "run", PLACE, Author("bia", "Bia"), "en", origin)
+        assert origin_of(request.origin).title == "Mira", "and not the code in the line"
         opened = await talk.say(way["command"])
         run = opened[-1]["run"]
         following = next(choice for choice in choices(opened) if choice["command"] == "/story flip next")
