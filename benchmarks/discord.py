@@ -1,6 +1,7 @@
 """Discord over loopback: how soon a person is acknowledged and reads the first words, and how many calls that takes.
 
-`python -m benchmarks.discord soak [MINUTES]` talks for five minutes at ten tables instead, and prints the memory.
+`python -m benchmarks.discord soak [MINUTES]` talks for five minutes at ten tables instead, and prints the memory,
+and `… burst` how soon the answers of many are there.
 The fake Discord runs here, the bot as a user starts it and the model in processes of their own.
 """
 
@@ -20,7 +21,17 @@ from typing import Any
 import psutil
 
 from benchmarks.figures import Figure, table
-from benchmarks.loopback import Answered, Stage, staged
+from benchmarks.loopback import (
+    BURST,
+    BURST_WORDS,
+    STEADY_S,
+    Answered,
+    Owed,
+    Stage,
+    of_a_burst,
+    of_steady_questions,
+    staged,
+)
 from benchmarks.paced_model import FIRST_WORD, LAST_WORD, TOKENS, TOKENS_A_SECOND
 from benchmarks.times import ms, p95, p99, spread
 from tests.fakes.discord import FakeDiscord
@@ -42,6 +53,7 @@ EDIT_PAUSE_S = 1.2
 GLOBAL_LIMIT = 50
 """Calls a second that Discord allows a bot; answers to interactions do not count."""
 PATIENCE_S = 120.0
+GLOBAL_REFILL_S = 6.0
 
 
 class Bench:
@@ -82,6 +94,20 @@ class Bench:
         model = self._stage.noted()[number]
         assert interaction.acked is not None
         return Answered(interaction.acked, first - model["first"], last - model["last"])
+
+    async def owed(self, number: int, every_s: float, tables: int) -> list[Owed]:
+        """So many ask in so many channels, one after another in this time or all at once; wait until all is said."""
+
+        async def ask(user: Any, where: Any) -> Owed:
+            began = time.monotonic()
+            answer = await self._answer(user, "rules ask", "question", where)
+            return Owed(time.monotonic() - began, answer.last)
+
+        asking = []
+        for n, user in zip(range(number), itertools.chain.from_iterable(self.crowds), strict=False):
+            asking.append(asyncio.create_task(ask(user, self.channels[n % tables])))
+            await asyncio.sleep(every_s)
+        return list(await asyncio.gather(*asking))
 
     async def _seen(self, true: Callable[[], bool]) -> float:
         await self.discord.until(true, seconds=PATIENCE_S)
@@ -135,9 +161,9 @@ def whole(talk: DiscordTalk) -> bool:
 
 
 @asynccontextmanager
-async def opened() -> AsyncIterator[Bench]:
+async def opened(words: int = 1) -> AsyncIterator[Bench]:
     """Everything running, the bot connected, and one answer given that nobody measured."""
-    async with staged() as stage, FakeDiscord() as discord:
+    async with staged(words) as stage, FakeDiscord() as discord:
         discord.ack_seconds = SECONDS_TO_ANSWER
         driver = OnDiscord(discord, Answerer())
         guild_id, user = (str(guild.id) for guild in driver.guilds)
@@ -252,6 +278,18 @@ async def _of_completion(bench: Bench) -> Figure:
     return Figure(label, spread(took), "p95 < 100 ms", "", p95(took) < 0.1)
 
 
+async def burst() -> list[Figure]:
+    """Of many who ask at once, each in a channel of their own and all in one; and of one who asks each second."""
+    async with opened(BURST_WORDS) as bench:
+        figures = of_a_burst(await bench.owed(BURST, 0.0, BURST))
+        await asyncio.sleep(GLOBAL_REFILL_S)
+        figures += of_a_burst(await bench.owed(BURST, 0.0, 1))
+        await asyncio.sleep(GLOBAL_REFILL_S)
+        figures += of_steady_questions(await bench.owed(STEADY_S, 1.0, 10))
+        limited = len(bench.discord.limited)
+        return [*figures, Figure("429s", f"{limited}", "0", good=not limited)]
+
+
 async def soak(minutes: float) -> list[Figure]:
     """Ten tables that never stop asking."""
     async with opened() as bench:
@@ -276,8 +314,11 @@ async def soak(minutes: float) -> list[Figure]:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] != ["soak"]:
+    if sys.argv[1:] == ["burst"]:
+        print(table(asyncio.run(burst())))
+    elif sys.argv[1:2] == ["soak"]:
+        print(table(asyncio.run(soak(float(sys.argv[2]) if sys.argv[2:] else 5))))
+    else:
         sys.exit(
-            "usage: python -m benchmarks.discord soak [MINUTES]; make bench ARGS=discord for the figures"
+            "usage: python -m benchmarks.discord soak [MINUTES]|burst; make bench ARGS=discord for the figures"
         )
-    print(table(asyncio.run(soak(float(sys.argv[2]) if sys.argv[2:] else 5))))

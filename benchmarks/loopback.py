@@ -14,6 +14,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.figures import Figure
+from benchmarks.times import p95
 from tests.wire.model import settings
 from tests.wire.process import UnforkedProcess
 from tests.wire.stock import stock
@@ -26,6 +28,48 @@ class Answered:
     ack: float
     first: float
     last: float
+
+
+BURST, BURST_S, OWED_S = 65, 40.0, 15.0
+"""Questions at the same moment, in how many seconds all their answers are there; and how long one may be owed while
+somebody asks each second.
+"""
+BURST_WORDS = 10
+"""At a time from the model, or a burst measures this machine."""
+STEADY_S = 90
+
+
+@dataclass(frozen=True)
+class Owed:
+    """Seconds of one answer: from the question, and from the model's last token, until it was there, all of it."""
+
+    whole: float
+    owed: float
+
+
+def of_a_burst(answers: list[Owed]) -> list[Figure]:
+    whole = [answer.whole for answer in answers]
+    soon = sum(seconds <= BURST_S for seconds in whole)
+    return [
+        Figure(
+            f"{len(whole)} questions at once: the last answer is there, whole",
+            f"after {max(whole):.1f} s; {soon} within {BURST_S:.0f} s",
+            f"≤ {BURST_S:.0f} s",
+            good=max(whole) <= BURST_S,
+        )
+    ]
+
+
+def of_steady_questions(answers: list[Owed]) -> list[Figure]:
+    owed = [answer.owed for answer in answers]
+    return [
+        Figure(
+            f"a question a second for {STEADY_S} s: owed after the model's last token",
+            f"p95 {p95(owed):.1f} s, at most {max(owed):.1f} s",
+            f"≤ {OWED_S:.0f} s",
+            good=max(owed) <= OWED_S,
+        )
+    ]
 
 
 class Stage:
@@ -51,10 +95,12 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged() -> AsyncIterator[Stage]:
+async def staged(words: int = 1) -> AsyncIterator[Stage]:
+    """`words` come from the model at a time."""
     with tempfile.TemporaryDirectory() as name:
         model = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "benchmarks.paced_model", "--log", str(_times(Path(name)))),
+            *("--words", str(words)),
             stdout=asyncio.subprocess.PIPE,
         )
         try:

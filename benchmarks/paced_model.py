@@ -32,27 +32,30 @@ NUMBERED = re.compile(r"question (\d+)")
 
 
 class PacedModel(ChatService):
-    """Answers every question with TOKENS words, and offers a story's choices at once."""
+    """Answers every question with TOKENS words, and offers a story's choices at once. `words` come at a time, less
+    often the more they are.
+    """
 
-    def __init__(self, times: Path) -> None:
+    def __init__(self, times: Path, words: int = 1) -> None:
         super().__init__(self._reply)
         self._times = times
-        words = [FIRST_WORD, *(SENTENCE * TOKENS).split()[: TOKENS - 2], LAST_WORD]
-        self._pieces = [f"{word} " for word in words]
+        every = [FIRST_WORD, *(SENTENCE * TOKENS).split()[: TOKENS - 2], LAST_WORD]
+        self._pieces = [f"{' '.join(every[at : at + words])} " for at in range(0, TOKENS, words)]
+        self._delay_s = words / TOKENS_A_SECOND
 
     def _reply(self, body: dict[str, Any]) -> Reply:
         if CHOICES_ASKED in self.last(body):
             return Reply(pieces=[CHOICES])
         begin = asyncio.Event()
         asyncio.get_running_loop().call_later(FIRST_AFTER_S, begin.set)
-        return Reply(pieces=self._pieces, gates={0: begin}, delay_s=1 / TOKENS_A_SECOND)
+        return Reply(pieces=self._pieces, gates={0: begin}, delay_s=self._delay_s)
 
     def frames(self, turn: Turn) -> Iterator[Frame]:
         first = last = 0.0
         for frame in super().frames(turn):
             if turn.sent and not first:  # asked for the second piece: the first one has been written
                 first = time.monotonic()
-            if turn.sent == TOKENS and not last:
+            if turn.sent == len(self._pieces) and not last:
                 last = time.monotonic()
                 self._note(turn, first, last)
             yield frame
@@ -64,8 +67,8 @@ class PacedModel(ChatService):
             file.write(json.dumps(line) + "\n")
 
 
-async def _serve(times: Path) -> None:
-    async with PacedModel(times) as service:
+async def _serve(times: Path, words: int) -> None:
+    async with PacedModel(times, words) as service:
         print(service.port, flush=True)
         await asyncio.Event().wait()
 
@@ -73,4 +76,6 @@ async def _serve(times: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--log", type=Path, required=True)
-    asyncio.run(_serve(parser.parse_args().log))
+    parser.add_argument("--words", type=int, default=1)
+    arguments = parser.parse_args()
+    asyncio.run(_serve(arguments.log, arguments.words))

@@ -3,7 +3,8 @@
 Takes about fourteen minutes, for before each crowd Slack's limits a minute have to be whole again. The fake Slack,
 which keeps those limits, runs here; the bot as a user starts it and the model in processes of their own. Who asks what
 and where: `slack_crowd`. The first and last words of one who asks alone, in some ninety seconds:
-python -m benchmarks.slack words.
+python -m benchmarks.slack words. How soon the answers of many are there, in some six minutes:
+python -m benchmarks.slack burst.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 from collections.abc import Iterator
 
 from benchmarks.figures import Figure, table
-from benchmarks.loopback import Answered
+from benchmarks.loopback import BURST, BURST_WORDS, STEADY_S, Answered, of_a_burst, of_steady_questions
 from benchmarks.paced_model import TOKENS, TOKENS_A_SECOND
 from benchmarks.slack_crowd import AT_ONCE, LATE_S, Bench, opened
 from benchmarks.times import ms, p95, p99, spread
@@ -63,6 +64,18 @@ async def words() -> list[Figure]:
         calls, limited = len(bench.slack.calls), len(bench.slack.limited)
         answers = [answer for _ in range(ALONE) for answer in await bench.answers(1)]
         return _of_answers(1, answers, len(bench.slack.calls) - calls, bench.slack.limited[limited:])
+
+
+async def burst() -> list[Figure]:
+    """Of many who ask at once, and of one who asks each second."""
+    async with opened(words=BURST_WORDS) as bench:
+        await asyncio.sleep(REFILL_S)
+        limited = len(bench.slack.limited)
+        figures = of_a_burst(await bench.owed(BURST, 0.0))
+        await asyncio.sleep(REFILL_S)
+        figures += of_steady_questions(await bench.owed(STEADY_S, 1.0))
+        refused = bench.slack.limited[limited:]
+        return [*figures, Figure("429s", f"{len(refused)}", "0", good=not refused)]
 
 
 def _of_answers(at_once: int, answers: list[Answered], calls: int, limited: list[Limited]) -> list[Figure]:
@@ -119,6 +132,7 @@ def percentiles(values: list[float]) -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] != ["words"]:
-        sys.exit("usage: python -m benchmarks.slack words; make bench ARGS=slack for all figures")
-    print(table(asyncio.run(words())))
+    parts = {"words": words, "burst": burst}
+    if len(sys.argv) != 2 or sys.argv[1] not in parts:
+        sys.exit("usage: python -m benchmarks.slack words|burst; make bench ARGS=slack for the other figures")
+    print(table(asyncio.run(parts[sys.argv[1]]())))

@@ -16,7 +16,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
-from benchmarks.loopback import Answered, Stage, staged
+from benchmarks.loopback import Answered, Owed, Stage, staged
 from benchmarks.paced_model import FIRST_WORD, LAST_WORD
 from tests.fakes.slack import Channel, FakeSlack, Message, User
 from tests.fakes.slack.delivery import Sent
@@ -112,6 +112,33 @@ class Bench:
             )
             for answer in pending
         ]
+
+    async def owed(self, number: int, every_s: float) -> list[Owed]:
+        """So many ask, one after another in this time or all at once; wait until all is said."""
+        pending: list[Answer] = []
+        began: list[float] = []
+        seen = asyncio.create_task(
+            self._until(
+                lambda: all(look(pending)) and len(pending) == number,
+                lambda: f"{number - look(pending).count(True)} answers are not whole",
+            )
+        )
+        asking = []
+        for n in range(number):
+            asking.append(asyncio.create_task(self._asked_at(n % AT_ONCE, pending, began)))
+            await asyncio.sleep(every_s)
+        await asyncio.gather(*asking, seen)
+        noted = self._stage.noted()
+        return [
+            Owed(answer.last - since, answer.last - noted[answer.number]["last"])
+            for answer, since in zip(pending, began, strict=True)
+        ]
+
+    async def _asked_at(self, n: int, pending: list[Answer], began: list[float]) -> None:
+        since = time.monotonic()
+        answer = await self._ask(n)
+        began.append(since)
+        pending.append(answer)
 
     async def _ask(self, n: int) -> Answer:
         self._asked += 1
@@ -231,12 +258,12 @@ def stoppable(message: Message) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def opened(*, acquainted: bool = True) -> AsyncIterator[Bench]:
+async def opened(*, acquainted: bool = True, words: int = 1) -> AsyncIterator[Bench]:
     """Everything running, the bot connected, everybody known to it, and one answer given that nobody measured.
 
     Not `acquainted`: it knows only who asked for that answer.
     """
-    async with staged() as stage, FakeSlack() as slack:
+    async with staged(words) as stage, FakeSlack() as slack:
         slack.ack_seconds = slack.triggers.seconds = LATE_S
         bench = Bench(slack, stage)
         tokens = {variable: getattr(slack, which) for variable, which in TOKENS_ENV.items()}

@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 
+from bot.adapters.slack.shown.home import WAITS_S
 from bot.adapters.slack.shown.plan import PLAN
 from bot.adapters.slack.shown.thread import EVENT
 from bot.adapters.slack.text.page import Page
 from bot.adapters.slack.text.render import root_page
 from bot.adapters.surface import MessageRef, MessageStyle
+from bot.adapters.writer import Pace, Writers
 from bot.events import Ended, Shown, Stage, Text
 from bot.words import words
+from tests.adapters.paper import Clock
 from tests.adapters.slack.desk import Desk
 from tests.fakes.slack import Message
 
@@ -186,3 +189,23 @@ async def test_a_question_of_one_very_long_paragraph_stands_there_as_far_as_ther
     assert quoted.startswith("> How far does a lit lantern")
     assert quoted.endswith("…")
     assert 2_000 < len(quoted) < 2_500
+
+
+async def test_who_waits_for_a_crowded_channel_is_told(bench: Desk) -> None:
+    clock = Clock()
+    bench.writers = Writers(Pace(edit_every_s=1.0, posts=1, posts_in_s=2 * WAITS_S), clock)
+    told = words("en")("slack_thread.waits")
+
+    def about_to_tell() -> bool:
+        return clock.now + WAITS_S in clock._waiting.values()
+
+    await bench.view(bench.request(bench.channel, text="Who?")).show(ANSWERS[0])
+    await bench.fake.until(lambda: bench.channel.messages and not about_to_tell())
+    await bench.view(bench.request(bench.channel, text="Why?")).show(ANSWERS[0])
+    await bench.fake.until(about_to_tell)
+    await clock.advance(WAITS_S)
+    await bench.fake.until(lambda: [post.text for post in bench.channel.everything if post.ephemeral_to])
+    for _ in range(3):
+        await clock.advance(2 * WAITS_S)
+    await bench.fake.until(lambda: any("Why?" in message.shown for message in bench.channel.messages))
+    assert [post.text for post in bench.channel.everything if post.ephemeral_to] == [told]

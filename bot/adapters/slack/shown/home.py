@@ -58,6 +58,8 @@ OWN_KEYS = (ASKED, PLAN, POINTER)
 """The outbox's keys of messages that are no stage."""
 ROLL_AFTER_S = 210.0
 """After this a growing text continues in another message: Slack ends a stream after some five minutes."""
+WAITS_S = 5.0
+"""After this without a message people are told that they wait."""
 TITLE = 100
 """Characters of another conversation's title in a link to it."""
 _PROMPTS = ("slack_thread.prompt_help", "slack_thread.prompt_books")
@@ -229,7 +231,12 @@ class SlackHome:
         if not origin.private:
             try:
                 above = Thread(self._workspace, origin.channel)
-                root = await root_message.post(above)
+                posted = asyncio.Event()
+                self._side_tasks.do(self._say_that_it_waits(posted))
+                try:
+                    root = await root_message.post(above)
+                finally:
+                    posted.set()
                 if not root_message.recalled or await self._workspace.permalink(origin.channel, root):
                     return origin.channel, root
             except PlaceClosed as closed:
@@ -239,6 +246,12 @@ class SlackHome:
                 self._why = self._sentence_of(closed)
         dm = await until_available(self._dm)
         return dm, await root_message.post(Thread(self._workspace, dm))
+
+    async def _say_that_it_waits(self, posted: asyncio.Event) -> None:
+        """Tell the asker, who sees nothing yet, if the channel's other messages hold up the first one."""
+        await self._clock.wait(posted, WAITS_S)
+        if not posted.is_set() and self.response is not None:
+            await self._aside.say(self._sentence("waits"))
 
     async def _dm(self) -> str:
         client = await self._workspace.client()

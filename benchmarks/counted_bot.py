@@ -1,0 +1,39 @@
+"""`python -m bot`, which on SIGUSR2 writes what it holds as a line of JSON: `python -m benchmarks.counted_bot …`.
+
+The file is COUNTED in the environment. Each line: {"tasks": {coroutine: count}, "objects": {type: count}}.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from bot.cli import main
+
+FILE_ENV = "COUNTED"
+
+
+def count(*_: object) -> None:
+    """In the main thread, where the loop runs."""
+    gc.collect()
+    tasks = Counter(_name(task) for task in asyncio.all_tasks())
+    objects = Counter(f"{type(held).__module__}.{type(held).__qualname__}" for held in gc.get_objects())
+    with Path(os.environ[FILE_ENV]).open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"tasks": tasks, "objects": objects}) + "\n")
+
+
+def _name(task: asyncio.Task[Any]) -> str:
+    coroutine = task.get_coro()
+    return str(getattr(coroutine, "__qualname__", coroutine))
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGUSR2, count)
+    sys.exit(main())
