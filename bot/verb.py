@@ -91,6 +91,7 @@ class Verb:
     8,000 characters.
     `asks`: asks a model, so a person may send only so many in a while. `turn`: also asks one, but a person may send
     these at the pace of their table: only so many may wait there.
+    `brief`: answered in a few lines, which are the answer to the command itself: no message repeats the command.
     `speaks`: is asked to speak aloud, and is heard where nothing else is narrated.
     `hears`: takes what somebody has said in a place, as a recording.
     `inner`: begun by another run of its work (`Run.begin`), and in no list.
@@ -113,6 +114,7 @@ class Verb:
     stops: bool = False
     asks: bool = False
     turn: bool = False
+    brief: bool = False
     sets: bool = False
     planned: bool = False
     rewords: bool = False

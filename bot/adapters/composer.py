@@ -286,6 +286,7 @@ class Composer(Generic[AnyPage]):
             ended=ended if last else "",
             private=self._home.private,
             share=self._home.share,
+            further=self._home.further,
             retry=ended in ("failed", "stopped") or (ended == "done" and self._retry),
             feedback=ended == "done" and self._begun,
             hint=self._home.hint if ended == "done" else "",

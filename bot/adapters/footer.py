@@ -39,6 +39,7 @@ RETRY = rf"retry:{RUN}"
 SOURCES = rf"sources:{RUN}"
 SOURCES_PAGE = rf"sources:{RUN}:(?P<page>\d{{1,3}})"
 SHARE = rf"share:{RUN}"
+FURTHER = rf"further:{RUN}"
 CHOICE = rf"choice:{RUN}:(?P<n>\d{{1,3}})"
 MEANWHILE = rf"meanwhile:{RUN}:(?P<n>\d{{1,3}})"
 FEEDBACK = rf"feedback:{RUN}:(?P<verdict>up|down)"
@@ -322,6 +323,8 @@ def controls(stage: StageContent, context: PageContext, *, more: bool) -> tuple[
     if context.feedback and stage.answer:
         row.append(Button(f"feedback:{run}:up", "", "👍"))
         row.append(Button(f"feedback:{run}:down", "", "👎"))
+    if context.further and context.ended == "done":
+        row.append(Button(f"further:{run}", say("page.further"), "💬"))
     if context.private and context.ended != "failed":
         row.append(Button(f"share:{run}", say(context.share), "📣"))
     return tuple(row)

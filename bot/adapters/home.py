@@ -69,6 +69,8 @@ class Home(Protocol[AnyPage]):
     ephemeral: bool
     """Whether all of it is shown at once to the asker alone, by `response`, after its end."""
     share: str
+    further: bool
+    """Whether a private question is gone on with in a window: its messages cannot be replied to."""
     """The key of the label of the button that shares it."""
 
     @property

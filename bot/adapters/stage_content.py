@@ -46,7 +46,8 @@ class PageContext:
     """What a page depends on besides its stage.
 
     `last`: no stage follows this one. `ended`: "" while the run goes on, else how it ended. `private`: only the asker
-    sees it, so it can be shared; `share` is the key of that button's label. `retry`: whether it offers to ask again.
+    sees it, so it can be shared; `share` is the key of that button's label. `further`: whether a window for the
+    next question is offered. `retry`: whether it offers to ask again.
     `feedback`: whether an answer asks for a rating. `hint`: a line on how to continue, or "". `no_files`: the missing
     permission without which no file can be sent, or "".
     """
@@ -57,6 +58,7 @@ class PageContext:
     ended: str = ""
     private: bool = False
     share: str = "page.share"
+    further: bool = False
     retry: bool = False
     feedback: bool = False
     hint: str = ""

@@ -185,7 +185,7 @@ class PaperHome(Generic[AnyPage]):
         self.hint = hint
         self.over = False
         self.no_files = ""
-        self.private = self.ephemeral = False
+        self.private = self.ephemeral = self.further = False
         self.share = "page.share"
         self.opened = asyncio.Event()
         self.opened.set()

@@ -208,3 +208,24 @@ async def test_who_is_not_in_charge_changes_nothing_by_a_message_either(table: T
     assert answer is not None
     assert "those who manage" in answer.content
     assert table.requests == []
+
+
+async def test_a_private_conversation_is_gone_on_with_in_a_window(table: Table) -> None:
+    await table.ana.slash(table.general, "rules ask", question=QUESTION, private=True)
+    asked = table.asked
+    message = await posted(table, table.general, custom_id=f"further:{asked.id}")
+    assert said(await table.bia.click(message, label="x")), "it is another person's"
+    opened = await table.ana.click(message, label="x")
+    await table.ana.submit_modal(opened, {"text": "And when prone?"})
+    further = table.requests[-1]
+    assert (further.text, further.place) == ("And when prone?", asked.place)
+    assert (further.options["private"], further.options[FOLLOW_UP]) == (True, True)
+
+
+async def test_a_table_command_in_a_thread_is_one_message(table: Table) -> None:
+    thread = table.thread()
+    await table.ana.slash(thread, "party join")
+    await table.ana.slash(thread, "story act", what="I dive.")
+    await table.ana.slash(thread, "world chapter", title="The stairs", write=3)
+    homes = [origin_of(request.origin).home for request in table.requests]
+    assert homes == ["response", "here", "here"], "who asked stands above a scene and what a model writes"

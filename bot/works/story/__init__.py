@@ -169,6 +169,7 @@ VERBS: tuple[Verb, ...] = (
         "Slower; more weather, less talk.",
         Argument("note", "verbs.arg_note", required=False, most=NOTE_CHARS),
         ordered=True,
+        brief=True,
     ),
     Verb(
         "story",
@@ -177,6 +178,7 @@ VERBS: tuple[Verb, ...] = (
         Argument("memory", "verbs.arg_memory", required=False, most=NOTE_CHARS),
         (Option("remove", "verbs.option_remove_number", "number", most=1_000),),
         ordered=True,
+        brief=True,
     ),
     Verb(
         "story",
@@ -188,6 +190,7 @@ VERBS: tuple[Verb, ...] = (
             Option("remove", "verbs.option_remove_number", "number", most=10_000),
         ),
         ordered=True,
+        brief=True,
     ),
     Verb(
         "story",
@@ -195,6 +198,7 @@ VERBS: tuple[Verb, ...] = (
         "Mira, Bo: rivals",
         Argument("pair", "verbs.arg_pair", required=False, most=PAIR_CHARS),
         ordered=True,
+        brief=True,
     ),
     Verb(
         "story",
@@ -212,8 +216,9 @@ VERBS: tuple[Verb, ...] = (
         "round-robin",
         Argument("mode", "verbs.arg_mode", required=False, choices=MODES),
         ordered=True,
+        brief=True,
     ),
-    Verb("story", "pass", ordered=True),
+    Verb("story", "pass", ordered=True, brief=True),
     Verb("story", "show", options=(PRIVATE,)),
     Verb(
         "story",
@@ -253,6 +258,7 @@ VERBS: tuple[Verb, ...] = (
         "--rating teen --lines 'spiders; harm to children' --veils torture",
         options=AGREED,
         ordered=True,
+        brief=True,
         group="party",
     ),
     Verb(
@@ -269,12 +275,13 @@ VERBS: tuple[Verb, ...] = (
         holds=True,
         group="party",
     ),
-    Verb("story", "join", ordered=True, group="party"),
+    Verb("story", "join", ordered=True, brief=True, group="party"),
     Verb(
         "story",
         "leave",
         argument=Argument("who", "verbs.arg_leave", "person", required=False, most=NAME_CHARS),
         ordered=True,
+        brief=True,
         group="party",
     ),
     Verb(
@@ -283,6 +290,7 @@ VERBS: tuple[Verb, ...] = (
         "Mira",
         Argument("character", "verbs.arg_play", completes="character"),
         ordered=True,
+        brief=True,
         group="party",
     ),
     Verb(
@@ -291,6 +299,7 @@ VERBS: tuple[Verb, ...] = (
         "Bia",
         Argument("who", "verbs.arg_gm", "person", required=False, most=NAME_CHARS),
         ordered=True,
+        brief=True,
         group="party",
     ),
     Verb(
@@ -299,6 +308,7 @@ VERBS: tuple[Verb, ...] = (
         "2 days",
         Argument("span", "verbs.arg_deadline", required=False, most=WHEN_CHARS),
         ordered=True,
+        brief=True,
         group="party",
     ),
     Verb(
@@ -337,6 +347,7 @@ VERBS: tuple[Verb, ...] = (
         Argument("character", "verbs.arg_state", required=False, completes="character", most=STATE_CHARS),
         (PRIVATE,),
         ordered=True,
+        brief=True,
         group="world",
     ),
     Verb(
@@ -354,6 +365,7 @@ VERBS: tuple[Verb, ...] = (
         Argument("event", "verbs.arg_event", required=False, most=STATE_CHARS),
         (PRIVATE,),
         ordered=True,
+        brief=True,
         group="world",
     ),
     Verb(
@@ -372,6 +384,7 @@ VERBS: tuple[Verb, ...] = (
             Option("check", "verbs.option_check", choices=CHECKS),
         ),
         ordered=True,
+        brief=True,
         group="world",
     ),
     Verb(

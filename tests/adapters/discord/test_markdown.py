@@ -149,3 +149,20 @@ def test_words_are_cut_after_a_word_by_utf_16_units() -> None:
     assert shortened("one two three", 20, size) == "one two three"
     assert shortened("one two three", 11, size) == "one two …"
     assert size(shortened("😀" * 30, 20, size)) <= 20
+
+
+def test_indented_columns_and_a_quoted_table_go_out_as_code() -> None:
+    columns = "Look:\n\n    Name    HP\n    Goblin   7\n\nEnd."
+    assert [piece.text for piece in pieces(columns, 2_000)] == [
+        "Look:",
+        "```\nName    HP\nGoblin   7\n```",
+        "End.",
+    ]
+    (quoted,) = pieces("> | a | b |\n> |---|---|\n> | 1 | 2 |", 2_000)
+    assert quoted.text.startswith("```\na  b\n")
+    for text in (
+        "    I walk alone.\n    And sing.",
+        "> quoted | words\n> and more",
+        "```\n    a   b\n    c   d\n```",
+    ):
+        assert [piece.text.strip() for piece in pieces(text, 2_000)] == [text.strip()]

@@ -49,7 +49,7 @@ from bot.adapters.surface import OWN
 from bot.command_line import parse
 from bot.events import Place, PressedLate, UserError
 from bot.runs.requests import event_id
-from bot.verb import Verb
+from bot.verb import PRIVATE, Verb
 from bot.words import Words, locale_of, words
 from storage.faults import StorageFault
 
@@ -132,6 +132,14 @@ class Intake(intake.Intake):
             )
         except Exception as error:
             await self.failed(interaction, error)
+
+    async def further(self, interaction: discord.Interaction, run: str) -> None:
+        """Open a window for a question that goes on from the answer to this run, for its asker alone."""
+        past = await self.repetition(placing.location_of(interaction), run)
+        more = {commands.FOLLOW_UP: True, PRIVATE.name: True}
+        asked = PendingForm(past.row.work, past.row.name, options={**past.options, **more}, answers=run)
+        say = self.words(interaction)
+        await self.open(interaction, asked, title=say("page.further"), label=say("page.further_label"))
 
     async def open(
         self,

@@ -280,6 +280,9 @@ def request_of(
     goes = home(
         location, ordered=row.ordered and not row.lacks(invocation.text), private=alone, threads=threads
     )
+    typed = pressed is not None and pressed.type is discord.InteractionType.application_command
+    if goes == "here" and typed and row.brief and not row.asks_models(options):
+        goes = "response"  # one message: the answer to the command
     token = pressed.token if pressed is not None else ""
     if pressed is not None and pressed.type is discord.InteractionType.component and goes == "here":
         token = ""  # an answer in the bot's own messages needs no response to the button

@@ -158,6 +158,11 @@ async def share(press: Press, run: str) -> None:
         await press.remove_button(f"share:{run}")
 
 
+async def further(press: Press, run: str) -> None:
+    """Open a window for the next question of a private conversation."""
+    await press.intake.further(press.interaction, run)
+
+
 async def stale(press: Press) -> None:
     """Answer a button of another release, or one with a forged custom_id."""
     await press.tell("buttons.stale")
@@ -307,6 +312,7 @@ _ACTS: dict[str, Callable[..., Awaitable[None]]] = {
     footer.SOURCES: show_sources,
     footer.SOURCES_PAGE: turn,
     footer.SHARE: share,
+    footer.FURTHER: further,
     footer.FEEDBACK: presses.rate,
 }
 _KNOWN = "|".join(re.sub(r"\(\?P<\w+>", "(?:", template) for template in _ACTS)

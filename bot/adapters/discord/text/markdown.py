@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 from html import unescape
 
+from bot.adapters.discord.text.columns import with_columns_as_code
 from bot.adapters.markdown import (
     LINK,
     Kind,
@@ -46,7 +47,7 @@ def pieces(markdown: str, limit: int) -> list[Piece]:
 
     Finished blocks of a growing text are rendered once.
     """
-    parsed = blocks(clean(markdown))
+    parsed = blocks(with_columns_as_code(clean(markdown)))
     result: list[Piece] = []
     for at, block in enumerate(parsed):
         source = block.source.rstrip()

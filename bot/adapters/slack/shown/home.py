@@ -126,6 +126,7 @@ class RootMessage:
 class SlackHome:
     """See home.Home. `opened` is called once the home is open."""
 
+    further = False
     tell: Callable[[str], None]
     opened: Callable[[], None] | None
 
