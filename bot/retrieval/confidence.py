@@ -94,25 +94,38 @@ _BGE_SMALL = Likeness()
 _SHORT = 2
 
 
+DOUBTFUL = 0.15
+"""So little below the bar it is a guess worth showing: docs/retrieval.md, "Guesses"."""
+
+
 def confident(
     evidence: Evidence, thresholds: Thresholds | None = None, likeness: Likeness | None = _BGE_SMALL
 ) -> bool:
-    """Whether the evidence is enough to answer.
+    """Whether the evidence is enough to answer."""
+    return margin(evidence, thresholds, likeness) >= 0
+
+
+def margin(
+    evidence: Evidence, thresholds: Thresholds | None = None, likeness: Likeness | None = _BGE_SMALL
+) -> float:
+    """How far the evidence is above the bar for an answer, or below it.
 
     The best of many passages says more by chance than the best of few, so a large shelf asks for more; few
     words are easily said, so a short question asks for more; so does a name that no heading bears, and most of
     all one that no passage holds.
     """
     if evidence.title:
-        return True
+        return math.inf
     if not evidence.words or not evidence.size:
-        return False
+        return -math.inf
     weight, even = 0.0, 0.0
     if evidence.likeness is not None and likeness is not None:
         home, abroad = (likeness.weight, likeness.even), (likeness.foreign_weight, likeness.foreign_even)
         weight, even = abroad if evidence.foreign else home
     if evidence.foreign and evidence.match is None and not weight:
-        return False  # between languages whose spellings are not known, words that look alike prove nothing
+        return (
+            -math.inf
+        )  # between languages whose spellings are not known, words that look alike prove nothing
     usual = (FOREIGN_NEAR if weight else FOREIGN) if evidence.foreign else Thresholds()
     limits = thresholds or usual
     score = limits.share * evidence.share + limits.match * (evidence.match or 0.0)
@@ -122,4 +135,4 @@ def confident(
     bar += limits.few_chunks / math.sqrt(evidence.size)
     if evidence.name:
         bar += limits.name + limits.short_name * (evidence.words <= _SHORT)
-    return score >= bar
+    return score - bar

@@ -47,10 +47,11 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class SearchOutcome:
-    """One search: its passages, and whether it was sure enough to answer from them."""
+    """One search: its passages, and whether it was sure enough to answer from them, or to show them as a guess."""
 
     passages: Sequence[Passage]
     confident: bool
+    doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,8 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`figures` as `summary` names them, with strangers (how many) and strangers_answered (share) where there are any.
+    """`figures` as `summary` names them, and guessed: the share of questions whose passages are shown as a guess.
+    With strangers (how many), strangers_answered and strangers_guessed (shares) where there are any.
 
     `failures`: strangers answered, then questions refused, then those that lack a passage; each in the file's order.
     """
@@ -162,6 +164,8 @@ async def evaluate(questions: Sequence[Question], search: Search) -> Report:
     """Asks every question, one after another."""
     rows: list[Scores] = []
     answered: list[bool] = []
+    guesses: list[bool] = []
+    strange_guesses: list[bool] = []
     failures: list[Failure] = []
     for question in questions:
         began = time.perf_counter()
@@ -171,13 +175,16 @@ async def evaluate(questions: Sequence[Question], search: Search) -> Report:
         row = score(question.gold, result.passages, spent, confident=result.confident)
         if stranger:
             answered.append(result.confident)
+            strange_guesses.append(result.doubtful)
         else:
             rows.append(row)
+            guesses.append(result.doubtful)
         if result.confident if stranger else row.recall_5 < 1 or not result.confident:
             failures.append(Failure(question.id, question.query, stranger, not result.confident, row.ranks))
-    figures = summary(rows)
+    figures = summary(rows) | {"guessed": sum(guesses) / (len(guesses) or 1)}
     if answered:
         figures |= {"strangers": len(answered), "strangers_answered": sum(answered) / len(answered)}
+        figures["strangers_guessed"] = sum(strange_guesses) / len(answered)
     return Report(figures, sorted(failures, key=lambda failure: (not failure.stranger, not failure.refused)))
 
 

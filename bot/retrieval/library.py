@@ -159,6 +159,7 @@ class Library:
             nearest=list(dict.fromkeys(map(attrgetter("section_title"), passages)))[:NEAREST],
             see_also=opened.see_also([(hit.document_id, hit.section) for hit in hits[:NEAREST]]),
             notices=notices,
+            doubtful=ranked.doubtful and bool(passages),
         )
 
     async def whole(self, space: str, attached: Attached, most: int) -> list[Passage]:

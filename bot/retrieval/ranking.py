@@ -67,6 +67,7 @@ class Hit:
 class Ranked:
     """Passages, best first, and whether they may be called an answer.
 
+    `doubtful`: they may not, but they are a guess worth showing.
     `nameless`: a bare name was asked for that no heading bears; its text stands beside where it is mentioned.
     """
 
@@ -75,6 +76,7 @@ class Ranked:
     language: str | None
     evidence: Evidence
     nameless: bool = False
+    doubtful: bool = False
 
 
 def min_max(scores: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -52,7 +52,8 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The result of a search. Not `confident`: nothing on the shelf answers the question.
+    """The result of a search. Not `confident`: nothing on the shelf answers the question, unless it is `doubtful`:
+    then the passages are a guess worth showing.
 
     `titled`: the question is a heading's own words.
     `notices` are keys of the catalogue for what was done without; `nearest` are headings to try.
@@ -64,6 +65,7 @@ class SearchResult:
     nearest: list[str] = field(default_factory=list)
     see_also: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.retrieval.chunk import SEPARATOR
-from bot.retrieval.confidence import Evidence, confident
+from bot.retrieval.confidence import DOUBTFUL, Evidence, margin
 from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import Segment, terms
 from bot.retrieval.postings import Postings
@@ -212,8 +212,15 @@ class Shelf:
             by = first.get(number) or ("bridge" if number in followed else "search")
             hits.append(Hit(f"{id}:{number - int(self._first[document])}", id, section, score, by))
         row = rows if set(best).intersection(told.tolist()) else 0
-        sure, evidence = self._judged(question, titles, language, best, lexical, cosines, options, row)
-        return Ranked(tuple(hits), sure, language, evidence, nameless=question.name and not first)
+        above, evidence = self._judged(question, titles, language, best, lexical, cosines, options, row)
+        return Ranked(
+            tuple(hits),
+            above >= 0,
+            language,
+            evidence,
+            nameless=question.name and not first,
+            doubtful=-DOUBTFUL <= above < 0,
+        )
 
     def _scored(
         self,
@@ -275,8 +282,8 @@ class Shelf:
         cosines: Floats | None,
         options: Options,
         rows: int,
-    ) -> tuple[bool, Evidence]:
-        """Whether the best passages answer the question, and the evidence that decided.
+    ) -> tuple[float, Evidence]:
+        """How far the best passages are above the bar for an answer, and the evidence that decided.
 
         Those in other languages than its own are weighed apart, by the words that look like its own.
         """
@@ -299,12 +306,11 @@ class Shelf:
                 foreign = replace(evidence, foreign=True, match=alike)
                 strange_cosines = cosines if cosines is None or question.foreign else cosines[strange]
                 readings.append((foreign, other.words, strange, strange_cosines))
-        weighed: list[Evidence] = []
+        judged: list[tuple[float, Evidence]] = []
         if rows:
             worth = self._postings.weight(rows) / math.log1p(self.size)
             row = replace(evidence, share=_ROW_SHARE, worth=_ROW_SHARE * worth, words=len(question.words))
-            if confident(row, options.thresholds, options.likeness):
-                return True, row
+            judged.append((margin(row, options.thresholds, options.likeness), row))
         for evidence, words, passages, nearness in readings:
             share, worth, at = self._postings.coverage([word[:2] for word in words], passages)
             likeness = None
@@ -312,10 +318,9 @@ class Shelf:
                 at < 0 or may_vote(options.model_languages, None, self._language_of[at])
             ):
                 likeness = float(nearness.max())
-            weighed.append(replace(evidence, share=share, worth=worth, words=len(words), likeness=likeness))
-            if confident(weighed[-1], options.thresholds, options.likeness):
-                return True, weighed[-1]
-        return False, weighed[0]
+            weighed = replace(evidence, share=share, worth=worth, words=len(words), likeness=likeness)
+            judged.append((margin(weighed, options.thresholds, options.likeness), weighed))
+        return max(judged, key=lambda one: one[0])
 
     def _told_by_rows(self, question: QuestionTerms) -> tuple[Ints, int]:
         """The chunks with a table's row that says all that is asked for, and how many such rows there are."""

@@ -175,7 +175,9 @@ def fused(
     first = results[0]
     if len(results) == 1:
         sure = first.confident if confident is None else confident
-        return replace(first, confident=sure and bool(first.passages))
+        sure = sure and bool(first.passages)
+        doubtful = not sure and bool(first.passages) and (first.confident or first.doubtful)
+        return replace(first, confident=sure, doubtful=doubtful)
     if confident is None:
         confident = any(result.confident for result in results)
     by_chunk: dict[str, Passage] = {}
@@ -200,6 +202,7 @@ def fused(
         nearest=first.nearest or _each(some.nearest for some in results)[:3],
         see_also=_each(some.see_also for some in results)[:SEE_ALSO],
         notices=_each(some.notices for some in results),
+        doubtful=not confident and bool(ranked) and any(some.confident or some.doubtful for some in results),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from bot.readers import read
 from bot.retrieval.chunk import chunks
-from bot.retrieval.confidence import Evidence, confident
+from bot.retrieval.confidence import Evidence, confident, margin
 from bot.retrieval.lexical import Segment
 from bot.retrieval.question import names
 from bot.retrieval.shelf import Shelf, ShelvedDocument
@@ -111,6 +111,15 @@ def test_more_is_asked_of_large_shelves_short_questions_and_names() -> None:
     assert least(replace(FAIR, apart=1)) > usual
     assert least(replace(FAIR, name=True, words=2)) - least(replace(FAIR, words=2)) > 0.2
     assert least(replace(FAIR, worth=2.0)) < usual
+
+
+def test_a_little_below_the_bar_is_a_guess_and_far_below_nothing(lanterns: Shelf) -> None:
+    sides = {"How long does a candle burn?": (True, False), "Who is the mayor of Lisbon?": (False, False)}
+    for question, expected in sides.items():
+        ranked = lanterns.search(question)
+        assert (ranked.confident, ranked.doubtful) == expected
+    bar = Evidence(share=0.5, worth=0.5, words=3, size=1000)
+    assert margin(bar) - margin(replace(bar, share=0.4)) == pytest.approx(0.1)
 
 
 def test_likeness_speaks_for_and_against() -> None:

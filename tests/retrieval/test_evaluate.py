@@ -53,9 +53,8 @@ async def test_failed_questions_are_named_and_strangers_counted_apart(tmp_path: 
     found = {"found": [right], "late": [wrong] * 6 + [right], "lost": [wrong], "shy": [right]}
 
     async def search(question: Question) -> SearchOutcome:
-        return SearchOutcome(
-            found.get(question.query, [wrong]), confident=question.query not in ("shy", "silent")
-        )
+        sure = question.query not in ("shy", "silent")
+        return SearchOutcome(found.get(question.query, [wrong]), sure, doubtful=not sure)
 
     report = await evaluate(read_questions(file), search)
     assert [failure.id for failure in report.failures] == ["loud", "shy", "late", "lost"]
@@ -63,6 +62,7 @@ async def test_failed_questions_are_named_and_strangers_counted_apart(tmp_path: 
     assert report.figures["recall@5"] == 0.5
     assert report.figures["refused"] == 0.25
     assert (report.figures["strangers"], report.figures["strangers_answered"]) == (2, 0.5)
+    assert (report.figures["guessed"], report.figures["strangers_guessed"]) == (0.25, 0.5)
 
     lines = report_lines(report, words("en"), None)
     assert [line.strip() for line in lines[-8:]] == [

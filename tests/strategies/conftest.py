@@ -87,7 +87,7 @@ def headings(result: SearchResult) -> list[str]:
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[Bench]:
+async def opened(folder: Path, role: str = "extractor") -> AsyncIterator[Bench]:
     answers: list[Any] = []
 
     def answered(body: dict[str, Any]) -> Reply:
@@ -99,7 +99,7 @@ async def opened(folder: Path) -> AsyncIterator[Bench]:
     async with ChatService(answered) as service:
         (folder / "config.toml").write_text(
             f'[providers.fake]\nkind = "openai-compatible"\nbase_url = "{service.base_url}"\n'
-            '[roles]\nextractor = "fake:small"\n[embedding]\nmodel = "none"\n',
+            f'[roles]\n{role} = "fake:small"\n[embedding]\nmodel = "none"\n',
             encoding="utf-8",
         )
         (folder / "book.md").write_text(BOOK, encoding="utf-8")

@@ -6,13 +6,15 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from bot.events import Event, Stage, Text
+from bot.events import Citation, Event, Notice, Stage, Text
+from bot.words import words
 from bot.works.library import LibraryConfig
 from bot.works.library.emptiness import why_no_books
 from bot.works.rules.answer import rag
 from bot.works.rules.question_files import Own, Pictures, QuestionFiles
 from bot.works.rules.snapshot import Snapshots
 from bot.works.rules.work import Asking
+from tests.fakes.chat_completions import Reply
 from tests.fakes.run import MemoryRun
 from tests.strategies.conftest import Bench, opened
 
@@ -53,6 +55,35 @@ async def test_a_finished_search_is_titled_by_what_it_found(tmp_path: Path) -> N
         assert titles(found)[:2] == [("search", "Searching “rules”…"), ("search", "5 passages from 1 book")]
         nothing = await asked(bench, "What is the capital of Mongolia?")
         assert titles(nothing) == [("search", "Searching “rules”…"), ("search", "Nothing found")]
+
+
+DOUBTFUL = "What does a wagon cost?"
+"""Of which the book says that waiting costs a coin."""
+
+
+async def test_what_may_not_be_the_answer_is_shown_as_a_guess_without_a_model(tmp_path: Path) -> None:
+    async with opened(tmp_path) as bench:
+        events = await asked(bench, DOUBTFUL)
+        text = "".join(event.text for event in events if isinstance(event, Text))
+        assert text.index("Closest passages") < text.index("Waiting costs a coin")
+        assert [event.n for event in events if isinstance(event, Citation)]
+
+
+async def test_a_model_reads_what_may_not_be_the_answer_and_may_say_no(tmp_path: Path) -> None:
+    doubt = words("en")("rules.doubtful")
+    async with opened(tmp_path, "answerer") as bench:
+        bench.answers.append(Reply(pieces=["Waiting costs a coin [1]."]))
+        events = await asked(bench, DOUBTFUL)
+        assert Notice(doubt) in events
+        bench.answers.append(Reply(pieces=["The passages do not say what a wagon costs."]))
+        declined = await asked(bench, DOUBTFUL)
+        text = "".join(event.text for event in declined if isinstance(event, Text))
+        assert "do not say" in text
+        assert "Waiting" not in text
+        assert not [event for event in declined if isinstance(event, Citation)]
+        bench.answers.append(Reply(pieces=["A candle burns four hours while walking [1]."]))
+        sure = await asked(bench, "How long does a candle burn while walking?")
+        assert Notice(doubt) not in sure
 
 
 async def test_a_question_in_any_language_is_put_into_the_books_by_a_model(tmp_path: Path) -> None:

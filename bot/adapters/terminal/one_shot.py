@@ -234,7 +234,7 @@ async def _evaluate(config: Config, file: Path, shelf: str, *, lookup: bool) -> 
             print(f"\r{count}/{len(questions)}", end=end, file=sys.stderr, flush=True)
         result = await app.library.search("local", shelf, question.query, lookup=lookup)
         passages = [Passage(found_passage.source, found_passage.text) for found_passage in result.passages]
-        return SearchOutcome(passages, result.confident)
+        return SearchOutcome(passages, result.confident, result.doubtful)
 
     try:
         return await measure(questions, search)

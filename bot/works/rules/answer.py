@@ -44,7 +44,10 @@ SHOWN_CHARS = 80
 
 
 class Answer:
-    """One answer. `shown` is its text so far, `cited` what its markers stand for."""
+    """One answer. `shown` is its text so far, `cited` what its markers stand for.
+
+    A `guess` is made of passages that may not hold the answer, and says so; a model that finds none is believed.
+    """
 
     def __init__(
         self,
@@ -54,7 +57,10 @@ class Answer:
         say: Words,
         models: Models,
         pictures: Pictures,
+        *,
+        guess: bool = False,
     ) -> None:
+        self._guess = guess
         self._run = run
         self._snapshot = snapshot
         self._result = result
@@ -74,10 +80,15 @@ class Answer:
             async with aclosing(self._by_model()) as events:
                 async for event in events:
                     yield event
-        if not self.cited:
+        declined = self._guess and bool("".join(self.shown).strip())
+        if not self.cited and not declined:
             yield Notice(self._why_quoted())
+            if self._guess:
+                yield Text(self._say("rules.closest") + "\n\n")
             for event in self._by_quoting():
                 yield event
+        elif self._guess and self.cited:
+            yield Notice(self._say("rules.doubtful"))
         for citation in self.cited:
             yield citation
         for choices in self._see_also():
@@ -116,7 +127,7 @@ class Answer:
             yield Notice(self._say(error.key, **error.values), retry=error.key == "model.cut")
         finally:  # also when stopped: a marker that was shown can be looked up
             self.cited = [_citation(n, passages[n - 1], quote) for n, quote in sorted(gate.quotes.items())]
-        if not self.cited and "".join(self.shown).strip():
+        if not self.cited and not self._guess and "".join(self.shown).strip():
             yield Notice(self._say("rules.uncited"))
         elif gate.unborne:
             first = _beginning(gate.unborne[0])

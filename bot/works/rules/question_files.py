@@ -92,6 +92,7 @@ class Search:
             on_shelf,
             passages=[*own_passages, *shelf_passages[:half]],
             confident=own_result.confident or on_shelf.confident,
+            doubtful=own_result.doubtful or on_shelf.doubtful,
             notices=list(dict.fromkeys([*own_result.notices, *on_shelf.notices])),
         )
 

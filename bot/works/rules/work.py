@@ -239,10 +239,11 @@ class Asking:
         assert result is not None, "a strategy ends with what it found"
         books = len(set(map(attrgetter("document"), result.passages)))
         outcome = say("rules.found", n=len(result.passages), books=books)
-        yield Stage("search", outcome if result.confident else say("rules.found_none"))
+        guess = result.doubtful and not result.confident
+        yield Stage("search", outcome if result.confident or guess else say("rules.found_none"))
         for key in result.notices:
             yield Notice(say(key))
-        if not result.confident:
+        if not result.confident and not guess:
             for nothing in _nothing_found(request, own, where, result, say):
                 yield nothing
             return
@@ -256,7 +257,7 @@ class Asking:
             yield unseen(say, snapshot.answerer if snapshot.reads else None, picture_names(request))
         for error in pictures.left_out:
             yield Notice(say(error.key, **error.values))
-        answer = Answer(run, snapshot, result, say, models, pictures)
+        answer = Answer(run, snapshot, result, say, models, pictures, guess=guess)
         try:
             async with aclosing(answer.events()) as events:
                 async for event in events:
