@@ -8,12 +8,13 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
 from bot.app import App
-from bot.events import Author, Event, Request, Run, Text, UserError
-from bot.runs.requests import GATE_S, AcknowledgementGate, Arrivals, event_id
+from bot.events import Author, Event, File, Request, Run, Text, UserError
+from bot.runs.requests import GATE_S, AcknowledgementGate, Arrivals, composed, event_id
 from storage.db import Database
 from storage.inbox import Inbox
 from tests.fakes import migrated
@@ -211,3 +212,15 @@ async def test_nothing_begins_before_the_door_is_clear() -> None:
             await asyncio.sleep(0)
             order.append("acknowledged")
     assert order == ["acknowledged", "begun"]
+
+
+def test_a_name_is_the_same_however_its_accents_are_composed_but_a_path_is_kept() -> None:
+    apart, whole = normalize("NFD", "ação"), normalize("NFC", "ação")
+    request = asked("one", apart)
+    request = replace(request, options={"shelf": apart, "file": apart, "k": 3}, files=(File(apart, "", 1),))
+    same = composed(request)
+    assert (same.text, same.options, same.files[0].name) == (
+        whole,
+        {"shelf": whole, "file": apart, "k": 3},
+        whole,
+    )

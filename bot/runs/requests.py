@@ -63,7 +63,8 @@ def composed(request: Request) -> Request:
         name: normalize("NFC", value) if isinstance(value, str) and name not in paths else value
         for name, value in request.options.items()
     }
-    return replace(request, text=normalize("NFC", request.text), options=options)
+    files = tuple(replace(file, name=normalize("NFC", file.name)) for file in request.files)
+    return replace(request, text=normalize("NFC", request.text), options=options, files=files)
 
 
 def request_to_json(request: Request) -> str:
