@@ -54,6 +54,8 @@ GLOBAL_LIMIT = 50
 """Calls a second that Discord allows a bot; answers to interactions do not count."""
 PATIENCE_S = 120.0
 GLOBAL_REFILL_S = 6.0
+TABLES = 10
+"""So few that they share channels, and so many that none of them has used up its threads."""
 
 
 class Bench:
@@ -279,13 +281,13 @@ async def _of_completion(bench: Bench) -> Figure:
 
 
 async def burst() -> list[Figure]:
-    """Of many who ask at once, each in a channel of their own and all in one; and of one who asks each second."""
+    """Of many who ask at once, each in a channel of their own and in ten; and of one who asks each second."""
     async with opened(BURST_WORDS) as bench:
         figures = of_a_burst(await bench.owed(BURST, 0.0, BURST))
         await asyncio.sleep(GLOBAL_REFILL_S)
-        figures += of_a_burst(await bench.owed(BURST, 0.0, 1))
+        figures += of_a_burst(await bench.owed(BURST, 0.0, TABLES))
         await asyncio.sleep(GLOBAL_REFILL_S)
-        figures += of_steady_questions(await bench.owed(STEADY_S, 1.0, 10))
+        figures += of_steady_questions(await bench.owed(STEADY_S, 1.0, TABLES))
         limited = len(bench.discord.limited)
         return [*figures, Figure("429s", f"{limited}", "0", good=not limited)]
 
