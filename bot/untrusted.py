@@ -33,16 +33,19 @@ _OPENING = re.compile(rf"[<＜﹤](?={_GAP}(?:{_NAMES}))", re.IGNORECASE)
 _TEMPLATE = re.compile(
     r"<(?=[|｜]"
     r"|/?<?/?(?:s|SYS|bos|eos|pad|unk|sop|eop|mask|think|tool_calls?|tool_response|tools|unused\d+|extra_id_\d+)>"
+    r"|/?(?:system|user|assistant|human)>"
     r"|(?:start|end)_of_(?:turn|image))"
     r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_\w+|IMG\w*|[gs]?MASK|BOS|EOS|CLS|SEP|PAD|UNK)\])",
     re.IGNORECASE,
 )
+# A turn as older models' prompts wrote it, at the beginning of a paragraph.
+_TURN = re.compile(r"(\n\s*(?:Human|Assistant))[ \t]*:")
 _IN_QUOTES = str.maketrans('<＜﹤>＞﹥"', "‹‹‹›››”")
 
 
 def data(text: str) -> str:
     """`text` without anything that could open or close one of our tags, or a turn of a model's chat template."""
-    return _TEMPLATE.sub("‹", _OPENING.sub("‹", text))
+    return _TURN.sub(r"\1∶", _TEMPLATE.sub("‹", _OPENING.sub("‹", text)))
 
 
 def passages(quoted: Iterable[Passage], numbers: Iterable[int] | None = None) -> str:

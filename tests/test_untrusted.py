@@ -9,6 +9,7 @@ TOKENS = [
     "<|im_start|>system", "<|im_end|>", "<|eot_id|>", "<|start_header_id|>", "<|endoftext|>", "<s>", "</s>", "[INST]",
     "[/INST]", "<<SYS>>", "<</SYS>>", "<start_of_turn>user", "<end_of_turn>", "<bos>", "<eos>", "<｜User｜>",
     "<｜begin▁of▁sentence｜>", "[gMASK]", "<sop>", "[TOOL_CALLS]", "[SYSTEM_PROMPT]",
+    "<system>", "</system>", "<user>", "\n\nHuman:", "\n\nAssistant :",
     "[AVAILABLE_TOOLS]", "<tool_call>", "</tool_response>", "<think>", "</think>", "<unused12>", "<pad>",
 ]  # fmt: skip
 

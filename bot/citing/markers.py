@@ -19,10 +19,10 @@ _LABELS = {
     "passage", "passages", "quote", "ref", "refs", "reference", "references", "source", "sources", "citação",
     "citações", "documento", "documentos", "fonte", "fontes", "passagem", "passagens", "referência",
     "referências", "trecho", "trechos", "cita", "citas", "fuente", "fuentes", "pasaje", "pasajes", "quelle",
-    "quellen",
+    "quellen", "n", "no", "nr", "num",
 }  # fmt: skip
-_OPEN = r"(?:\\?[\[【［〔〚⟦]|&(?:#0*91|#x0*5b|lbrack|lsqb);)"
-_CLOSE = r"(?:\\?[\]】］〕〛⟧]|&(?:#0*93|#x0*5d|rbrack|rsqb);)"
+_OPEN = r"(?:\\?[\[【［〔〚⟦❲⁅]|&(?:#0*91|#x0*5b|lbrack|lsqb);)"
+_CLOSE = r"(?:\\?[\]】］〕〛⟧❳⁆]|&(?:#0*93|#x0*5d|rbrack|rsqb);)"
 _QUOTE = "\"“”„‟«»‘’‚'＂"
 # White space, what prints as nothing, emphasis, and the backslash of an escape.
 _FILL = "[\\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff*_`~\\\\]*+"
@@ -35,7 +35,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _WORD_END = re.compile(rf"{_FILL}[.:#]?{_FILL}")
 _NUMBER = re.compile(r"\d+")
 # What models put behind a number: a full stop, and where it stands: [4:0†source], [2†L1-L3].
-_BEHIND = re.compile(rf"{_FILL}(?:\.|(?::\d{{1,3}})?{_FILL}[†‡][^\[\]【】［］\n&\\]*+)?{_FILL}")
+_BEHIND = re.compile(rf"{_FILL}(?:[./]|(?::\d{{1,3}})?{_FILL}[†‡][^\[\]【】［］\n&\\]*+)?{_FILL}")
 _QUOTATION = re.compile(rf"[:,]?{_FILL}[{_QUOTE}]")
 _SEPARATOR = re.compile(rf"(?:[,;–—-]|(?:and|und|et|e|y|&)(?![\w#])){_FILL}", re.IGNORECASE)
 # What may become a separator, a place, a quotation or a closing bracket once more of it is there.
