@@ -447,8 +447,9 @@ class App:
             return False
         if (live := self._live.of(space, run)) is not None:  # first: one that has not begun must not begin
             await self._live.stop_one(live)
+        repeating = await self._past.repeating(request) if request.text else []
+        bare = await self._execution.keep_withdrawn(request)  # first: a crash leaves no message behind
         await self._past.withdraw(request)
-        unfinished = await self._execution.keep_unfinished(request)
         await self._execution.hush(request)
         if live is not None:
             # Until its end it still stores what was shown and what its buttons offer: erase that, too.
@@ -456,13 +457,13 @@ class App:
         self._execution.showings.drop(run)
         if live is not None:
             await self._past.withdraw(request)
-            unfinished = await self._execution.keep_unfinished(request)
-        if unfinished is not None:
-            await self._execution.finish(unfinished)
+        if bare is not None:
+            self._execution.take_back(bare)
         await self._engine.forget(run)
         # Its children hold words of it, too, and so does what was played of it.
-        for child in (*(row.id for row in await self._inbox.children(space, run)), child_id(request, PLAYED)):
-            await self._forgotten(space, child)
+        children = [row.id for row in await self._inbox.children(space, run)]
+        for other in (*children, child_id(request, PLAYED), *repeating):
+            await self._forgotten(space, other)
         return True
 
     async def forget_steps(self, space: str, *runs: str) -> None:

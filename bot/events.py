@@ -303,7 +303,14 @@ class Hush:
     stage: str
 
 
-Event: TypeAlias = Shown | Speaking | Speak | Hush | Changed | Answered
+@dataclass(frozen=True, slots=True)
+class Unquoted:
+    """Take back the messages that quote the request of an earlier run of this space; its stages stay."""
+
+    run: str
+
+
+Event: TypeAlias = Shown | Speaking | Speak | Hush | Unquoted | Changed | Answered
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,6 +152,7 @@ class Kind:
     that is `plain`. `stands_for` puts another request in the place of one before it is stored. `checks` looks at a
     request before it is sent, while a window can still show what is wrong with it. `pressed` checks the request of a
     button.
+    `stays` are the beginnings of the keys of stages that stay on the screen when their request is taken back.
     """
 
     name: str
@@ -172,3 +173,4 @@ class Kind:
     stands_for: StandsFor | None = None
     checks: Checks | None = None
     pressed: Pressed | None = None
+    stays: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ Attached before the start, so that interrupted runs can be shown.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -135,6 +135,9 @@ class Platform:
     `without_words` gives an origin without what the person wrote, so that the messages of a withdrawn request are
     found.
 
+    `take_back` removes the messages of a withdrawn run whose request, without its words, is given, but for the stages
+    whose keys begin with one of these; for None only those that quote the request. It may be called again.
+
     `speak` says words aloud in the request's place, where it `narrates`; without that one, in every place.
     After a crash it is called again only where the platform `speaks_again`, and leaves out what was said.
     `speak_along` says them while they are written, and returns before their end: the pieces end with the stage's text,
@@ -160,6 +163,7 @@ class Platform:
     reader: Reader | VoiceChannels | None = None
     adults: Callable[[Place], Awaitable[bool]] | None = None
     without_words: Callable[[str], str] | None = None
+    take_back: Callable[[Request, Collection[str] | None], Awaitable[None]] | None = None
 
 
 class LogView:

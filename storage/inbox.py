@@ -119,7 +119,7 @@ class Inbox:
         """
         from sqlalchemy import case
 
-        from storage.ownership import ownership
+        from storage.ownership import going, ownership
         from storage.tables import inbox, metadata, sessions
 
         this_run = (inbox.c.space == space, inbox.c.id == run)
@@ -134,7 +134,7 @@ class Inbox:
             for table in metadata.sorted_tables:
                 if (declared := ownership(table)).goes_with == "run":
                     rows_of_run = (table.c.space == space, table.c[declared.run] == run)
-                    await connection.execute(table.delete().where(*rows_of_run))
+                    await connection.execute(table.delete().where(*rows_of_run, *going(table)))
                 elif declared.blanked:  # what stays are the words of others, and of models
                     rows_of_run = (table.c.space == space, table.c[declared.run] == run)
                     has_person = table.c[declared.people[0].column] != ""
@@ -182,6 +182,14 @@ class Inbox:
         from storage.tables import inbox
 
         return await self._rows(inbox.c.space == space, inbox.c.parent == run)
+
+    async def naming(self, space: str, run: str) -> list[InboxRow]:
+        """The requests whose payload names the run: what was pressed under it, what repeats it, and what its
+        schedule began.
+        """
+        from storage.tables import inbox
+
+        return await self._rows(inbox.c.space == space, inbox.c.payload.contains(f'"{run}"', autoescape=True))
 
     async def _rows(self, *where: ColumnElement[bool]) -> list[InboxRow]:
         from storage.tables import inbox

@@ -71,6 +71,19 @@ class Outbox:
         query = t.select().where(t.c.space == space, t.c.message_id.in_(message_ids))
         return [(str(row.run_id), str(row.stage).partition("#")[0]) for row in await self._db.execute(query)]
 
+    async def all(self, space: str, run: str) -> list[OutboxRow]:
+        """Every row of the run, those that were claimed first at the beginning."""
+        from storage.tables import outbox as t
+
+        query = t.select().where(t.c.space == space, t.c.run_id == run).order_by(t.c.created_at)
+        return await self._db.rows(query, OutboxRow)
+
+    async def forget(self, space: str, run: str, stage: str) -> None:
+        """Delete the row of a message that is no more."""
+        from storage.tables import outbox as t
+
+        await self._db.run(t.delete().where(t.c.space == space, t.c.run_id == run, t.c.stage == stage))
+
     async def stages(self, space: str, run: str) -> list[str]:
         """What messages of the run show, those that were claimed first at the beginning; parts of one are left out."""
         from storage.tables import outbox as t

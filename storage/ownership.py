@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from sqlalchemy import Table
+    from sqlalchemy import ColumnElement, Table
 
 _KEY = "belongs"
 
@@ -38,6 +38,7 @@ class Ownership:
 
     `goes_with` says when a run's rows go: as soon as the "run" is taken back, only with the "person" who asked, or
     ("") never; of those that stay, `blanked` are the columns which are emptied where a run of a person's is taken back.
+    Of those that go, rows whose columns are as `stays` says stay, without any words, as something is still to be done.
     `within` names the table with whose rows they go by themselves. `copies`: what they hold stands
     elsewhere, too, so that no export needs it. `to` says of rows that are nobody's whose they are: the "space"'s, the
     "platform"'s, the "process"'s, or those of a "cache" of what people wrote, without a name, which is emptied.
@@ -47,6 +48,7 @@ class Ownership:
     run: str = ""
     goes_with: Literal["run", "person", ""] = ""
     blanked: tuple[str, ...] = ()
+    stays: Mapping[str, str] = field(default_factory=dict)
     within: str = ""
     copies: bool = False
     to: Literal["", "space", "platform", "process", "cache"] = ""
@@ -55,6 +57,11 @@ class Ownership:
     def info(self) -> dict[str, Any]:
         """As `Table` takes it."""
         return {_KEY: self}
+
+
+def going(table: Table) -> list[ColumnElement[bool]]:
+    """Which of a run's rows go, of a table whose rows go with one."""
+    return [table.c[name] != value for name, value in ownership(table).stays.items()]
 
 
 def ownership(table: Table) -> Ownership:

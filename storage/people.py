@@ -86,7 +86,7 @@ class People:
 
         `rewrite` gives a request's payload without the person. What the engine keeps of their runs is not touched.
         """
-        from storage.ownership import ownership
+        from storage.ownership import going, ownership
         from storage.tables import inbox, metadata
 
         if not person:
@@ -98,7 +98,8 @@ class People:
                 declared = ownership(table)
                 if declared.goes_with:
                     of_person = table.c[declared.run].in_(_runs_of(space, person, before))
-                    await connection.execute(table.delete().where(table.c.space == space, of_person))
+                    its_rows = (table.c.space == space, of_person, *going(table))
+                    await connection.execute(table.delete().where(*its_rows))
                 elif declared.to == "cache":
                     await connection.execute(table.delete().where(table.c.space == space))
             for table in tables:

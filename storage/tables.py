@@ -159,7 +159,7 @@ unshown = Table(
     Column("request", Text, nullable=False),
     Column("created_at", Moment, nullable=False),
     PrimaryKeyConstraint("space", "run_id", "stage"),
-    info=Ownership(run="run_id", goes_with="run", copies=True).info,
+    info=Ownership(run="run_id", goes_with="run", stays={"status": "withdrawn"}, copies=True).info,
 )
 
 offers = Table(

@@ -10,10 +10,15 @@ from datetime import UTC, datetime
 
 from storage.db import Database
 
+WITHDRAWN, QUOTED = "withdrawn", "quoted"
+
 
 @dataclass(frozen=True, slots=True)
 class UnshownRow:
     """`stage` is that of a change, "" for the end of the run, whose `status` is how it ended.
+
+    With the status WITHDRAWN its messages are to be taken back: with that for a `stage` all that goes with the request,
+    with QUOTED only those that quote it.
 
     `request` is the request's JSON where the inbox has none of its words any more, else "".
     """

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 SHARED = "share:"
 """The prefix of the outbox's key of a shared answer."""
+NAMED = "named#"
+"""What the outbox's key of a thread begins with that has its name from the run's request; its message is the thread."""
+SPEAKING = "speak:"
+"""The prefix of the key of what was claimed to be spoken, and has no message."""
 
 _log = logging.getLogger(__name__)
 
@@ -119,6 +123,16 @@ class Home(Protocol[AnyPage]):
     def ended(self) -> None:
         """Called when the run's last message is written, or late."""
         ...
+
+
+def goes_back(key: str, quoting: Collection[str], stays: Collection[str] | None) -> bool:
+    """Whether the message of this key (the outbox's) goes with a withdrawn request; see Platform.take_back.
+
+    `quoting` are the keys of the adapter's own messages.
+    """
+    if key in quoting:
+        return True
+    return not key.startswith(NAMED) and stays is not None and not key.startswith((*stays, SPEAKING))
 
 
 async def leave_place(schedules: Schedules, place: Place) -> None:

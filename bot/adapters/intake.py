@@ -27,7 +27,7 @@ from bot.commands import RUN as RUN_OF
 from bot.events import Author, File, Place, Request, UserError
 from bot.faults import in_words
 from bot.prompts import as_yaml
-from bot.runs.requests import event_id
+from bot.runs.requests import REPEATS, event_id
 from bot.words import Words
 from storage.faults import StorageFault
 
@@ -268,13 +268,16 @@ def request_of(
     """What an invocation asks of App; `run` is the id of the run that it begins."""
     row, text = invocation.row, invocation.text
     shown = text if row.plain else f"/{row.path} {mention.readable(text)}".strip()
+    options = dict(invocation.options) | ({FOLLOW_UP: True} if invocation.plain else {})
+    if invocation.again is not None:
+        options[REPEATS] = invocation.again.id
     return Request(
         run,
         place,
         author,
         row.work,
         row.name,
-        dict(invocation.options) | ({FOLLOW_UP: True} if invocation.plain else {}),
+        options,
         text,
         () if row.bare else invocation.files,
         locale,

@@ -19,6 +19,7 @@ from bot.command_line import line_for
 from bot.commands import KINDS, verb
 from bot.events import (
     Answered,
+    Author,
     Changed,
     Choice,
     Choices,
@@ -34,6 +35,7 @@ from bot.events import (
     Stage,
     Status,
     Text,
+    Unquoted,
     UserError,
     View,
     Work,
@@ -53,6 +55,7 @@ from bot.runs.showing import Showings, note, show_again
 from bot.waiting import wait_at_most
 from bot.words import words
 from storage.faults import StorageFault
+from storage.unshown import QUOTED, WITHDRAWN
 
 if TYPE_CHECKING:
     from bot.platforms import Platform
@@ -63,6 +66,9 @@ VIEW_S = 30.0
 """How long a view may take for what is not waited for otherwise."""
 NOTICED_S = 5.0
 """How long a run's message waits for that of the run before it in the line."""
+
+TAKING_BACK = 4
+"""Runs whose messages are taken back at the same time."""
 
 _log = logging.getLogger(__name__)
 
@@ -91,6 +97,7 @@ class Execution:
         self._gate = gate
         self._past = past
         self.showings = Showings(resources.records.unshown)
+        self._taking_back = asyncio.Semaphore(TAKING_BACK)
         self.leaving = False
         """The process is closing: a run that has not begun begins at the next start."""
 
@@ -199,26 +206,41 @@ class Execution:
                     _log.exception("run %s cannot be read", row.run_id)
             if view is None:
                 await unshown.shown(row.space, row.run_id, row.stage)
+            elif row.status == WITHDRAWN:
+                self.take_back(request, row.stage)
             else:
                 self.showings.take_up(request, row.stage, partial(show_again, view, row))
 
-    async def keep_unfinished(self, request: Request) -> Request | None:
-        """Keep in mind that messages of a withdrawn run are unfinished, if they are: its request, without its words."""
-        platform, space = self._platforms.get(request.place.platform), request.place.space
-        records = self._resources.records
+    async def keep_withdrawn(self, request: Request, how: str = WITHDRAWN) -> Request | None:
+        """Store that the run's messages are to be taken back, or only those that quote its request (QUOTED).
+
+        Returns its request without words, for `take_back`; None where the platform can take nothing back.
+        """
+        platform = self._platforms.get(request.place.platform)
         if platform is None or platform.without_words is None or not request.origin:
             return None
-        if not await records.outbox.cut_off(space, request.id):
-            return None
-        origin = platform.without_words(request.origin)
-        bare = replace(request, text="", options={}, files=(), origin=origin)
-        await records.unshown.keep(space, request.id, "", status="stopped", request=request_to_json(bare))
+        origin, nobody = platform.without_words(request.origin), Author("", "")
+        bare = replace(request, author=nobody, text="", options={}, files=(), origin=origin, answers="")
+        stored = request_to_json(bare)
+        await self._resources.records.unshown.keep(
+            request.place.space, request.id, how, status=WITHDRAWN, request=stored
+        )
         return bare
 
-    async def finish(self, withdrawn_request: Request) -> None:
-        """Finish the messages of a run that `keep_unfinished` has found."""
-        if (view := self._view(withdrawn_request)) is not None:
-            self.showings.take_up(withdrawn_request, "", partial(view.flush, "stopped"))
+    def take_back(self, bare: Request, how: str = WITHDRAWN) -> None:
+        """Take back what `keep_withdrawn` has stored, behind all that is still being shown of the run."""
+        self.showings.take_up(bare, how, partial(self._taken_back, bare, how))
+
+    async def _taken_back(self, request: Request, how: str) -> None:
+        platform = self._platforms[request.place.platform]
+        async with self._taking_back:
+            cut_off = await self._resources.records.outbox.cut_off(request.place.space, request.id)
+            if how == WITHDRAWN and cut_off and (view := self._view(request)) is not None:
+                await view.flush("stopped")
+            kind = KINDS.get(request.work)
+            stays = kind.stays if kind is not None else ()
+            if platform.take_back is not None:
+                await platform.take_back(request, None if how == QUOTED else stays)
 
     def _view(self, request: Request) -> View | None:
         """None where it cannot be made, as for a request of an earlier release: that must not block the others."""
@@ -274,6 +296,13 @@ class Execution:
                                 earlier_request := await self._past.request(request.place.space, earlier)
                             ) is not None:
                                 await self.hush(earlier_request, stage)
+                        case Unquoted(run=earlier):
+                            if (
+                                earlier_request := await self._past.request(request.place.space, earlier)
+                            ) is not None:
+                                bare = await self.keep_withdrawn(earlier_request, QUOTED)
+                                if bare is not None:
+                                    self.take_back(bare, QUOTED)
                         case Speak() if aloud is not None and aloud.key == event.key:
                             aloud.end()
                             aloud = None

@@ -32,6 +32,9 @@ WATCH = "watch"
 PLAYED = "played"
 """The key of the request that plays what another one was about, as if its author had typed it."""
 
+REPEATS = "repeats"
+"""The option of a request that asks for the same as an earlier one: the run of that."""
+
 ONLY = "only"
 """Their option that names the files of the folder which are due."""
 
@@ -207,6 +210,17 @@ class PastRequests:
             return request_from_json(row.payload)
         except (KeyError, TypeError, ValueError):
             return None
+
+    async def repeating(self, request: Request) -> list[str]:
+        """Runs that have the same words from this one: somebody asked again, or its reminder came."""
+        runs = []
+        for row in await self._inbox.naming(request.place.space, request.id):
+            other = await self.request(row.space, row.id)
+            if other is None or request.id not in (other.answers, other.options.get(REPEATS)):
+                continue
+            if other.text and (other.text in request.text or request.text in other.text):
+                runs.append(other.id)
+        return runs
 
     async def withdraw(self, request: Request) -> None:
         """Erase the words of the request, its answer and what the answer offered; that stops the run, too."""

@@ -27,6 +27,7 @@ from bot.events import (
     Request,
     Speak,
     Speaking,
+    Unquoted,
     UserError,
     View,
 )
@@ -216,7 +217,7 @@ class FakeApp:
                         narrates = self._narrates is None or await self._narrates(request)
                         if self._speak is not None and narrates:
                             await self._speak(request, event)
-                    elif not isinstance(event, Speaking | Hush):
+                    elif not isinstance(event, Speaking | Hush | Unquoted):
                         assert not isinstance(event, Changed | Answered), "only the real one can"
                         await view.show(event)
         except UserError as error:

@@ -34,7 +34,8 @@ from bot.adapters.discord.received.placing import (
 )
 from bot.adapters.discord.shown.home import view_of
 from bot.adapters.discord.shown.surface import as_surface_faults
-from bot.adapters.discord.voice.captions import post_clip
+from bot.adapters.discord.shown.taken_back import take_back
+from bot.adapters.discord.voice.captions import post_clip, unpost_clips
 from bot.adapters.discord.voice.channels import VoiceChannels
 from bot.adapters.download import Downloads
 from bot.adapters.markdown import clean
@@ -65,7 +66,7 @@ class Sutradhar(Client):
         """Called after the login, before the gateway connects: set up everything that handles events."""
         fetch = Attachments(self.settings).fetch
         post = partial(post_clip, self)
-        clips = self.app.clips(post)
+        clips = self.app.clips(post, unpost=partial(unpost_clips, self))
         voice = self.voice = VoiceChannels(self, clips, post)
         await voice.open()
         self.app.attach(
@@ -83,6 +84,7 @@ class Sutradhar(Client):
                 reader=voice,
                 adults=self._adults,
                 without_words=lambda origin: origin_of(origin).to_json(title="", asked=""),
+                take_back=partial(take_back, self),
             )
         )
         await self.furnish()

@@ -31,6 +31,7 @@ from bot.adapters.slack.received.intake import Intake
 from bot.adapters.slack.received.people import People
 from bot.adapters.slack.shown import narration
 from bot.adapters.slack.shown.home import view_of
+from bot.adapters.slack.shown.taken_back import take_back
 from bot.adapters.stored_choices import VoteCounts
 from bot.adapters.surface import PlaceClosed
 from bot.adapters.writer import Writers
@@ -126,6 +127,7 @@ class Slack:
                 narrates=clips.wanted,
                 reader=clips,
                 without_words=lambda origin: origin_of(origin).to_json(title="", asked=""),
+                take_back=partial(take_back, self.app.records, self.workspaces),
             )
         )
 

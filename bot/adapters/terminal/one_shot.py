@@ -31,6 +31,7 @@ from bot.events import (
     Request,
     Speak,
     Speaking,
+    Unquoted,
     UserError,
     View,
 )
@@ -162,7 +163,7 @@ async def _direct(app: App, request: Request, output: Output, conversation: Conv
     try:
         async with aclosing(app.works[request.work].run(Direct(request))) as events:
             async for event in events:
-                if not isinstance(event, Answered | Changed | Speak | Speaking | Hush):
+                if not isinstance(event, Answered | Changed | Speak | Speaking | Hush | Unquoted):
                     status = "failed" if isinstance(event, Failed) else status
                     await view.show(event)
     except (UserError, StorageFault) as error:

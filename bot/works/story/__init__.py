@@ -26,6 +26,7 @@ from bot.works.story.limits import (
     WHEN_CHARS,
 )
 from bot.works.story.nodes import CHECKS, LENGTHS, MODES, RATINGS, VIEWS
+from bot.works.story.turn import SCENE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -567,4 +568,5 @@ KIND = Kind(
     plain=_plain,
     pressed=_pressed,
     sections={"story": StoryConfig, "recall": RecallConfig},
+    stays=(SCENE,),
 )

@@ -24,6 +24,7 @@ from bot.events import (
     Run,
     Stage,
     Text,
+    Unquoted,
     UserError,
 )
 from bot.words import Words, words
@@ -116,7 +117,9 @@ class Safety:
             yield Notice(say("story.unchecked"))
 
     async def stopcard(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Withdraw a scene, once, however many cards are played. Runs that are writing it are stopped."""
+        """Withdraw a scene, once, however many cards are played, and what quotes the turn. Runs that are writing it are
+        stopped.
+        """
         request, say = run.request, words(run.request.locale)
         card = await run.step("card", lambda: self._card(request), Card)
         yield Stage("stopcard", "")
@@ -131,6 +134,8 @@ class Safety:
         say = words_of(story, request)
         for shown_by, stage in messages:
             yield Hush(shown_by, stage)
+        for asked_by in dict.fromkeys(shown_by for shown_by, _ in messages):
+            yield Unquoted(asked_by)
         for shown_by, stage in messages[:-1]:
             yield Changed(shown_by, stage, "", (Text(say("story.carded")),))
         for shown_by, stage in messages[-1:]:

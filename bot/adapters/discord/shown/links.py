@@ -12,8 +12,9 @@ from bot.adapters.discord.received.placing import origin_of
 from bot.adapters.discord.shown.overflow import WHOLE
 from bot.adapters.discord.shown.surface import as_surface_faults
 from bot.adapters.discord.text.markdown import literal
-from bot.adapters.home import first_message
+from bot.adapters.home import NAMED, first_message
 from bot.adapters.markdown import clean
+from bot.conversation import title_of
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ class Links:
         thread = await self.real(elsewhere.place)
         if thread is None:
             return f"**{literal(clean(elsewhere.title), 100)}**"
+        if elsewhere.place.thread and elsewhere.title == title_of(self.request.text):
+            space, run, key = self.request.place.space, self.request.id, f"{NAMED}{thread}"
+            await self.records.outbox.claim(space, run, key)
+            await self.records.outbox.sent(space, run, key, str(thread), "")
         if not elsewhere.place.thread:
             pass  # a channel is not the bot's to name or archive
         elif elsewhere.archived:  # after the last message, which would unarchive it
@@ -88,14 +93,15 @@ class Links:
         return f"https://discord.com/channels/{origin.guild or '@me'}/{channel}/{message}"
 
 
-async def name_and_archive(client: discord.Client, thread_id: int, title: str, archived: bool) -> None:
-    """Rename a thread, and archive or unarchive it."""
+async def name_and_archive(client: discord.Client, thread_id: int, title: str, archived: bool | None) -> None:
+    """Rename a thread, and archive or unarchive it; None: leave it as it is."""
     with as_surface_faults():
         thread = client.get_channel(thread_id) or await client.fetch_channel(thread_id)
         if not isinstance(thread, discord.Thread):
             return
         name = " ".join(clean(title).split())[:NAME_CHARS].rstrip()
         renamed = bool(name) and name != thread.name
+        archived = thread.archived if archived is None else archived
         if thread.archived and (renamed or not archived):  # an archived thread cannot be renamed
             await thread.edit(archived=False)
         if renamed:  # Discord allows two new names in ten minutes

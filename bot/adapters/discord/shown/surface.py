@@ -337,7 +337,12 @@ class Channel:
                     await webhook.delete_message(int(bare(message)), **self._in_thread(webhook))
                 return
         with as_surface_faults():
-            await self._channel.get_partial_message(int(bare(message))).delete()
+            posted = self._channel.get_partial_message(int(bare(message)))
+            try:
+                await posted.delete()
+            except discord.HTTPException as fault:
+                await self._wake(fault)
+                await posted.delete()
 
 
 async def direct(client: discord.Client, user_id: int) -> Channel:

@@ -16,7 +16,7 @@ from bot.adapters.discord.received.placing import origin_of
 from bot.adapters.discord.shown.links import THREAD
 from bot.adapters.discord.shown.surface import Channel, direct
 from bot.adapters.discord.text.page import Card, Page, Shown, marked, reworded, texts_of
-from bot.adapters.surface import MessageRef, MessageStyle, SurfaceFault, Unavailable
+from bot.adapters.surface import Gone, MessageRef, MessageStyle, Refused, SurfaceFault, Unavailable
 from bot.adapters.writer import Rank, Writer, with_retries
 from storage.faults import StorageFault
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from bot.speech.queue import Reading
     from bot.speech.speech import SpokenSentence
 
-SPOKEN: Final = "spoken:"
-"""What the key of a clip's message begins with."""
+SPOKEN: Final = "spoken#"
+"""What the outbox's key of a clip's message begins with; the stage's key follows, and a number."""
 CLEAR_S: Final = 20.0
 """How long the end of a stage waits for its last mark to be taken away."""
 
@@ -53,13 +53,33 @@ async def post_clip(client: Client, request: Request, clip: Clip, key: str) -> N
     parts = (clip.label, Shown(clip.name, clip.data, picture=False)) if clip.data else ()
     pages = [Page((Card(parts),), clip.label)] if parts else []
     pages += [Page((Card((clip.note,)),), clip.note)] if clip.note else []
+    space, outbox = request.place.space, client.app.records.outbox
     try:
         surface = await place_of(client, request)
         for n, page in enumerate(pages):
-            ref = MessageRef(request.id, f"{SPOKEN}{key}", n)
-            await with_retries(partial(surface.post, page, ref, MessageStyle.LAYOUT))
+            ref = MessageRef(request.id, f"{SPOKEN}{key}:{n}")
+            await outbox.claim(space, request.id, ref.key)
+            message = await with_retries(partial(surface.post, page, ref, MessageStyle.LAYOUT))
+            await outbox.sent(space, request.id, ref.key, message, "")
     except (SurfaceFault, ValueError, KeyError, TypeError) as fault:
         _log.warning("run %s: what was narrated was not sent: %r", request.id, fault)
+
+
+async def unpost_clips(client: Client, request: Request, key: str) -> None:
+    """Delete the clips of a stage, or with "" those of the whole run."""
+    space, outbox = request.place.space, client.app.records.outbox
+    own = f"{SPOKEN}{key}:" if key else SPOKEN
+    clips = [row for row in await outbox.all(space, request.id) if row.stage.startswith(own)]
+    try:
+        surface = await place_of(client, request) if any(row.message_id for row in clips) else None
+        for row in clips:
+            if surface is None or not row.message_id:
+                continue
+            with suppress(Gone, Refused):  # somebody else has deleted it
+                await with_retries(partial(surface.delete, row.message_id))
+            await outbox.forget(space, request.id, row.stage)
+    except (SurfaceFault, ValueError, KeyError, TypeError) as fault:
+        _log.warning("run %s: what was narrated was not taken back: %r", request.id, fault)
 
 
 class Captions:

@@ -161,6 +161,7 @@ class VoiceChannels:
             await room.queue.hush(request.id, key)
         else:
             await self._readings.take_back(request.place.space, request.id, key, HEARD)
+        await self._clips.hush(request, key)
 
     async def join(self, request: Request, name: str) -> str:
         """Enter a voice channel: the one of this name, or that of the asker. What to say of it. Raises UserError."""

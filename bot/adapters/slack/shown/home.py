@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from bot import commands
 from bot.adapters.composer import Composer
-from bot.adapters.home import first_message, leave_place
+from bot.adapters.home import NAMED, first_message, leave_place
 from bot.adapters.slack import placing
 from bot.adapters.slack.installed.faults import LOST, NOT_IN_CHANNEL, NOWHERE
 from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
@@ -38,6 +38,7 @@ from bot.adapters.surface import (
     SurfaceFault,
 )
 from bot.adapters.writer import Rank, SideTasks, until_available
+from bot.conversation import title_of
 from bot.words import words
 from storage.faults import StorageFault
 
@@ -137,6 +138,7 @@ class SlackHome:
         self._place = request.place
         self._origin = origin
         self._say = words(request.locale)
+        self._named = title_of(request.text)
         self._ordered = commands.verb(request.work, request.verb).ordered
         self._workspace = Workspace(workspaces, origin.team, origin.enterprise)
         self._clock = writers.clock
@@ -393,6 +395,10 @@ class SlackHome:
         if thread is None or not link:
             return f"*{title}*"
         self._side_tasks.do(self._session.rename(*thread, elsewhere.title))
+        if elsewhere.title == self._named:
+            space, real = self._place.space, ":".join(thread)
+            await self._records.outbox.claim(space, self._run, f"{NAMED}{real}")
+            await self._records.outbox.sent(space, self._run, f"{NAMED}{real}", real, "")
         return f"<{link}|{title}>"
 
     async def link(self, link: Link) -> str:

@@ -1,0 +1,137 @@
+"""Words that were deleted: no message of the bot's holds them any more, nor a thread's title, a file, or a row."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.reply import Reply
+from tests.wire.conftest import Take
+from tests.wire.stories import ANA, BIA, CHOICES, QUESTION, count
+
+pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
+
+
+def words() -> Iterator[str]:
+    """Words that stand nowhere else."""
+    return (f"zyx{n:03}qua" for n in itertools.count(100))
+
+
+def of_bot(message: Any) -> bool:
+    return bool(message.author.bot if hasattr(message, "author") else message.user.bot)
+
+
+def shown(d: Any) -> list[str]:
+    """All that the bot shows: its messages with their buttons and files, and the titles of threads."""
+    texts = []
+    for message in d.everything():
+        # A message that Slack shows to one person alone nobody can delete; it goes when the client is loaded again.
+        if not of_bot(message) or message.deleted or getattr(message, "ephemeral_to", None):
+            continue
+        names = [file.name for file in message.files]
+        buttons = [str(getattr(button, "label", button)) for button in message.buttons]
+        whole = message.text if hasattr(d, "discord") else f"{message.shown} {message.text}"
+        texts.append(" ".join([whole, *names, *buttons]))
+    if hasattr(d, "discord"):
+        return texts + [thread.name for channel in d.channels for thread in channel.threads]
+    agents = d.slack.agents
+    return texts + [session.title for session in agents.sessions.values()] + list(agents.titles.values())
+
+
+def holding(d: Any, planted: list[str]) -> dict[str, list[str]]:
+    texts = shown(d)
+    return {word: [text for text in texts if word in text] for word in planted}
+
+
+def kept(data: Path, planted: list[str]) -> set[str]:
+    """The tables, and the words of these that stand in them."""
+    found = set()
+    for database in data.glob("*.db"):
+        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
+            names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            for (table,) in names:
+                for row in connection.execute(f'SELECT * FROM "{table}"'):
+                    found |= {f"{table}: {word}" for word in planted if word in repr(row)}
+    return found
+
+
+async def nowhere(d: Any, planted: list[str]) -> None:
+    def gone() -> bool:
+        return not any(holding(d, planted).values())
+
+    try:
+        await d.until(gone)
+    except TimeoutError:
+        assert not {word: texts for word, texts in holding(d, planted).items() if texts}
+    assert not kept(d.process.data, planted)
+
+
+async def settled(d: Any) -> None:
+    await d.until(lambda: "" not in d.states())
+
+
+@pytest.mark.parametrize("platform", ["discord", "slack"])
+async def test_a_person_who_deletes_everything_stands_nowhere(take: Take, platform: str) -> None:
+    d, new, planted = await take(platform), words(), list[str]()
+
+    def word() -> str:
+        planted.append(next(new))
+        return planted[-1]
+
+    talk = await d.ask(ANA, f"{QUESTION} {word()}")
+    await settled(d)
+    await d.mention(ANA, talk, f"and {word()} while running?")
+    await settled(d)
+    await d.command(ANA, "sessions rename", talk=talk, title=f"About {word()}")
+    await settled(d)
+    await d.command(ANA, "schedule reminder", text=f"Bring {word()}", when="in 3 hours")
+    await settled(d)
+    d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
+    played = await d.ask(ANA, f"The keeper of {word()} wakes", verb="story start", title=f"Tower {word()}")
+    await d.until(lambda: count(played.said(), "The lamp goes out at dusk.") == 1 and not d.model.queue)
+    for verb in ("story act", "story say"):
+        d.model.queue += [Reply(f"Told after {verb}."), CHOICES]
+        text = {"story act": "what", "story say": "words"}[verb]
+        await d.command(ANA, verb, talk=played, **{text: f"I mention {word()}."})
+        await d.until(lambda verb=verb: count(played.said(), f"Told after {verb}.") == 1)
+        await settled(d)
+    d.model.queue += [Reply("A gull answers."), CHOICES]
+    await d.mention(ANA, played, f"I call {word()} three times.")
+    await d.until(lambda: count(played.said(), "A gull answers.") == 1)
+    await settled(d)
+    seen = [text for texts in holding(d, planted).values() for text in texts]
+    assert len(seen) > 3, "else there is nothing to take back"
+    await d.command(ANA, "privacy delete", yes=True)
+    await settled(d)
+    await nowhere(d, planted)
+    assert any("A gull answers." in text for text in shown(d)), "a scene is the table's"
+    d.check()
+
+
+@pytest.mark.parametrize("platform", ["discord", "slack"])
+async def test_a_deleted_message_and_a_stop_card_take_back_what_quotes_them(
+    take: Take, platform: str
+) -> None:
+    d, new = await take(platform), words()
+    asked, told = next(new), next(new)
+    await d.mention(ANA, d.channel(), f"{QUESTION} {asked}")
+    await d.until(lambda: d.states() == ["done"])
+    platform_of = d.discord if platform == "discord" else d.slack
+    (message,) = [one for one in d.everything() if asked in one.text and not of_bot(one)]
+    await platform_of.delete(message)
+    await nowhere(d, [asked])
+
+    d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
+    talk = await d.ask(ANA, f"The keeper of {told} wakes", verb="story start")
+    await d.until(lambda: count(talk.said(), "The lamp goes out at dusk.") == 1 and not d.model.queue)
+    await settled(d)
+    assert any(holding(d, [told]).values())
+    await d.choose(BIA, talk, "✋ Stop card")
+    await d.until(lambda: not any(holding(d, [told]).values()))
+    d.check()
