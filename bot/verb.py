@@ -94,6 +94,8 @@ class Verb:
     `brief`: answered in a few lines, which are the answer to the command itself: no message repeats the command.
     `speaks`: is asked to speak aloud, and is heard where nothing else is narrated.
     `hears`: takes what somebody has said in a place, as a recording.
+    `secret`: its text is for one person alone, and is refused where it was typed for everybody to read; the request
+    then has the option TYPED, and no text.
     `inner`: begun by another run of its work (`Run.begin`), and in no list.
     """
 
@@ -121,6 +123,7 @@ class Verb:
     speaks: bool = False
     hears: bool = False
     inner: bool = False
+    secret: bool = False
     form: tuple[str, ...] = ()
     menu: str = ""
     group: str = ""
@@ -168,6 +171,8 @@ SHARE: Final = Option("share", "verbs.option_share", "flag")
 SHELF: Final = Option("shelf", "verbs.option_shelf", completes="shelf")
 DEFAULT_SHELF: Final = "rules"
 """Where books are put and questions are asked, unless a shelf is named."""
+TYPED: Final = "typed"
+"""The option of a secret verb's request whose text was typed in public."""
 ME: Final = "me"
 FOR: Final = Option("for", "verbs.option_for", choices=(ME, "channel", "everyone"))
 """Whom a setting is for: the person who sets it, the channel, or everyone."""

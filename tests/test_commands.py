@@ -245,6 +245,7 @@ def test_what_tells_a_person_of_their_own_doings_is_personal() -> None:
     own = {row.path for row in TABLE if row.work in ("sessions", "settings", "privacy")}
     others = {
         "story flip",
+        "story prompt",
         "story stopcard",
         "story whisper",
         "schedule follow",

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Generic, assert_never
 
 from bot import commands
 from bot.adapters import stored_choices
-from bot.adapters.home import SHARED, Home
+from bot.adapters.home import ANSWERS, SHARED, Home
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.stage_messages import FIRST, Dialect, StageMessages
 from bot.adapters.surface import AnyPage
@@ -43,6 +43,7 @@ from bot.events import (
     Status,
     Text,
 )
+from bot.verb import PRIVATE
 from bot.words import words
 from storage.faults import StorageFault
 
@@ -77,6 +78,8 @@ class Composer(Generic[AnyPage]):
         self._messages = StageMessages(self._run, self._space, outbox, home, writers, dialect, self._context)
         verb = commands.verb(request.work, request.verb)
         self._messages.unhurried = verb.inner and not verb.ordered  # what the calendar begins, or another run
+        self._shared = verb.option(PRIVATE.name) is not None
+        """Whether it answers a question, whose answer its asker may share."""
         self._stages = self._messages.stages
         self._stage = ""
         """The open stage's key, as its work gave it."""
@@ -150,6 +153,8 @@ class Composer(Generic[AnyPage]):
     async def flush(self, status: Ended) -> None:
         await self._keep_offers()  # first: a page that is made from now on shows their buttons
         self._ended = status
+        if self._home.private and self._shareable():
+            await self._keep_shared()
         if status == "stopped" and not self._stages:
             cut = await self._outbox.cut_off(self._space, self._run)
             if cut:  # it was stopped before a crash, and shows nothing more
@@ -276,6 +281,15 @@ class Composer(Generic[AnyPage]):
                     _log.warning("run %s: what its buttons offer could not be kept: %s", self._run, fault)
                 self._stored_counts[kind] = len(items)
 
+    async def _keep_shared(self) -> None:
+        """Store the whole answer, for a press on the button that shares it."""
+        content = self._messages.contents[-1]
+        answers = [json.dumps([content.title, content.text])] if content.text.strip() else []
+        try:
+            await self._offers.keep(self._space, self._run, ANSWERS, answers)
+        except StorageFault as fault:  # then only the pressed message is shared
+            _log.warning("run %s: what it shares could not be kept: %s", self._run, fault)
+
     def _context(self, last: bool) -> PageContext:
         ended = self._ended or ""
         last = last and self._changes_last
@@ -284,7 +298,7 @@ class Composer(Generic[AnyPage]):
             say=self._say,
             last=last,
             ended=ended if last else "",
-            private=self._home.private,
+            private=self._home.private and self._shareable(),
             share=self._home.share,
             further=self._home.further,
             retry=ended in ("failed", "stopped") or (ended == "done" and self._retry),
@@ -292,6 +306,11 @@ class Composer(Generic[AnyPage]):
             hint=self._home.hint if ended == "done" else "",
             no_files=self._home.no_files,
         )
+
+    def _shareable(self) -> bool:
+        """Whether there is an answer to share: no refusal, no notice alone, and no offer to begin."""
+        worded = any(content.text.strip() or content.files for content in self._messages.contents)
+        return self._shared and self._begun and self._ended == "done" and worded
 
     async def _shown_whole(self) -> None:
         """Wait until everything is shown; tell the asker about what could not be."""

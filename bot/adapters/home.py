@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 SHARED = "share:"
 """The prefix of the outbox's key of a shared answer."""
+ANSWERS = "answers"
+"""The kind of the storage's offers that holds a private answer's last stage, its title and text, to be shared whole."""
 NAMED = "named#"
 """What the outbox's key of a thread begins with that has its name from the run's request; its message is the thread."""
 SPEAKING = "speak:"

@@ -234,9 +234,11 @@ class Execution:
     async def _taken_back(self, request: Request, how: str) -> None:
         platform = self._platforms[request.place.platform]
         async with self._taking_back:
-            cut_off = await self._resources.records.outbox.cut_off(request.place.space, request.id)
-            if how == WITHDRAWN and cut_off and (view := self._view(request)) is not None:
-                await view.flush("stopped")
+            row = await self._inbox.get(request.id)
+            if how == WITHDRAWN and row is not None and row.state == "stopped":
+                cut_off = await self._resources.records.outbox.cut_off(row.space, row.id)
+                if cut_off and (view := self._view(request)) is not None:
+                    await view.flush("stopped")
             kind = KINDS.get(request.work)
             stays = kind.stays if kind is not None else ()
             if platform.take_back is not None:

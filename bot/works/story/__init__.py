@@ -210,7 +210,7 @@ VERBS: tuple[Verb, ...] = (
         ordered=True,
         asks=True,
     ),
-    Verb("story", "prompt", admin=True),
+    Verb("story", "prompt", admin=True, personal=True),
     Verb(
         "story",
         "mode",
@@ -325,6 +325,7 @@ VERBS: tuple[Verb, ...] = (
         "Bia: the lamp is a trap",
         Argument("text", "verbs.arg_whisper", required=False, most=1_100),
         personal=True,
+        secret=True,
         group="party",
     ),
     Verb("story", "whispered", inner=True),

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bot import mention
 from bot.events import Author, Choice, Choices, Event, Request, Run, Stage, Text, UserError
 from bot.runs.requests import child_id
+from bot.verb import TYPED
 from bot.words import Words, words
 from bot.works.story import cast
 from bot.works.story.logs import Logs, PlayedStory, node
@@ -45,6 +46,8 @@ DEADLINE: Final = "deadline"
 OVERDUE: Final = "overdue"
 """The verb that it runs."""
 WHISPER_CHARS: Final = 1_000
+TABLES: Final = 20
+"""Stories among which a person's table is looked for."""
 SHOWN: Final = 20
 """How many of the last whispers are shown."""
 LONGEST: Final = timedelta(days=60)
@@ -84,15 +87,32 @@ class Party:
         }
 
         async def doing() -> Outcome:
-            return await verbs[request.verb](request, await self._logs.writable(request, asks=False), say)
+            if request.verb == "whisper":
+                played = await self._table_of(request)
+            else:
+                played = await self._logs.writable(request, asks=False)
+            return await verbs[request.verb](request, played, say)
 
         outcome = await run.step("told", doing, Outcome)
         yield Stage(request.verb, "")
         yield Text(outcome.text or say(outcome.key, **(outcome.values or {})))
         if outcome.to:  # that there is a whisper, where all can see it, by a run that has none of its words
             await run.begin("whispered", "whispered", options={"name": outcome.to}, for_all=True)
+        elif request.verb == "whisper":
+            yield Choices("", (_write_whisper(say),))
         if request.verb in ("join", "leave", "gm", DEADLINE):
             await self.wait(run)
+
+    async def _table_of(self, request: Request) -> PlayedStory:
+        """The story that is played here, or else the last one at whose table the person sits. Raises UserError."""
+        if await self._logs.here(request.place) is not None:
+            return await self._logs.writable(request, asks=False)
+        space, person = request.place.space, request.author.id
+        for row, branch in await self._logs.stories.seated(space, person, TABLES):
+            story = await self._logs.story(space, row.id, branch)
+            if person in (game_master(story), *members(story)):
+                return PlayedStory(row, branch, story)
+        raise UserError("story.none_here")
 
     async def _join(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
         if request.text.strip():
@@ -186,6 +206,8 @@ class Party:
     async def _whisper(self, request: Request, played: PlayedStory, say: Words) -> Outcome:
         story, me, master = played.story, request.author.id, game_master(played.story)
         text = request.text.strip()
+        if request.options.get(TYPED):
+            return Outcome("story.whisper_public")
         if not text:
             mine = [whisper for whisper in story.whispers if me in (whisper.by, whisper.to)][-SHOWN:]
             names = names_of(story)
@@ -217,7 +239,7 @@ class Party:
         say = words(run.request.locale)
         yield Stage("whispered", "")
         yield Text(say("story.has_whisper", name=str(run.request.options.get("name"))))
-        yield Choices("", (Choice(say("story.button_whisper"), "/story whisper"),))
+        yield Choices("", (Choice(say("story.button_whisper"), "/story whisper"), _write_whisper(say)))
 
     async def wait(self, run: Run) -> None:
         """Schedule the deadline of the present turn, if the story has one."""
@@ -346,3 +368,7 @@ def _span(minutes: int, say: Words) -> str:
         ("days", 1440) if minutes % 1440 == 0 else ("hours", 60) if minutes % 60 == 0 else ("minutes", 1)
     )
     return say(f"story.span_{unit}", n=minutes // of)
+
+
+def _write_whisper(say: Words) -> Choice:
+    return Choice(say("story.button_whisper_write"), "/story whisper", asks=say("story.whisper_words"))

@@ -14,6 +14,7 @@ import simcord
 
 from bot.adapters.discord.received.placing import Origin
 from bot.adapters.discord.received.presses import message_text
+from bot.adapters.home import ANSWERS
 from bot.events import Author, Choice, Citation, Event, Place, Request, Run, Text
 from bot.runs.requests import event_id
 from tests.adapters.discord.table import Table, labels, table, told
@@ -202,6 +203,21 @@ async def test_a_private_answer_is_shared_once_with_its_own_text(at: Table) -> N
     assert told(pressed) == "Shared here."
     assert at.said() == ["-# shared by Ana\n\nOnly Ana sees this."]
     assert labels(answer.message) == []
+
+
+async def test_all_of_a_long_answer_is_shared_and_each_message_is_stored(at: Table) -> None:
+    past = asked(at.space, "hello")
+    await (await at.app.perform(past)).wait()
+    sentences = [f"Sentence number {n} of the long answer." for n in range(168)]
+    stored = json.dumps(["Answer", " ".join(sentences)])
+    await at.app.records.offers.keep(at.space, past.id, ANSWERS, [stored])
+    answer = await at.shown(f"share:{past.id}", text=sentences[-1], private=True)
+    await at.ana.click(answer, label="share")
+    said = " ".join(at.said())
+    assert [sentence for sentence in sentences if said.count(sentence) != 1] == []
+    assert said.count("shared by Ana") == 1
+    rows = await at.app.records.outbox.all(at.space, past.id)
+    assert sum(row.stage.startswith("share:") for row in rows) == len(at.said()) > 1, "to be taken back"
 
 
 async def test_pressing_share_twice_in_a_row_posts_once(at: Table) -> None:

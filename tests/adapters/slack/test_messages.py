@@ -15,6 +15,7 @@ from bot.adapters.slack.received.fetched import ThreadReader
 from bot.adapters.slack.received.line import command_of
 from bot.commands import FOLLOW_UP
 from bot.events import Event, Failed, Place, Run, Text
+from bot.verb import TYPED
 from bot.works.voice import hearing
 from tests.adapters.slack.table import Table
 from tests.fakes.images import png
@@ -452,3 +453,14 @@ async def test_slack_is_waited_for_while_it_listens_to_a_clip_but_not_for_ever(
     run = (await at.ended(2))[1].id
     (failed,) = (event for event in at.bot.record.events[run] if isinstance(event, Failed))
     assert "transcriber" in failed.text
+
+
+async def test_no_word_of_a_whisper_that_everybody_can_read_is_stored(at: Table) -> None:
+    for text in ("story whisper Bia: the lamp is a trap", "/story whisper I hide the key."):
+        await at.slack.say(at.ana, at.channel, text, mention=True)
+    for request in await at.ended(2):
+        assert (request.verb, request.text, dict(request.options)) == ("whisper", "", {TYPED: True})
+        assert "lamp" not in request.origin + request.text
+    dm = at.team.dm(at.ana)
+    await at.slack.say(at.ana, dm, "story whisper I hide the key.")
+    assert (await at.ended(3))[-1].text == "I hide the key."

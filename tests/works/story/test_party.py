@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,12 @@ import pytest
 from bot.events import Place
 from bot.mention import person
 from bot.platforms import LogView, Platform
+from bot.verb import TYPED
 from bot.works.schedule.calendar import Calendar
 from storage.people import People
 from storage.schedules import ScheduleRow
 from tests.promises.talk import Talk
-from tests.works.story.test_safety import asks, exported_now, log, whole
+from tests.works.story.test_safety import HERE, asks, exported_now, log, whole
 from tests.works.story.test_scene_verbs import Writer, playing
 
 SECRET = "the lamp is a trapdoor in disguise"
@@ -293,6 +295,18 @@ async def test_what_was_missed_is_told_since_ones_last_turn(tmp_path: Path) -> N
         assert "I hold the rope." in asked
         assert "I dive." not in asked
         assert "You have missed nothing" in await told(talk, "missed", who="ana")
+
+
+async def test_a_whisper_finds_the_table_and_none_is_taken_that_everybody_could_read(tmp_path: Path) -> None:
+    async with playing(tmp_path, Writer()) as talk:
+        await begin(talk, mode="free")
+        await asks(talk, "join", "Mira", who="bia")
+        elsewhere = replace(HERE, thread="elsewhere")
+        assert "I did not take this" in await told(talk, "whisper", who="bia", options={TYPED: True})
+        assert "Your whisper" in str(talk.events[-3:]), "a button asks for it"
+        await asks(talk, "whisper", f"I know that {SECRET}", who="bia", place=elsewhere)
+        assert SECRET in await told(talk, "whisper", who="ana")
+        assert "No story" in await told(talk, "whisper", "hello", who="zoe", place=elsewhere)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ answer is shared with everybody.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import re
 from collections.abc import Awaitable, Callable
@@ -21,8 +22,10 @@ from bot.adapters.discord.shown import replies
 from bot.adapters.discord.shown.surface import as_surface_faults
 from bot.adapters.discord.text.markdown import size
 from bot.adapters.discord.text.page import buttons_without, relabelled
-from bot.adapters.discord.text.render import LABEL
+from bot.adapters.discord.text.render import LABEL, pages, without_buttons
+from bot.adapters.home import ANSWERS
 from bot.adapters.markdown import neutralise, split
+from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.stored_choices import StoredChoice, labels
 from bot.events import UserError
 
@@ -37,6 +40,8 @@ PAGE_CHARS = 3_600
 """Of the 4000 characters of a message's text components (Discord's documentation, "Using Message Components"); the rest
 is for the page's number, or the name of who shared it.
 """
+CONTENT_CHARS = 3_990
+"""The same, with some to spare."""
 ACK_SECONDS = 1.5
 """How long the storage may take before the press is acknowledged without its answer; Discord waits 3 s
 (its documentation, "Receiving and Responding").
@@ -193,11 +198,13 @@ def _page(say: Words, run: str, pages: list[str], page: int) -> LayoutView:
 
 
 async def _shared(press: Press, run: str) -> str:
-    """Post the pressed message's text to its channel, once; the key of the sentence about the result."""
+    """Post the whole answer to its channel, once; the key of the sentence about the result."""
     interaction, location = press.interaction, press.location
     message = interaction.message
-    text = message_text(message) if message is not None else ""
-    if message is None or not text:
+    shared = await _answer(press, run)
+    if message is not None and not shared:  # of an earlier release
+        shared = [_layout(neutralise(part)) for part in split(message_text(message), PAGE_CHARS)]
+    if message is None or not shared:
         return "buttons.nothing_to_share"
     if location.guild is not None:
         if location.installed and not _may_write(interaction.app_permissions, location.thread):
@@ -213,16 +220,41 @@ async def _shared(press: Press, run: str) -> str:
     if not interaction.response.is_done():
         await press.acknowledge()
     try:
-        posted = [
-            await _post(
-                press, _layout("-# " + credit if n == 0 else "", neutralise(part)), f"{message.id}-{n}"
-            )
-            for n, part in enumerate(split(text, PAGE_CHARS))
-        ]
+        first = ""
+        for n, view in enumerate(_credited("-# " + credit, shared)):
+            posted = await _post(press, view, f"{message.id}-{n}")
+            first = first or str(posted)
+            if n:  # each is stored, so that it can be taken back
+                await outbox.claim(location.space, run, f"{stage}#{n}")
+                await outbox.sent(location.space, run, f"{stage}#{n}", str(posted))
+        await outbox.sent(location.space, run, stage, first)
     except discord.Forbidden:
         return "buttons.may_not_share"
-    await outbox.sent(location.space, run, stage, str(posted[0]))
     return "buttons.shared"
+
+
+def _credited(credit: str, shared: list[LayoutView]) -> list[LayoutView]:
+    """The messages, with the line about who shared them above the first, or alone where there is no room."""
+    if size(credit) + sum(size(text) for text in texts(shared[0])) > CONTENT_CHARS:
+        return [_layout(credit), *shared]
+    first = _layout(credit)
+    for item in shared[0].children:
+        first.add_item(item)
+    return [first, *shared[1:]]
+
+
+async def _answer(press: Press, run: str) -> list[LayoutView]:
+    """All messages of a private answer, without its buttons; none where it was not stored."""
+    stored = await press.intake.app.records.offers.all(press.location.space, run, ANSWERS)
+    cited = {citation.n: citation for citation in await presses.citations(press, run)}
+    context = PageContext(run, press.say, ended="done")
+    views = []
+    for n, item in enumerate(stored, 1):
+        title, text = json.loads(item)
+        content = StageContent(str(n), title, text, growing=False)
+        content.citations = cited if n == len(stored) else {}
+        views += [without_buttons(page).layout() for page in pages(content, context)]
+    return views
 
 
 def message_text(message: discord.Message) -> str:

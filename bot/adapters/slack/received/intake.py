@@ -30,7 +30,7 @@ from bot.adapters.slack.text.render import help_page
 from bot.adapters.surface import SurfaceFault
 from bot.events import Author, File, PressedLate, Request
 from bot.runs.requests import event_id
-from bot.verb import SHARE
+from bot.verb import SHARE, TYPED
 from bot.words import Words, words
 from storage.faults import StorageFault
 
@@ -219,6 +219,9 @@ class Intake(intake.Intake):
         """Begin the run of an invocation; returns once it is stored and acknowledged."""
         location, response_url = begun.location, begun.response_url
         row = invocation.row
+        if row.secret and invocation.text and location.message and not location.direct:
+            # Everybody can read the message: none of its words are stored.
+            invocation = replace(invocation, text="", options={TYPED: True})
         self.count(location, invocation)
         if row.at_once:
             # Answered at once, to the person alone, without a run: nothing in it has to be stored.

@@ -54,7 +54,8 @@ async def take_back(
         surfaces = [Thread(workspace, *at) for at in dict.fromkeys(where) if at[0]]
         await _removed(surfaces, request, row)
     titled = [row.message_id for row in rows if row.stage.startswith(NAMED) and row.message_id]
-    if thread and any(row.stage == ASKED for row in rows):
+    began = origin.message != "" and origin.thread == origin.message and not origin.earlier
+    if thread and (began or any(row.stage == ASKED for row in rows)):
         titled.append(f"{channel}:{thread}")
     for real in titled:
         with suppress(SurfaceFault):
