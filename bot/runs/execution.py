@@ -234,11 +234,11 @@ class Execution:
     async def _taken_back(self, request: Request, how: str) -> None:
         platform = self._platforms[request.place.platform]
         async with self._taking_back:
-            row = await self._inbox.get(request.id)
-            if how == WITHDRAWN and row is not None and row.state == "stopped":
-                cut_off = await self._resources.records.outbox.cut_off(row.space, row.id)
-                if cut_off and (view := self._view(request)) is not None:
-                    await view.flush("stopped")
+            sent = await self._resources.records.outbox.all(request.place.space, request.id)
+            finished = {row.message_id for row in sent if row.shown is not None}
+            unfinished = {row.message_id for row in sent} - finished - {None}
+            if how == WITHDRAWN and unfinished and (view := self._view(request)) is not None:
+                await view.flush("stopped")
             kind = KINDS.get(request.work)
             stays = kind.stays if kind is not None else ()
             if platform.take_back is not None:

@@ -45,6 +45,14 @@ async def take_back(
     if origin.user and not channel.startswith("D"):
         with suppress(SurfaceFault):
             direct = await until_available(partial(_direct, workspace, origin.user))
+    # First: a thread whose messages are all deleted has no title to change.
+    titled = [row.message_id for row in rows if row.stage.startswith(NAMED) and row.message_id]
+    began = origin.message != "" and origin.thread == origin.message and not origin.earlier
+    if thread and (began or any(row.stage == ASKED for row in rows)):
+        titled.append(f"{channel}:{thread}")
+    for real in titled:
+        with suppress(SurfaceFault):
+            await until_available(partial(_untitled, workspace, *placing.parted(real), request.locale))
     for row in rows:
         if row.stage == POINTER or not goes_back(row.stage, (ASKED, PLAN), stays):
             continue
@@ -53,13 +61,6 @@ async def take_back(
             where.reverse()
         surfaces = [Thread(workspace, *at) for at in dict.fromkeys(where) if at[0]]
         await _removed(surfaces, request, row)
-    titled = [row.message_id for row in rows if row.stage.startswith(NAMED) and row.message_id]
-    began = origin.message != "" and origin.thread == origin.message and not origin.earlier
-    if thread and (began or any(row.stage == ASKED for row in rows)):
-        titled.append(f"{channel}:{thread}")
-    for real in titled:
-        with suppress(SurfaceFault):
-            await until_available(partial(_untitled, workspace, *placing.parted(real), request.locale))
 
 
 async def _direct(workspace: Workspace, user: str) -> str:
