@@ -262,7 +262,7 @@ class EnPtE5:
     dimensions = 384
     languages: frozenset[str] | None = _ENPT
     # Measured between the two languages: at home its cosines are left out, and words decide.
-    likeness: Likeness | None = Likeness(weight=0.0, even=0.0, foreign_weight=24.0, foreign_even=0.8)
+    likeness: Likeness | None = Likeness(weight=0.0, even=0.0, foreign_weight=32.0, foreign_even=0.815)
 
     _TOKENS = 320
 
