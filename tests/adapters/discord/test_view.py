@@ -323,7 +323,9 @@ async def test_a_failure_names_the_run_beside_what_was_shown(desk: Desk) -> None
 
 
 async def test_an_answer_that_is_not_whole_has_a_button_that_asks_again(desk: Desk) -> None:
-    await desk.run(Stage("answer", "Answer"), Text("It i"), Notice("The answer broke off.", retry=True))
+    await desk.run(
+        Stage("answer", "Answer", answer=True), Text("It i"), Notice("The answer broke off.", retry=True)
+    )
     assert f"retry:{RUN}" in custom_ids(desk.paper.messages[0])
     assert f"feedback:{RUN}:up" in custom_ids(desk.paper.messages[0])
 
