@@ -205,6 +205,7 @@ class Session:
     _end: End | None = None
     _skipped: bool = False
     """Whether there was no room to say that it works."""
+    _titled: bool = False
     _setting: asyncio.Task[None] | None = None
 
     def want(self, channel: str, thread: str, status: str) -> None:
@@ -237,8 +238,12 @@ class Session:
         urgency.set(Rank.FIRST if status == WAITS and not self._skipped else Rank.PASSING)
         self._status_sent = status
         title = plain(self.title, TITLE)
-        about = {"initiator_user_id": self.user} | ({"title": title} if title else {})
+        # Only once: later the thread may have got another title, or lost it with the words that were taken back.
+        about = {"initiator_user_id": self.user}
+        if title and not self._titled:
+            about["title"] = title
         await client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread, status=status, **about)
+        self._titled = True
         if status == WAITS:
             self._end = None
 
