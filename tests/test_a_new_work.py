@@ -235,6 +235,10 @@ NAMED = {
     },
     # What Opus is told of the sound.
     "bot/adapters/discord/voice/channels.py": {"voice"},
+    # Commands that no direct message offers.
+    "bot/adapters/discord/received/commands.py": {"voice"},
+    # The name of a shelf.
+    "bot/verb.py": {"rules"},
     # HTML's element.
     "bot/readers/web/markup.py": {"script"},
     # Tables and columns of that name.

@@ -42,6 +42,7 @@ from bot.works.story import dice
 from bot.works.story.choices import read_choices
 from bot.works.story.lorebook import LoreEntry, spelt_out, triggered
 from bot.works.story.scene_verbs import people
+from tests.pace import slowness
 
 LENGTH = 1_000_000 if os.environ.get("SUTRADHAR_KILLS") == "all" else 5_000
 SECONDS = 0.15 * max(1, LENGTH / 5_000)
@@ -184,4 +185,5 @@ def test_no_text_takes_a_parser_long(name: str) -> None:
         parse(text)
         took[seed] = time.process_time() - began
     worst = max(took, key=took.__getitem__)
-    assert took[worst] < SECONDS, f"{worst!r} took {took[worst]:.2f} s of processor"
+    quick = took[worst] < SECONDS or took[worst] < SECONDS * slowness()
+    assert quick, f"{worst!r} took {took[worst]:.2f} s of processor"

@@ -170,11 +170,12 @@ class CitationGate:
             return []
         if self._statement is None:
             self._statement, self._checks = Statement("", frozenset()), {}
-            tail = self._tail
-            if len(tail) == TAIL_CHARS:  # it may begin in the middle of a word
-                tail = tail.partition(" ")[2] or tail
-            for sentence in reversed(sentences(tail)):
+            for sentence in reversed(sentences(self._tail)):
                 if terms := frozenset(self._terms(sentence)):
+                    if len(self._tail) == TAIL_CHARS and self._tail.startswith(sentence):
+                        sentence = (
+                            sentence.partition(" ")[2] or sentence
+                        )  # it may begin in the middle of a word
                     self._statement = Statement(sentence, terms)
                     break
         numbers: list[int] = []

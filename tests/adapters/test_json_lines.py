@@ -37,6 +37,7 @@ from bot.events import (
     Stage,
     Status,
     Text,
+    Unquoted,
     UserError,
 )
 from tests.fakes.application import FakeApp, FakeOutbox
@@ -81,7 +82,9 @@ async def spoken(app: FakeApp, *lines: str) -> tuple[int, list[dict[str, Any]]]:
 
 
 def test_every_event_has_an_example_here() -> None:
-    assert {type(example) for example in EXAMPLES} | {Answered, Speaking, Hush} == set(get_args(Event))
+    assert {type(example) for example in EXAMPLES} | {Answered, Speaking, Hush, Unquoted} == set(
+        get_args(Event)
+    )
 
 
 @pytest.mark.parametrize("event", EXAMPLES, ids=lambda event: type(event).__name__)
@@ -129,6 +132,7 @@ async def test_all_well_is_zero_and_events_carry_run_and_stage() -> None:
             "speaker": None,
             "calls": [],
             "meanwhile": None,
+            "answer": False,
         },
         {"run": run, "stage": "answer", "event": "text", "text": "ask: hello"},
         {"run": run, "event": "done", "status": "done"},
@@ -229,5 +233,6 @@ async def test_a_changed_stage_is_a_line_of_the_earlier_run_and_comes_once() -> 
         "contents": [{"event": "text", "text": "Or not."}],
         "in_place": False,
         "speaker": None,
+        "answer": False,
     }
     assert out.getvalue().count(b"changed") == 1

@@ -37,7 +37,8 @@ async def test_a_question_is_asked_again_where_it_was_answered(table: Table) -> 
     pressed = await table.bia.click(message, label="x")
     again = table.requests[1]
     assert again.id != table.requests[0].id
-    assert (again.text, again.options, again.place) == (QUESTION, {"k": 2}, table.requests[0].place)
+    options = {"k": 2, "repeats": table.requests[0].id}
+    assert (again.text, again.options, again.place) == (QUESTION, options, table.requests[0].place)
     assert again.author.id == str(table.bia.id)
     assert pressed.response is not None
     assert pressed.response.id == message.id, "acknowledged, and nothing said beside the answer to come"

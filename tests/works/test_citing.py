@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from bot.citing.gate import CitationGate, sentences
 from bot.retrieval.lexical import content_terms
+from tests.pace import slowness
 
 PASSAGES = [
     "Fireball. A bright streak flashes to a point within range. Each creature takes 8d6 fire damage.",
@@ -279,4 +280,5 @@ def test_a_marker_takes_no_time_to_check() -> None:
         gate = CitationGate([passage] * 10, lambda said: content_terms(said, "en"))
         gate.feed((text * 8_000)[:8_000])
         gate.finish()
-    assert time.process_time() - began < 1.75
+    took = time.process_time() - began
+    assert took < 1.75 or took < 1.75 * slowness()

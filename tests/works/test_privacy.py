@@ -200,4 +200,4 @@ async def test_no_file_holds_a_word_of_somebody_who_was_deleted(tmp_path: Path) 
 def test_what_stays_of_a_request_is_its_id() -> None:
     left = json.loads(without_words(json.dumps({"gibberish": "quokka"})))
     assert "quokka" not in json.dumps(left)
-    assert left["author"] == {"id": "", "name": "", "admin": False}
+    assert left["author"] == {"id": "", "name": "", "admin": False, "zone": ""}

@@ -117,7 +117,7 @@ async def test_what_is_in_place_is_told_to_an_admin_and_to_nobody_else(at: Table
     ("command", "text", "has", "has_not"),
     [
         ("/rules", "", "/rules ask QUESTION", "/library add"),
-        ("/library", "help", "@sutradhar library add --shelf SHELF", "/rules ask"),
+        ("/library", "help", "@sutradhar library add [--shelf SHELF]", "/rules ask"),
         ("/rules", "help ask", "--strategy", "/rules roll"),
         ("/sutradhar", "help rules roll", "/rules roll EXPRESSION", "--strategy"),
     ],
@@ -143,7 +143,7 @@ async def test_help_of_one_work_or_verb(at: Table, command: str, text: str, has:
         ),
         ("/library", "add handbook.md --shelf rules", "a slash command can bring none along"),
         ("/sutradhar", "setup", "Only admins of this workspace may use /sutradhar setup"),
-        ("/library", "remove handbook.md", "/library remove needs --shelf"),
+        ("/library", "remove handbook.md", "Only those who manage this place may use /library remove"),
         ("/prompts", "reset rag", "Only those who manage this place may use /prompts reset"),
     ],
 )

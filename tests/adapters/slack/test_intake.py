@@ -176,7 +176,7 @@ async def test_what_was_asked_in_private_is_nobody_elses_to_ask_again(at: Table)
     assert words("en")("edge.gone") in at.whispers(at.bia)[0]
     await again(at, ana, press(at, "2"), first.id, Acks())
     _, second = await at.ended(2)
-    assert second.options == {"private": True}
+    assert second.options == {"private": True, "repeats": first.id}
     elsewhere = Location(at.ana.id, "T_OTHER", at.channel.id)
     assert await at.app.request_of(elsewhere.space, first.id) is None
 

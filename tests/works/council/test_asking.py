@@ -376,7 +376,7 @@ async def test_who_goes_on_has_the_question_say_so_and_it_is_the_one_that_was_pu
             await made.told(run, went_on)
         (changed,) = [event for event in went_on.events if isinstance(event, Changed)]
         assert (changed.run, changed.stage, changed.title) == ("run-000001", *answer.stages[0])
-        assert changed.contents == (Text(answer.text("estimate")), replace(choices, taken=1))
+        assert changed.contents == (Text(answer.text("estimate")), replace(choices, taken=1, by="Ana"))
         assert isinstance(went_on.events[0], Stage), "nobody waits for it"
         await Offers(made.db).forget("local", "run-000001")
         replayed.request, again = run.request, Told(replayed)

@@ -382,7 +382,7 @@ async def test_a_learners_answers_are_exported_and_deleted_with_them(tmp_path: P
 async def test_plain_text_answers_the_open_question_and_a_question_goes_to_the_course(tmp_path: Path) -> None:
     async with learning(tmp_path) as (learners, _):
         app, place = learners.desk.app, Place("terminal", "local", "c", "t")
-        assert await app.plain(place, "ana", "B") == ("rules", "ask")
+        assert await app.plain(place, "ana", "B") == ("course", "ask")
         await learners.do("quiz", "", questions=2)
         plain: dict[str, Any] = {FOLLOW_UP: True}
 
@@ -391,7 +391,7 @@ async def test_plain_text_answers_the_open_question_and_a_question_goes_to_the_c
 
         assert await verb("the old queen") == "course/answer"
         assert await verb("When do they swarm?") == "course/ask"
-        assert await verb("B", thread="another") == "rules/ask"
+        assert await verb("B", thread="another") == "course/ask"
         assert "cannot tell which answer" in await learners.said("answer", "hm", **plain)
         assert "Right" in await learners.said("answer", await learners.letter(1), **plain)
         # By its number, also not in order; Bia's first one is still open.
