@@ -47,7 +47,8 @@ class OnSlack:
         self.channels = [team.channel("general") for team in self.teams]
         self.process: BotProcess
         self.first = 0
-        self.unavoidable: set[tuple[str, str]] = set()
+        # A clip may have been deleted with its scene before its request is taken back.
+        self.unavoidable: set[tuple[str, str]] = {("chat.delete", "message_not_found")}
 
     def workspace(self) -> Team:
         return self.slack.workspace("Table")

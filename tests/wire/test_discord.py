@@ -187,7 +187,7 @@ async def test_welcome_and_setup(driver: OnDiscord) -> None:
 async def test_a_question_in_a_forum_post(driver: OnDiscord) -> None:
     d = driver
     forum = d.guilds[0].forum("questions")
-    post = d.discord.thread(d.people[ANA], forum, "Candles")
+    post = d.discord.thread(d.people[ANA], forum, "Candles", "About candles.")
     talk = DiscordTalk(lambda: post.messages, lambda: post)
     await d.mention(ANA, talk, QUESTION)
     await d.rest(1)

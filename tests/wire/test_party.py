@@ -67,6 +67,8 @@ async def test_a_session_zero_goes_on_after_a_kill(driver: Any) -> None:
 
 async def test_a_whisper_is_read_by_two_people_alone(driver: Any) -> None:
     d = driver
+    if hasattr(d, "slack"):
+        pytest.skip("there a window asks for it: tests/adapters/slack/test_messages.py")
     await d.restart()  # people's turns are counted anew
     before = len(d.model.prompts)
     d.model.queue += [Reply("The sea is flat again."), CHOICES]
@@ -121,19 +123,23 @@ async def test_what_a_party_does_is_done_once_whenever_the_bot_is_killed(driver:
         (BIA, "gm", {"who": ANA}, f"{ANA} is the game master now"),
         (BIA, "missed", {}, "A candle burns"),
     )
+    in_windows = hasattr(d, "slack")
     for n in range(ROUNDS):
         party, whispers, settings = kept(d, "party"), kept(d, "whisper"), kept(d, "set")
+        whispered = (
+            [] if in_windows else [(ANA, "whisper", {"text": f"{BIA}: {SECRET}, {n}"}, "A whisper for")]
+        )
         for person, verb, options, sentence in (
             (BIA, "join", {}, "is at the table"),
             (BIA, "play", {"character": "Mira"}, "plays Mira"),
-            (ANA, "whisper", {"text": f"{BIA}: {SECRET}, {n}"}, "A whisper for"),
+            *whispered,
             *(masters if ALL else ()),
             (BIA, "leave", {}, "has left the table"),
         ):
             before = count(talk.said(), sentence)
             await struck(d, chance, d.command(person, f"story {verb}", talk=talk, **options))
             await d.until(lambda said=sentence, before=before: count(talk.said(), said) == before + 1)
-        assert (kept(d, "party"), kept(d, "whisper")) == (party + 3, whispers + 1)
+        assert (kept(d, "party"), kept(d, "whisper")) == (party + 3, whispers + len(whispered))
         assert kept(d, "set") == settings + (3 if ALL else 0)
     assert not [
         post

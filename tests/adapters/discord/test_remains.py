@@ -25,7 +25,7 @@ async def answer(run: Run) -> AsyncGenerator[Event, None]:
     yield Stage("search", "Searching")
     yield Status("Looking")
     yield Text("Found 3 passages.")
-    yield Stage("answer", "Answer")
+    yield Stage("answer", "Answer", answer=True)
     yield Text("It is Ana.")
 
 
