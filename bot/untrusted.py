@@ -39,7 +39,7 @@ _TEMPLATE = re.compile(
     re.IGNORECASE,
 )
 # A turn as older models' prompts wrote it, at the beginning of a paragraph.
-_TURN = re.compile(r"(\n\s*(?:Human|Assistant))[ \t]*:")
+_TURN = re.compile(r"(\n[ \t]*(?:Human|Assistant))[ \t]*:")
 _IN_QUOTES = str.maketrans('<＜﹤>＞﹥"', "‹‹‹›››”")
 
 

@@ -105,9 +105,14 @@ class Talk:
 
 @asynccontextmanager
 async def talking(
-    config: Config, *, thread: str = "t", busy_timeout_s: float = 10.0, application: type[App] = App
+    config: Config,
+    *,
+    thread: str = "t",
+    busy_timeout_s: float = 10.0,
+    application: type[App] = App,
+    interrupted: bool = False,
 ) -> AsyncIterator[Talk]:
-    """The chat as a program opens it, in this process."""
+    """The chat as a program opens it, in this process. `interrupted`: it ends as by Ctrl-C, in the middle."""
     talk = Talk()
 
     async def opened() -> App:
@@ -120,9 +125,13 @@ async def talking(
     try:
         yield talk
     finally:
-        await talk.hang_up()
-        async with asyncio.timeout(PATIENCE_S):
-            talk.code = await running
+        if interrupted:
+            running.cancel()
+            await asyncio.wait({running})
+        else:
+            await talk.hang_up()
+            async with asyncio.timeout(PATIENCE_S):
+                talk.code = await running
 
 
 def settings(data: Path, *services: ModelService, toml: str = "") -> Config:

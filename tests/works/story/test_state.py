@@ -80,13 +80,15 @@ class Service(Writer):
 
 
 @asynccontextmanager
-async def playing(data: Path, service: Service, *, every: int = 1) -> AsyncIterator[Talk]:
+async def playing(
+    data: Path, service: Service, *, every: int = 1, interrupted: bool = False
+) -> AsyncIterator[Talk]:
     async with WIRES["chat"].service(service) as served:
         served.models = ("small", "tiny")
         toml = f'[embedding]\nmodel = "none"\n[story]\nextract_every = {every}\n'
         config = settings(data, served, toml=toml)
         config = replace(config, roles=replace(config.roles, extractor=("fake:tiny",)))
-        async with talking(config) as talk:
+        async with talking(config, interrupted=interrupted) as talk:
             yield talk
 
 
@@ -134,7 +136,7 @@ async def test_a_scene_that_was_not_looked_into_before_the_end_is_after_the_next
     tmp_path: Path, service: Service
 ) -> None:
     service.gate = asyncio.Event()
-    async with playing(tmp_path / "data", service) as talk:
+    async with playing(tmp_path / "data", service, interrupted=True) as talk:
         await talk.say(START)
         async with asyncio.timeout(60):
             await service.begun.wait()
