@@ -147,7 +147,7 @@ outbox = Table(
     info=Ownership(run="run_id").info,
 )
 
-# The buttons of a run's messages, numbered within their kind; a window's are those of whoever it is open for.
+# What is not on the screen yet of runs that have ended.
 unshown = Table(
     "unshown",
     metadata,
@@ -162,6 +162,7 @@ unshown = Table(
     info=Ownership(run="run_id", goes_with="run", stays={"status": "withdrawn"}, copies=True).info,
 )
 
+# The buttons of a run's messages, numbered within their kind; a window's are those of the person it is open for.
 offers = Table(
     "offers",
     metadata,
