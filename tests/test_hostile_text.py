@@ -45,8 +45,8 @@ from bot.works.story.scene_verbs import people
 from tests.pace import slowness
 
 LENGTH = 1_000_000 if os.environ.get("SUTRADHAR_KILLS") == "all" else 5_000
-SECONDS = 0.15 * max(1, LENGTH / 5_000)
-"""Of processor for one text; a quadratic parser takes several times as long, at any length."""
+SECONDS = 0.2 * max(1, LENGTH / 5_000)
+"""Of processor for one text, the best of three tries; a quadratic parser takes several times as long, at any length."""
 
 SEEDS = [
     "\x1b]", "\x1bP", "\x1b[", "\x9b", "\x9b0 ", "\x9d", "\x90", "\x9f", "\x9d\x90",  # escape sequences
@@ -178,12 +178,18 @@ def uncollected() -> Iterator[None]:
 def test_no_text_takes_a_parser_long(name: str) -> None:
     parse = PARSERS[name]
     parse("A lit lantern shows everything within ten paces [1].")  # loads what is loaded at first use
-    took = {}
-    for seed in SEEDS:
+
+    def processor_s(seed: str) -> float:
         text = (seed * (LENGTH // len(seed) + 1))[:LENGTH]
         began = time.process_time()
         parse(text)
-        took[seed] = time.process_time() - began
+        return time.process_time() - began
+
+    took = {seed: processor_s(seed) for seed in SEEDS}
     worst = max(took, key=took.__getitem__)
-    quick = took[worst] < SECONDS or took[worst] < SECONDS * slowness()
-    assert quick, f"{worst!r} took {took[worst]:.2f} s of processor"
+    least = took[worst]
+    for _ in range(2):  # a shared processor is slow for a moment; a quadratic parser always is
+        if least < SECONDS:
+            break
+        least = min(least, processor_s(worst))
+    assert least < SECONDS or least < SECONDS * slowness(), f"{worst!r} took {least:.2f} s of processor"
