@@ -147,6 +147,9 @@ def test_a_name_that_several_works_have_gets_them_all_named() -> None:
     )
 
 
+SENTENCES = frozenset(("", *words("en").sentences()))
+
+
 @given(st.text(max_size=200))
 def test_any_line_is_read_or_refused_with_a_sentence(text: str) -> None:
     for line in (text, f"/{text}", f"/rules ask {text}", f"/library add {text} --shelf s"):
@@ -155,7 +158,7 @@ def test_any_line_is_read_or_refused_with_a_sentence(text: str) -> None:
             key = ""
         except UserError as error:
             key = error.key
-        assert key in ("", *words("en").sentences())
+        assert key in SENTENCES
 
 
 @given(st.text(alphabet="ab '\"\\=“”", max_size=40))

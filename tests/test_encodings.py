@@ -5,22 +5,29 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from bot.encoding import accept_all
 from tests.forked import completed
 from tests.pty_driver import AtThePrompt
 from tests.test_cli import environment
 
-ENCODINGS = ("utf-8", "ascii", "cp1252", "latin-1", "shift_jis")
 SETTINGS = '[embedding]\nmodel = "none"\n[roles]\n'
 BOOK = "# Lanterns\n\nA lit lantern shows things → 9 m away — “no farther”.\n"
 
 
-def test_whatever_the_encoding_every_command_is_answered_whole(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "encodings",
+    [("ascii",), pytest.param(("utf-8", "cp1252", "latin-1", "shift_jis"), marks=pytest.mark.slow)],
+)
+def test_whatever_the_encoding_every_command_is_answered_whole(
+    encodings: tuple[str, ...], tmp_path: Path
+) -> None:
     config, book = tmp_path / "config.toml", tmp_path / "table.md"
     config.write_text(SETTINGS, encoding="utf-8")
     book.write_text(BOOK, encoding="utf-8")
     typed = f"/library add {book} --shelf rules\nlit lantern?\n/rules roll 2d6\n/nonsense\n"
-    for encoding in ENCODINGS:
+    for encoding in encodings:
         data = tmp_path / encoding
         environ = environment(data, PYTHONIOENCODING=encoding, LANG="pt_BR.ISO-8859-1")
         calls: dict[tuple[str, ...], str] = {("chat",): typed, ("doctor",): ""}
@@ -44,6 +51,7 @@ def test_whatever_the_encoding_every_command_is_answered_whole(tmp_path: Path) -
             assert any("→ 9 m" in event.get("text", "") for event in events), "JSON is UTF-8 everywhere"
 
 
+@pytest.mark.slow
 def test_whatever_the_encoding_the_prompt_answers_and_ends(tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text(SETTINGS, encoding="utf-8")
