@@ -16,19 +16,17 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from bot.events import Place, Request, UserError
-from bot.works.story.nodes import OF_ALL, Kind, Part, lineage
+from bot.works.story.nodes import OF_ALL, Kind, lineage
 from bot.works.story.story import Story, cut_at, folded
 from storage.stories import BranchRow, Node, PlaceRow, Spot, Stories, StoryRow
 
 WRITTEN = ("start", "zero", "act", "say", "continue", "retry")
 """The verbs for which the writer writes a scene."""
 TAKEN_AWAY = "story.taken_away"
-KEPT = 64
-"""How many folded branches stay in memory."""
-PAST, PAST_TURNS = 8, 200_000
-"""How many earlier states of branches stay in memory, and their turns in all: a turn's run reads the same several
-times.
-"""
+KEPT, KEPT_CHARS = 64, 40_000_000
+"""How many folded branches stay in memory, and the characters of their nodes in all."""
+PAST = 8
+"""How many earlier states of branches do: a turn's run reads the same several times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +42,10 @@ class PlayedStory:
 
 @dataclass(slots=True)
 class _Folded:
-    parts: list[Part]
     withdrawn: int
     story: Story
+    chars: int
+    """Of its nodes."""
 
 
 def logs_of(stories: Stories) -> Logs:
@@ -55,10 +54,12 @@ def logs_of(stories: Stories) -> Logs:
 
 
 class Logs:
-    def __init__(self, stories: Stories) -> None:
+    def __init__(self, stories: Stories, *, chars: int = KEPT_CHARS) -> None:
+        """`chars`: see KEPT_CHARS; of the past there are half as many."""
         self.stories = stories
+        self._chars = chars
         self._folded: OrderedDict[tuple[str, str], _Folded] = OrderedDict()
-        self._past: OrderedDict[tuple[str, str, int, int], Story] = OrderedDict()
+        self._past: OrderedDict[tuple[str, str, int, int], _Folded] = OrderedDict()
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self.writing: dict[str, set[str]] = {}
         """The runs that are writing a turn's scene, by turn."""
@@ -136,44 +137,38 @@ class Logs:
             return folded.story
         key = (space, branch, at, folded.withdrawn)  # withdrawn words must not come from the cache
         if (past := self._past.get(key)) is None:
-            past = self._past[key] = await self._anew(space, story, branch, at)
+            past = self._past[key] = await self._anew(space, story, branch, folded.withdrawn, at)
         self._past.move_to_end(key)
-        while len(self._past) > 1 and (
-            len(self._past) > PAST
-            or sum(len(past_story.turns) for past_story in self._past.values()) > PAST_TURNS
-        ):
-            self._past.popitem(last=False)
-        return past
+        _shorten(self._past, PAST, self._chars // 2)
+        return past.story
 
     async def _current(self, space: str, story: str, branch: str) -> _Folded:
         folded = self._folded.pop((space, branch), None)
         after = folded.story.seq if folded is not None else None
         withdrawn, nodes = await self.stories.news(space, story, branch, after)
         if folded is None or folded.withdrawn != withdrawn:
-            parts = await self._parts(space, story, branch)
-            folded = _Folded(parts, withdrawn, await self._fold(space, story, parts))
+            folded = await self._anew(space, story, branch, withdrawn)
         else:  # its past does not change
             for node in nodes:
                 folded.story.add(node)
+                folded.chars += len(node.body)
         self._folded[space, branch] = folded
-        if len(self._folded) > KEPT:
-            self._folded.popitem(last=False)
+        _shorten(self._folded, KEPT, self._chars)
         return folded
 
     async def copy(self, space: str, story: str, branch: str) -> Story:
         """A copy of a branch as it is now: for use in a thread."""
-        return await self._fold(space, story, await self._parts(space, story, branch))
+        return (await self._anew(space, story, branch, 0)).story
 
-    async def _anew(self, space: str, story: str, branch: str, at: int) -> Story:
-        return await self._fold(space, story, await self._parts(space, story, branch, at))
-
-    async def _parts(self, space: str, story: str, branch: str, at: int | None = None) -> list[Part]:
+    async def _anew(
+        self, space: str, story: str, branch: str, withdrawn: int, at: int | None = None
+    ) -> _Folded:
         branches = {row.id: row for row in await self.stories.branches(space, story)}
-        return lineage(branches, branch, at)
-
-    async def _fold(self, space: str, story: str, parts: list[Part]) -> Story:
+        parts = lineage(branches, branch, at)
         nodes = await self.stories.nodes(space, story, [(part.branch, part.until) for part in parts])
-        return await asyncio.to_thread(folded, parts, nodes) if len(nodes) > 200 else folded(parts, nodes)
+        chars = sum(len(node.body) for node in nodes)
+        fold = await asyncio.to_thread(folded, parts, nodes) if len(nodes) > 200 else folded(parts, nodes)
+        return _Folded(withdrawn, fold, chars)
 
     async def append(self, played: PlayedStory, *nodes: Node) -> int:
         """Append to the branch that is played (nodes of all branches: to none); returns the number of the last node.
@@ -214,6 +209,12 @@ class Logs:
         )
         await self.stories.fork(branch)
         return branch
+
+
+def _shorten(kept: OrderedDict[Any, _Folded], most: int, chars: int) -> None:
+    """Drop the longest unused, but never the last, until this many with so many characters are left."""
+    while len(kept) > 1 and (len(kept) > most or sum(fold.chars for fold in kept.values()) > chars):
+        kept.popitem(last=False)
 
 
 def spot(place: Place) -> Spot:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import gc
 import re
+import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -450,6 +452,32 @@ async def test_how_a_branch_stood_is_read_once_until_words_are_withdrawn() -> No
             )
             await logs.story("local", "story", "story", seq + number)
         assert len(logs._past) <= PAST
+    finally:
+        await db.close()
+
+
+async def test_long_branches_leave_memory_before_short_ones_would() -> None:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    try:
+        stories = Stories(db)
+        logs = Logs(stories, chars=10_000)
+        kept: list[weakref.ref[Story]] = []
+        past: list[weakref.ref[Story]] = []
+        for name in ("a", "b", "c", "d", "e"):
+            await stories.create(replace(spot(HERE), thread=name), name, "A story", "ana")
+            for run in ("one", "two"):
+                act = node(
+                    f"{name}{run}", "act", "act", {"mode": "act", "text": "I knock. " * 200}, author="ana"
+                )
+                seq = await stories.append("local", name, name, [act])
+            kept.append(weakref.ref(await logs.story("local", name, name)))
+            past.append(weakref.ref(await logs.story("local", name, name, seq - 1)))
+        gc.collect()
+        assert [ref() is not None for ref in kept] == [False, False, False, True, True]
+        assert [ref() is not None for ref in past] == [False, False, False, True, True]
+        only = Logs(stories, chars=100)
+        story = await only.story("local", "a", "a")
+        assert await only.story("local", "a", "a") is story, "the last one stays, however long it is"
     finally:
         await db.close()
 
