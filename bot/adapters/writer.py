@@ -160,12 +160,14 @@ class Writer:
         if due is None:
             self._due[message] = _Due(group, now, rank, empty, now)
         else:
+            due.again = due.writing
+            if rank >= due.rank and empty == due.empty:
+                return  # it waits as before: most pieces of a growing text find it so
             due.worded = now if due.empty and not empty else due.worded
             if rank < due.rank:
                 due.not_before = 0.0  # a more urgent state does not wait for the retry of an earlier one
             due.rank = min(due.rank, rank)
             due.empty = empty
-            due.again = due.writing
         self._wake()
 
     async def settled(self, message: Writable) -> None:

@@ -73,6 +73,29 @@ async def test_what_changed_while_it_waited_goes_out_in_one_piece(
     assert log == [(0, "a:0"), (0, "a:1"), (1.2, "a:12"), (2.4, "a:24"), (3.6, "a:36"), (4.8, "a:39")]
 
 
+async def test_a_message_that_waits_already_costs_nothing_to_queue(log: list[tuple[float, str]]) -> None:
+    class Counting(Clock):
+        waits = 0
+
+        async def wait(self, event: asyncio.Event, seconds: float) -> None:
+            self.waits += 1
+            await super().wait(event, seconds)
+
+    clock = Counting()
+    writer, note = Writers(PACE, clock).at("c"), Note("a", clock, log, "0", exists=True)
+    writer.put(note)
+    await clock.advance(0.1)
+    clock.waits = 0
+    for n in range(1, 40):
+        note.text = str(n)
+        writer.put(note)
+        await clock.advance(0)
+    assert clock.waits <= 1, "the pieces of a growing text do not wake it, one after another"
+    writer.put(note, Rank.FINAL)
+    await clock.advance(2)
+    assert log == [(0, "a:0"), (1.2, "a:39")]
+
+
 async def test_a_state_that_says_nothing_new_is_not_sent(clock: Clock, log: list[tuple[float, str]]) -> None:
     writer, note = Writers(PACE, clock).at("c"), Note("a", clock, log, "0")
     for _ in range(3):
