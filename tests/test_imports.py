@@ -61,6 +61,7 @@ LAYERS = (
         "bot.markdown",
         "bot.drawing",
         "bot.mention",
+        "bot.text_cache",
     ),
     ("bot.works.ALL",),
 )

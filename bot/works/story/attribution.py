@@ -121,7 +121,7 @@ def names_one(sentence: str, name: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sentence, re.IGNORECASE) is not None
 
 
-@lru_cache(maxsize=1_000)
+@lru_cache(maxsize=200)  # of some 25 KB each
 def _said_by(name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Behind a quotation ("…", Mira said; said Mira), and before one (Mira said: "…")."""
     speaker, say = re.escape(name), _any(_SAYING)
@@ -152,7 +152,7 @@ def deeds(text: str, name: str, *, decided: bool) -> Iterator[str]:
         yield from (match[1] for match in _done_by(name, decided).finditer(sentence))
 
 
-@lru_cache(maxsize=1_000)
+@lru_cache(maxsize=200)  # of some 25 KB each
 def _done_by(name: str, decided: bool) -> re.Pattern[str]:
     verbs = _any(_DECIDING if decided else f"{_DOING} {_DECIDING}")
     before = r"(?:^|[,;:—–]\s|\b(?:and|but|then|e|mas|então)\s)"

@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
 from bot import untrusted
 from bot.budget import MESSAGE_TOKENS, text_tokens
 from bot.llm.base import Message, Prompt
+from bot.text_cache import cached
 from bot.works.story import state
 from bot.works.story.story import Story
 from bot.works.story.turn import Act, Turn
@@ -37,6 +37,10 @@ DEALING_CHARS: Final = 200
 DEALING_TOKENS: Final = 120
 """At most for each, with the two names."""
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+")
+COUNTED: Final = 300_000
+"""The most turns whose tokens are remembered."""
+_counts: dict[int, int] = {}
+"""The tokens of turns, by the hash of what they say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,25 +175,29 @@ def _parted(turns: Sequence[Turn], frame: Frame, room: int) -> tuple[list[Sequen
 
 
 def _tokens(turn: Turn) -> int:
-    return _counted(turn.act, turn.intents, turn.scene.text if turn.scene is not None else "")
+    """Counted once by what it says: all turns of a chat log are counted for each prompt, by a new object each time.
 
-
-@lru_cache(maxsize=300_000)
-def _counted(act: Act, intents: tuple[tuple[str, str], ...], scene: str) -> int:
-    """Cached for more turns than the messages are: all turns of a chat log are counted for each prompt."""
-    return _told(act, intents, scene)[1]
+    What is kept is a number by a number, as the texts would be many times larger than the messages of all prompts.
+    """
+    words = turn.act, turn.intents, turn.scene.text if turn.scene is not None else ""
+    if (tokens := _counts.get(key := hash(words))) is None:
+        if len(_counts) >= COUNTED:
+            _counts.clear()
+        tokens = _counts[key] = sum(text_tokens(told.text) + MESSAGE_TOKENS for told in _messages(*words))
+    return tokens
 
 
 def _turn(turn: Turn) -> tuple[Message, Message]:
     """A player's action, and the scene that came of it."""
-    return _told(turn.act, turn.intents, turn.scene.text if turn.scene is not None else "")[0]
+    return _told(turn.act, turn.intents, turn.scene.text if turn.scene is not None else "")
 
 
-@lru_cache(maxsize=20_000)
-def _told(act: Act, intents: tuple[tuple[str, str], ...], scene: str) -> tuple[tuple[Message, Message], int]:
-    """The two messages of a turn, and their tokens; cached, since all turns are counted for each prompt."""
-    messages = (_user(action(act, intents)), _assistant(untrusted.data(scene).strip() or "…"))
-    return messages, sum(text_tokens(message.text) + MESSAGE_TOKENS for message in messages)
+def _messages(act: Act, intents: tuple[tuple[str, str], ...], scene: str) -> tuple[Message, Message]:
+    """The two messages of a turn."""
+    return _user(action(act, intents)), _assistant(untrusted.data(scene).strip() or "…")
+
+
+_told = cached(8_000_000)(_messages)
 
 
 def action(act: Act, intents: Sequence[tuple[str, str]] = ()) -> str:
@@ -269,7 +277,7 @@ def _interactions(story: Story, settled: Sequence[Turn]) -> str:
     return "\n".join(["<interactions>", *lines, "</interactions>"]) if lines else ""
 
 
-@lru_cache(maxsize=20_000)
+@cached(8_000_000)
 def _between(scene: str, first: str, second: str) -> str:
     """The first sentence of a scene that names both; "" for none."""
     if first not in scene or second not in scene:

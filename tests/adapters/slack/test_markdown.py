@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 
 import pytest
@@ -147,3 +148,14 @@ def test_a_long_table_is_shown_part_by_part() -> None:
 def test_a_line_of_quotation_marks_is_a_quotation_however_many_they_are() -> None:
     assert converted("> > # Bells") == "> > *Bells*"
     assert converted(">" * 5_000 + "a") == "> " * 5_000 + "a"
+
+
+def test_the_states_of_a_growing_text_leave_little_in_memory() -> None:
+    words, before = [f"word{n}" for n in range(400)], _pieces_in_memory()
+    for length in range(1, len(words), 4):
+        pieces(" ".join(words[:length]), whole=False)
+    assert _pieces_in_memory() - before < 5_000, "of 20,000 that these states had"
+
+
+def _pieces_in_memory() -> int:
+    return sum(isinstance(found, Piece) for found in gc.get_objects())

@@ -8,7 +8,6 @@ address but show no preview; HTML, pictures and spoilers have no effect.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from html import unescape
 
 from bot.adapters.discord.text.columns import with_columns_as_code
@@ -26,6 +25,7 @@ from bot.adapters.markdown import (
 )
 from bot.adapters.tables import tables
 from bot.markdown import TAGS, plain
+from bot.text_cache import cached
 
 _HEADING = re.compile(r"^ {0,3}(#{1,6})(?:\s+(.*))?$")
 _QUOTE = re.compile(r"^\s*(?:>[ \t]*)+(?![=<-])")
@@ -76,7 +76,7 @@ def _rendered(kind: Kind, source: str, limit: int) -> tuple[str, ...]:
     return tuple(filter(None, map(str.rstrip, shown)))
 
 
-_rendered_once = lru_cache(1024)(_rendered)
+_rendered_once = cached(2_000_000)(_rendered)
 
 
 def _fenced(source: str) -> tuple[str, str]:
@@ -174,7 +174,7 @@ def literal(text: str, most: int = 0) -> str:
     return neutralise(_LITERAL.sub(lambda match: _address(match[0]) or f"\\{match[0]}", words))
 
 
-@lru_cache(8192)
+@cached(500_000)
 def coded(text: str) -> str:
     """A line of Markdown as plain words for a code block, which would show markup."""
     return neutralise(plain(text, addresses=True))

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 from bot.adapters.markdown import Fence, clean, fence
 from bot.adapters.slack.text.escaping import (
@@ -30,6 +29,7 @@ from bot.adapters.slack.text.escaping import (
 )
 from bot.adapters.tables import cells, tables
 from bot.readers.lines import opens_table
+from bot.text_cache import cached
 
 TABLE = 1_500
 """Of one part of a long table, as `cost` counts."""
@@ -169,7 +169,7 @@ class _Writer:
         before = line.partition("|")[0]
         begun = _TWO_WORDS.match(before.lstrip(" \t>")) and not _UNDECIDED.fullmatch(before)
         if self.fence is None and begun and not fence(line):
-            self._add(*_line_pieces(before, whole=False))
+            self._add(*_growing_pieces(before))
 
     def end(self) -> None:
         if self.table:
@@ -252,21 +252,21 @@ class _Writer:
 
 
 # Cached, because nearly every line of a growing text is the same as a moment ago.
-_cleaned = lru_cache(4096)(clean)
-_coded = lru_cache(4096)(coded)
+_cleaned = cached(1_000_000)(clean)
+_coded = cached(500_000)(coded)
 # So is nearly every cell of a growing table, and each is used several times.
-_celled = lru_cache(8192)(cell_text)
-_prosed = lru_cache(8192)(inline)
+_celled = cached(500_000)(cell_text)
+_prosed = cached(500_000)(inline)
 
 
-@lru_cache(256)
+@cached(500_000)
 def _tabled(source: str) -> tuple[str, ...]:
     parts = tables(source, TABLE, cost, code=_celled, prose=_prosed)
     # The columns' names over a list of records are small print on other platforms.
     return tuple(_SMALL_PRINT.sub(r"_\1_", part) for part in parts)
 
 
-@lru_cache(256)
+@cached(500_000)
 def _native(source: str) -> str:
     """The table for a `markdown` block, "" if it is too large for one."""
     header, rule, *rows = [cells(line) for line in source.split("\n") if line.strip()]
@@ -277,9 +277,19 @@ def _native(source: str) -> str:
     return "\n".join(f"| {line} |" for line in [shown[0], " | ".join(rule[: len(header)]), *shown[1:]])
 
 
-@lru_cache(4096)
-def _line_pieces(line: str, *, whole: bool = True) -> tuple[Piece, ...]:
-    """The pieces of a line of known kind; if it is not `whole`, those that no continuation can change."""
+@cached(500_000)
+def _line_pieces(line: str) -> tuple[Piece, ...]:
+    """The pieces of a whole line of known kind."""
+    return _pieces_of(line, whole=True)
+
+
+@cached(20_000)  # its next state is another text: more would keep what is not looked up again
+def _growing_pieces(line: str) -> tuple[Piece, ...]:
+    """The pieces of the beginning of a line of known kind that no continuation can change."""
+    return _pieces_of(line, whole=False)
+
+
+def _pieces_of(line: str, *, whole: bool) -> tuple[Piece, ...]:
     if _RULE.match(line):
         return (Piece(_RULED),)
     if _UNDERLINE.match(line):

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from bot import manual
 from bot.adapters.footer import NOTE, PASSING, Button, Footer, Offer, controls, offers
@@ -36,6 +35,7 @@ from bot.adapters.slack.text.page import (
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.commands import TABLE
 from bot.events import Picture
+from bot.text_cache import cached
 from bot.verb import Verb
 from bot.words import Words
 
@@ -66,7 +66,7 @@ BLOCK, LINE, SENTENCE, WORD = 2_500, 2_800, 3_000, 3_100
 """The lengths from which a message ends before the next block, line, sentence, or word."""
 
 CLOSING = "\n```"
-_cost = lru_cache(8192)(cost)
+_cost = cached(500_000)(cost)
 """Cached, because the words of a growing text come again each time."""
 _SENTENCE = re.compile(r"[.!?…。！？][\"'”’)\]*_]*\Z")
 
@@ -193,13 +193,13 @@ def _texts(stage: StageContent, name: str, growing: bool) -> list[Filled]:
     return fill([*titled, *text_pieces], breaks) or [Filled()]
 
 
-@lru_cache(64)
+@cached(500_000)
 def _settled(text: str) -> int:
     """The number of its pieces that no continuation can change."""
     return len(pieces(text, whole=False))
 
 
-_full = lru_cache(256)(converted)
+_full = cached(1_000_000)(converted)
 """Cached for the full messages, while the last one grows."""
 
 

@@ -1,0 +1,53 @@
+"""What is cached of texts is bounded by their characters."""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+from bot.text_cache import cached
+
+
+def test_texts_are_looked_up_until_they_are_too_long_in_all() -> None:
+    computed: list[str] = []
+
+    @cached(1_000)
+    def upper(text: str) -> str:
+        computed.append(text[:1])
+        return text.upper()
+
+    assert [upper("a" * 300), upper("b" * 300), upper("a" * 300)] == ["A" * 300, "B" * 300, "A" * 300]
+    assert computed == ["a", "b"]
+    upper("c" * 300)
+    upper("d" * 300)  # the oldest goes
+    assert upper("b" * 300) == "B" * 300
+    assert computed == ["a", "b", "c", "d"]
+    assert upper("a" * 300) == "A" * 300
+    assert computed == ["a", "b", "c", "d", "a"]
+    for _ in range(2):  # no text drives out all others that is too long by itself
+        assert upper("e" * 2_000) == "E" * 2_000
+    upper("c" * 300)
+    assert computed == ["a", "b", "c", "d", "a", "e", "e"]
+
+
+def test_an_empty_result_is_a_result() -> None:
+    computed: list[str] = []
+
+    @cached(100)
+    def nothing(text: str) -> None:
+        computed.append(text)
+
+    nothing("a")
+    nothing("a")
+    assert computed == ["a"]
+
+
+def test_threads_get_their_own_results() -> None:
+    @cached(400)
+    def doubled(text: str) -> str:
+        return text * 2
+
+    chance = random.Random(1)
+    texts = [chance.choice("abcdefgh") * chance.randint(1, 90) for _ in range(2_000)]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(doubled, texts)) == [text * 2 for text in texts]
