@@ -1,6 +1,7 @@
 """`python -m bot`, which on SIGUSR2 writes what it holds as a line of JSON: `python -m benchmarks.counted_bot …`.
 
-The file is COUNTED in the environment. Each line: {"tasks": {coroutine: count}, "objects": {type: count}}.
+The file is COUNTED in the environment. Each line: {"tasks": {coroutine: count}, "objects": {type: count}, "blocks":
+those that Python has allocated}.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ FILE_ENV = "COUNTED"
 def count(*_: object) -> None:
     """In the main thread, where the loop runs."""
     gc.collect()
+    blocks = sys.getallocatedblocks()
     tasks = Counter(_name(task) for task in asyncio.all_tasks())
     objects = Counter(f"{type(held).__module__}.{type(held).__qualname__}" for held in gc.get_objects())
     with Path(os.environ[FILE_ENV]).open("a", encoding="utf-8") as file:
-        file.write(json.dumps({"tasks": tasks, "objects": objects}) + "\n")
+        file.write(json.dumps({"tasks": tasks, "objects": objects, "blocks": blocks}) + "\n")
 
 
 def _name(task: asyncio.Task[Any]) -> str:

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,6 +57,8 @@ class Look:
 
     requests: int
     uss_mb: float
+    blocks: int
+    """That Python has allocated: where these do not grow, the memory is the allocator's, and no object's."""
     threads: int
     files: int
     tasks: Counter[str]
@@ -197,6 +199,7 @@ class Soak:
         return Look(
             self.done,
             float(getattr(memory, "uss", memory.rss)) / 1e6,
+            held["blocks"],
             process.num_threads(),
             process.num_fds(),
             Counter(held["tasks"]),
@@ -279,9 +282,8 @@ async def soaked(number: int) -> list[Figure]:
         )
         print(states, kinds, soak.failed, file=sys.stderr)
         warm = [look for look in looks if look.requests >= min(WARM, number // 2)]
-        slope = statistics.linear_regression(
-            [look.requests / 1000 for look in warm], [look.uss_mb for look in warm]
-        ).slope
+        slope = _a_thousand(warm, [look.uss_mb for look in warm])
+        blocks = _a_thousand(warm, [look.blocks for look in warm])
         first, last = warm[0], warm[-1]
         more = last.tasks - first.tasks
         print((last.objects - first.objects).most_common(25), file=sys.stderr)
@@ -291,6 +293,7 @@ async def soaked(number: int) -> list[Figure]:
             Figure(
                 "memory, a thousand requests", f"{slope:+.2f} MB", f"≤ {GROWTH_MB} MB", "", slope <= GROWTH_MB
             ),
+            Figure("blocks of Python's, a thousand requests", f"{blocks:+,.0f} of {last.blocks:,}"),
             Figure(
                 "tasks", f"{sum(first.tasks.values())} and {sum(last.tasks.values())}; more: {dict(more)}"
             ),
@@ -299,10 +302,15 @@ async def soaked(number: int) -> list[Figure]:
         ]
 
 
+def _a_thousand(looks: Sequence[Look], values: Sequence[float]) -> float:
+    """How much a value grows in a thousand requests."""
+    return statistics.linear_regression([look.requests / 1000 for look in looks], values).slope
+
+
 def told(look: Look, before: Look) -> None:
     print(
-        f"{look.requests}: {look.uss_mb:.1f} MB, {sum(look.tasks.values())} tasks, {look.threads} threads, "
-        f"{look.files} files; more {dict(look.tasks - before.tasks)}",
+        f"{look.requests}: {look.uss_mb:.1f} MB, {look.blocks:,} blocks, {sum(look.tasks.values())} tasks, "
+        f"{look.threads} threads, {look.files} files; more {dict(look.tasks - before.tasks)}",
         file=sys.stderr,
         flush=True,
     )
