@@ -22,12 +22,13 @@ from benchmarks.cached_vectors import CachedVectors
 from benchmarks.figures import Figure, data, skipped
 from bot.readers import Document, read
 from bot.retrieval.chunk import Chunk, chunks, parents
+from bot.retrieval.contents import ShelvedDocument
 from bot.retrieval.embedding import embedder
 from bot.retrieval.evaluate import Passage, Question, bare, read_questions, score, summary
 from bot.retrieval.expansion import NAME_CHARS, REACH
 from bot.retrieval.lexical import Segment
 from bot.retrieval.ranking import Hit, Options, Ranked
-from bot.retrieval.shelf import Shelf, ShelvedDocument
+from bot.retrieval.shelf import Shelf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

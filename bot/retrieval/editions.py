@@ -10,8 +10,9 @@ from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from bot.retrieval.contents import ShelvedDocument
 from bot.retrieval.lexical import Segment
-from bot.retrieval.shelf import Shelf, ShelvedDocument
+from bot.retrieval.shelf import Shelf
 
 if TYPE_CHECKING:
     from storage.shelves import ShelvedRow, Shelves

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.confidence import DOUBTFUL, Evidence, margin
+from bot.retrieval.contents import Contents, ShelvedDocument
 from bot.retrieval.language import detect_question, may_vote
-from bot.retrieval.lexical import Segment, terms
+from bot.retrieval.lexical import terms
 from bot.retrieval.postings import Postings
 from bot.retrieval.question import QuestionTerms, heading_terms, question_terms
-from bot.retrieval.ranking import Hit, Options, Part, Ranked, fused, highest, rescored_by_neighbours
+from bot.retrieval.ranking import Hit, Options, Ranked, fused, highest, rescored_by_neighbours
 from bot.retrieval.titles import Bridges, Match, MatchKind, Titles
 
 if TYPE_CHECKING:
@@ -40,18 +41,6 @@ _NOT_DETECTED = "?"  # None means a language that cannot be detected
 
 
 @dataclass(frozen=True, slots=True)
-class ShelvedDocument:
-    """What a shelf needs of one document. `chunk_sections[i]` is the section ordinal of its chunk i."""
-
-    id: str
-    title: str
-    language: str
-    sections: Sequence[tuple[str, tuple[str, ...]]]  # (title, path) by ordinal
-    chunk_sections: Sequence[int]
-    segment: Segment
-
-
-@dataclass(frozen=True, slots=True)
 class TitleMatch:
     """A title's match: its document, and its section (None when it is the document's own title)."""
 
@@ -69,67 +58,29 @@ class Shelf:
     def __init__(self, documents: Sequence[ShelvedDocument]) -> None:
         import numpy as np
 
-        self._documents: list[tuple[str, str]] = []
-        """(id, language)"""
-        self._sections: list[tuple[int, int, str, tuple[str, ...]]] = []
-        self._number: dict[str, int] = {}
-        self._section_base: list[int] = []
-        """Where each document's sections begin, and where the last one's end."""
-        section_of, counts = [np.zeros(0, np.int32)], [0]
-        titled: list[tuple[str, int, str]] = []
-        titled_whole: list[tuple[str, int, str]] = []
-        segments: list[tuple[str, Segment]] = []
-        languages: list[str] = []
-        for at, document in enumerate(documents):
-            language, base = document.language, len(self._sections)
-            self._documents.append((document.id, language))
-            self._section_base.append(base)
-            self._number[document.id] = at
-            for ordinal, (title, path) in enumerate(document.sections):
-                titled.append((title, base + ordinal, language))
-                self._sections.append((at, ordinal, title, path))
-            # A document's own title is an entry of its own, below zero.
-            titled_whole.append((document.title, -1 - at, language))
-            section_of.append(np.asarray(document.chunk_sections, dtype=np.int32) + np.int32(base))
-            counts.append(len(document.chunk_sections))
-            segments.append((language, document.segment))
-            languages.append(language)
-        self._section_base.append(len(self._sections))
-        self.languages = sorted(set(languages))
-        self._first = np.cumsum(counts, dtype=np.int64)
-        self.size = int(self._first[-1])
-        self._language_of = np.repeat(np.array(languages, object), counts[1:])
-        self._section_of = np.concatenate(section_of)
-        titled += titled_whole
-        self._titles = Titles(titled)
-        sections = np.arange(len(self._sections) + 1)
-        self._section_first = np.searchsorted(self._section_of, sections).astype(np.int64)
-        self._postings = Postings(segments)
+        self._contents = contents = Contents(documents)
+        self._section_of, self._language_of = contents.section_of, contents.language_of
+        self.languages = sorted({document.language for document in documents})
+        self.size = contents.size
+        self._titles = Titles(contents.titles)
+        self._postings = Postings([(document.language, document.segment) for document in documents])
         # Each title leads to the first chunk under it, if that says more than its headings.
-        starts = np.concatenate([self._section_first[:-1], self._first[:-1]])
-        with_words = starts < np.concatenate([self._section_first[1:], self._first[1:]])
-        with_words[with_words] = ~self._postings.hollow[starts[with_words]]
-        self._bridges = Bridges(titled, np.where(with_words, starts, -1).tolist(), self._postings)
+        with_words = contents.starts < contents.ends
+        with_words[with_words] = ~self._postings.hollow[contents.starts[with_words]]
+        self._bridges = Bridges(
+            contents.titles, np.where(with_words, contents.starts, -1).tolist(), self._postings
+        )
         # A heading's name alone answers no question, though it is named in it.
         self._hollow_factor = np.where(self._postings.hollow, np.float32(_HOLLOW), np.float32(1))
 
-    def _chunk_number(self, chunk_id: str) -> int | None:
-        document, _, ordinal = chunk_id.rpartition(":")
-        at = self._number.get(document)
-        if at is None or not ordinal.isdigit():
-            return None
-        number = int(self._first[at]) + int(ordinal)
-        return number if number < self._first[at + 1] else None
-
     def terms_of(self, chunk_id: str) -> frozenset[int]:
         """The numbers of a chunk's terms; none for a chunk of another shelf."""
-        number = self._chunk_number(chunk_id)
+        number = self._contents.chunk_number(chunk_id)
         return frozenset() if number is None else frozenset(self._postings.held(number).tolist())
 
     def language_of(self, document_id: str) -> str | None:
         """The language of a document on this shelf; None for one that is not here."""
-        at = self._number.get(document_id)
-        return None if at is None else self._documents[at][1]
+        return self._contents.languages.get(document_id)
 
     def lookup(self, query: str, limit: int = 20) -> list[TitleMatch]:
         """Sections and documents whose title is, or nearly is, `query`; homonyms of several books all.
@@ -139,7 +90,7 @@ class Shelf:
         *outer, name = (part.strip() for part in query.split(SEPARATOR.strip()))
         matches = [
             self._title_match(match)
-            for match in self._titles.lookup(name, len(self._sections) if outer else limit)
+            for match in self._titles.lookup(name, len(self._contents.sections) if outer else limit)
         ]
         path = (*outer, name)
         exact = [match for match in matches if match.path[-len(path) :] == path] if outer else []
@@ -148,10 +99,12 @@ class Shelf:
     def _title_match(self, match: Match) -> TitleMatch:
         if match.entry < 0:
             return TitleMatch(
-                self._documents[-1 - match.entry][0], None, match.title, (), match.kind, match.score
+                self._contents.documents[-1 - match.entry][0], None, match.title, (), match.kind, match.score
             )
-        document, ordinal, title, path = self._sections[match.entry]
-        return TitleMatch(self._documents[document][0], ordinal, title, path, match.kind, match.score)
+        document, ordinal, title, path = self._contents.sections[match.entry]
+        return TitleMatch(
+            self._contents.documents[document][0], ordinal, title, path, match.kind, match.score
+        )
 
     def complete(self, prefix: str, limit: int = 20) -> list[str]:
         """Titles that begin like a prefix."""
@@ -179,9 +132,9 @@ class Shelf:
             return Ranked((), False, language, Evidence())
         question = question_terms(query, language, self.languages, self._postings)
         titles = self._titles.lookup(query)
-        searched = None if options.within is None else self._mask(options.within)
+        searched = None if options.within is None else self._contents.mask(options.within)
         if searched is not None:
-            spans = [(match, self._text_under(match.entry)) for match in titles]
+            spans = [(match, self._contents.text_under(match.entry)) for match in titles]
             titles = [match for match, span in spans if searched[span].any()]
         # A short name that no heading bears: its text stands beside where it is mentioned.
         neighbours = options.neighbour_weight if question.name and not titles else 0.0
@@ -197,20 +150,20 @@ class Shelf:
         best = order[:_WEIGHED]
         if neighbours:
             scores, order = self._rescored(scores, order, neighbours)
-        first = self._title_chunks(titles, options.k)
+        first = self._contents.title_chunks(titles, options.k)
         if searched is not None:
             first = {number: kind for number, kind in first.items() if searched[number]}
         ranked = list(dict.fromkeys([*first, *order]))[: options.k]
         if first:
-            ranked = self._in_order(ranked, first)
+            ranked = self._contents.in_order(ranked, first)
         top = float(scores[order[0]]) if order else 1.0
         falling = sorted([1.0 + top if n in first else float(scores[n]) for n in ranked], reverse=True)
         hits = []
         for number, score in zip(ranked, falling, strict=True):
-            document, section, _, _ = self._sections[int(self._section_of[number])]
-            id = self._documents[document][0]
+            document, section, _, _ = self._contents.sections[int(self._section_of[number])]
+            id = self._contents.documents[document][0]
             by = first.get(number) or ("bridge" if number in followed else "search")
-            hits.append(Hit(f"{id}:{number - int(self._first[document])}", id, section, score, by))
+            hits.append(Hit(f"{id}:{number - int(self._contents.first[document])}", id, section, score, by))
         row = rows if set(best).intersection(told.tolist()) else 0
         above, evidence = self._judged(question, titles, language, best, lexical, cosines, options, row)
         return Ranked(
@@ -289,8 +242,8 @@ class Shelf:
         """
         bearers: Counter[tuple[int, str]] = Counter()
         for match in titles:
-            document = -1 - match.entry if match.entry < 0 else self._sections[match.entry][0]
-            spoken = self._documents[document][1]
+            document = -1 - match.entry if match.entry < 0 else self._contents.sections[match.entry][0]
+            spoken = self._contents.documents[document][1]
             # "Introduction" is no specific title, nor is one that many sections have, or that is only a little alike.
             near = match.kind != "fuzzy" or match.score >= _NEAR
             if near and set(terms(match.title, spoken)).difference(heading_terms(spoken)):
@@ -331,18 +284,6 @@ class Shelf:
             return np.zeros(0, np.int32), 0
         return self._postings.told_by_rows(words)
 
-    def _mask(self, parts: Sequence[Part]) -> NDArray[np.bool_]:
-        """Which chunks stand in these parts of documents."""
-        import numpy as np
-
-        mask = np.zeros(self.size, dtype=bool)
-        for document, first, past in parts:
-            if (at := self._number.get(document)) is not None:
-                base, end = self._section_base[at : at + 2]
-                sections = slice(min(base + first, end), min(base + past, end))
-                mask[self._section_first[sections.start] : self._section_first[sections.stop]] = True
-        return mask
-
     def _votes(
         self,
         dense: Sequence[tuple[str, float]],
@@ -354,7 +295,7 @@ class Shelf:
 
         votes = np.zeros(self.size, dtype=np.float32)
         for chunk_id, cosine in dense:
-            number = self._chunk_number(chunk_id)
+            number = self._contents.chunk_number(chunk_id)
             if number is not None and may_vote(options.model_languages, language, self._language_of[number]):
                 votes[number] = cosine
         return votes if votes.any() else None
@@ -393,45 +334,3 @@ class Shelf:
                 most = max(float(scores[place]), _BEHIND * float(scores[source]))
                 raised[place] = max(float(raised[place]), min(most, float(scores[place]) + strength * worth))
         return raised, followed
-
-    def _entry_chunks(self, entry: int) -> slice:
-        if entry < 0:
-            return slice(int(self._first[-1 - entry]), int(self._first[-entry]))
-        return slice(int(self._section_first[entry]), int(self._section_first[entry + 1]))
-
-    def _title_chunks(self, titles: Sequence[Match], k: int) -> dict[int, str]:
-        """For each title looked up, where its text begins, and then how it goes on: half of `k` in all."""
-        spans: list[tuple[slice, str]] = []
-        first: dict[int, str] = {}
-        for match in titles:
-            span = self._text_under(match.entry)
-            if span.stop > span.start:
-                spans.append((span, match.kind))
-                first[span.start] = match.kind
-        for span, kind in spans if len(spans) <= 2 else ():
-            stop = min(span.stop, span.start + max(1, k // 2 // len(spans)))
-            first.update(dict.fromkeys(range(span.start, stop), kind))
-        return first
-
-    def _text_under(self, entry: int) -> slice:
-        """The chunks of a title's section; of one without words of its own, those of the next one below it."""
-        span = self._entry_chunks(entry)
-        if entry < 0:
-            return span
-        document, _, _, path = self._sections[entry]
-        while span.start == span.stop and entry + 1 < len(self._sections):
-            entry += 1
-            at, _, _, below = self._sections[entry]
-            if at != document or below[: len(path)] != path or below == path:
-                break
-            span = self._entry_chunks(entry)
-        return span
-
-    def _in_order(self, numbers: Sequence[int], first: Iterable[int]) -> list[int]:
-        """Passages, those of sections that were looked up by their titles put in the book's order."""
-        ordered = list(numbers)
-        for section in set(self._section_of[list(first)].tolist()):
-            places = [at for at, number in enumerate(numbers) if self._section_of[number] == section]
-            for at, number in zip(places, sorted(numbers[at] for at in places), strict=True):
-                ordered[at] = number
-        return ordered

@@ -7,10 +7,11 @@ import pytest
 from bot.readers import read
 from bot.retrieval.chunk import chunks
 from bot.retrieval.cognates import Cognates
+from bot.retrieval.contents import ShelvedDocument
 from bot.retrieval.lexical import Segment, terms
 from bot.retrieval.postings import Postings
 from bot.retrieval.question import question_terms
-from bot.retrieval.shelf import Shelf, ShelvedDocument
+from bot.retrieval.shelf import Shelf
 
 WORDS = (
     "action magic defense skill special spirit shield attack invisibility immediately human difficulty "

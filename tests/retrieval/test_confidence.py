@@ -10,9 +10,10 @@ import pytest
 from bot.readers import read
 from bot.retrieval.chunk import chunks
 from bot.retrieval.confidence import Evidence, confident, margin
+from bot.retrieval.contents import ShelvedDocument
 from bot.retrieval.lexical import Segment
 from bot.retrieval.question import names
-from bot.retrieval.shelf import Shelf, ShelvedDocument
+from bot.retrieval.shelf import Shelf
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FAIR = Evidence(share=0.4, worth=1.0, words=4, size=1000)

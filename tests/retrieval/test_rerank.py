@@ -16,6 +16,7 @@ from bot.events import UserError
 from bot.readers import read
 from bot.resources import Resources
 from bot.retrieval.chunk import chunks
+from bot.retrieval.contents import ShelvedDocument
 from bot.retrieval.intake import Item
 from bot.retrieval.lexical import Segment
 from bot.retrieval.ranking import Hit, Options, neighbour_scores
@@ -29,7 +30,7 @@ from bot.retrieval.rerank import (
     reranker,
     second_look,
 )
-from bot.retrieval.shelf import Shelf, ShelvedDocument
+from bot.retrieval.shelf import Shelf
 from bot.words import words
 from tests.fakes import migrated
 

@@ -8,9 +8,10 @@ import pytest
 
 from bot.readers import read
 from bot.retrieval.chunk import chunks
+from bot.retrieval.contents import ShelvedDocument
 from bot.retrieval.lexical import Segment, terms
 from bot.retrieval.ranking import Options
-from bot.retrieval.shelf import Shelf, ShelvedDocument
+from bot.retrieval.shelf import Shelf
 
 SPELLS = """# Spells
 

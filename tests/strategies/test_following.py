@@ -8,10 +8,11 @@ import pytest
 
 from bot.readers import read
 from bot.retrieval.chunk import chunks
+from bot.retrieval.contents import ShelvedDocument
 from bot.retrieval.lexical import Segment
 from bot.retrieval.ranking import Options
 from bot.retrieval.results import Passage, SearchResult
-from bot.retrieval.shelf import Shelf, ShelvedDocument
+from bot.retrieval.shelf import Shelf
 from bot.strategies.base import Inquiry
 from bot.strategies.rewrite import Rewriting
 from tests.fakes.run import MemoryRun
