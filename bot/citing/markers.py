@@ -1,7 +1,8 @@
 """Finds citation markers in a text that comes in pieces: `[2]`, `[1, 3-5]`, `[2 "its own words"]`.
 
-Models also write `【2†source】`, `[^2]`, `[Passage 2]`, `\\[2\\]` or `&#91;2&#93;`: whatever a reader would take for a
-marker is one. Pure text work. How the text is cut into pieces makes no difference to what is found.
+Models also write `【2†source】`, `[^2]`, `[Passage 2]`, `(Passage 2)`, `<cite>2</cite>`, `[II]`, `\\[2\\]` or
+`&#91;2&#93;`: whatever a reader would take for a marker is one. Pure text work. How the text is cut into pieces makes
+no difference to what is found.
 """
 
 from __future__ import annotations
@@ -14,34 +15,55 @@ LONGEST = 480
 
 _WIDEST = 20  # of a range of numbers
 _DIGITS = 3
-_LABELS = {
-    "citation", "citations", "doc", "docs", "document", "documents", "excerpt", "excerpts", "footnote",
-    "passage", "passages", "quote", "ref", "refs", "reference", "references", "source", "sources", "citação",
-    "citações", "documento", "documentos", "fonte", "fontes", "passagem", "passagens", "referência",
-    "referências", "trecho", "trechos", "cita", "citas", "fuente", "fuentes", "pasaje", "pasajes", "quelle",
-    "quellen", "n", "no", "nr", "num",
+_PASSAGE = {
+    "citation", "citations", "excerpt", "excerpts", "passage", "passages", "source", "sources", "citação", "citações",
+    "fonte", "fontes", "passagem", "passagens", "trecho", "trechos", "fuente", "fuentes", "pasaje", "pasajes", "quelle",
+    "quellen",
 }  # fmt: skip
-_OPEN = r"(?:\\?[\[【［〔〚⟦❲⁅]|&(?:#0*91|#x0*5b|lbrack|lsqb);)"
-_CLOSE = r"(?:\\?[\]】］〕〛⟧❳⁆]|&(?:#0*93|#x0*5d|rbrack|rsqb);)"
+"""Names of a passage; in parentheses one of them has to stand before the number."""
+_LABELS = _PASSAGE | {
+    "doc", "docs", "document", "documents", "footnote", "quote", "ref", "refs", "reference", "references", "documento",
+    "documentos", "referência", "referências", "cita", "citas", "n", "no", "nr", "num",
+}  # fmt: skip
+_TAG = "(?:cite|citation|passage|ref|source)"
+_FRAMES = {
+    "bracket": (
+        r"\\?[\[【［〔〚⟦❲⁅]|&(?:#0*91|#x0*5b|lbrack|lsqb);",
+        r"\\?[\]】］〕〛⟧❳⁆]|&(?:#0*93|#x0*5d|rbrack|rsqb);",
+    ),
+    "parenthesis": (r"[(（]", r"[)）]"),
+    "tag": (rf"<\s*{_TAG}\s*>", rf"<\s*/\s*{_TAG}\s*>"),
+}
+"""What opens and closes a marker."""
 _QUOTE = "\"“”„‟«»‘’‚'＂"
 # White space, what prints as nothing, emphasis, and the backslash of an escape.
 _FILL = "[\\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff*_`~\\\\]*+"
 _IGNORED = re.compile(_FILL)
-_OPENING = re.compile(_OPEN, re.IGNORECASE)
-_CLOSING = re.compile(_CLOSE, re.IGNORECASE)
-# The beginning of a bracket that is not there yet: a backslash, an entity.
-_BRACKET_BEGUN = re.compile(r"(?:\\|&[#\w]{0,8})\Z")
+_OPENING = re.compile(
+    "|".join(f"(?P<{name}>{opening})" for name, (opening, _) in _FRAMES.items()), re.IGNORECASE
+)
+_CLOSINGS = {name: re.compile(closing, re.IGNORECASE) for name, (_, closing) in _FRAMES.items()}
+_ANY_CLOSING = re.compile("|".join(closing for _, closing in _FRAMES.values()), re.IGNORECASE)
+# The beginning of a bracket that is not there yet: a backslash, an entity, a tag.
+_BEGINNING = r"\\|&[#\w]{0,8}|<\s{0,2}/?\s{0,2}[a-z]{0,8}\s{0,2}"
+_BRACKET_BEGUN = re.compile(rf"(?:{_BEGINNING})\Z", re.IGNORECASE)
+_NEVER_FOLLOWS = tuple("[(.,;!?'\"/|=+")
 _WORD = re.compile(r"[^\W\d_]+")
 _WORD_END = re.compile(rf"{_FILL}[.:#]?{_FILL}")
 _NUMBER = re.compile(r"\d+")
+_ROMAN = re.compile(r"(?=[IVX])X{0,2}(?:IX|IV|V?I{0,3})(?![^\W_])")
+_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10}
 # What models put behind a number: a full stop, and where it stands: [4:0†source], [2†L1-L3].
 _BEHIND = re.compile(rf"{_FILL}(?:[./]|(?::\d{{1,3}})?{_FILL}[†‡][^\[\]【】［］\n&\\]*+)?{_FILL}")
 _QUOTATION = re.compile(rf"[:,]?{_FILL}[{_QUOTE}]")
 _SEPARATOR = re.compile(rf"(?:[,;–—-]|(?:and|und|et|e|y|&)(?![\w#])){_FILL}", re.IGNORECASE)
 # What may become a separator, a place, a quotation or a closing bracket once more of it is there.
-_BEGUN = re.compile(rf"(?::[\s\d]*|a|an|u|un|\\|&[#\w]{{0,8}}|[,:]{_FILL})\Z", re.IGNORECASE)
+_BEGUN = re.compile(rf"(?::[\s\d]*|a|an|u|un|{_BEGINNING}|[,:]{_FILL})\Z", re.IGNORECASE)
 # A quotation ends at the first closing mark after which the marker ends or the next number comes.
-_QUOTATION_END = re.compile(rf"[{_QUOTE}](?={_FILL}(?:{_CLOSE}|[,;]{_FILL}\d))", re.IGNORECASE)
+_QUOTATION_ENDS = {
+    name: re.compile(rf"[{_QUOTE}](?={_FILL}(?:{closing}|[,;]{_FILL}\d))", re.IGNORECASE)
+    for name, (_, closing) in _FRAMES.items()
+}
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
 
 Entries = tuple[tuple[int, str | None], ...]
@@ -85,7 +107,7 @@ class Scanner:
             if not entries:  # the beginning of a marker that is none
                 before, space = before + ("" if last and start == len(text) else space), ""
             parts += [before, Marker(entries, space, text[opened:start])]
-        unfinished = None if last else opening or _BRACKET_BEGUN.search(text, max(start, len(text) - 10))
+        unfinished = None if last else opening or _BRACKET_BEGUN.search(text, max(start, len(text) - 16))
         cut = unfinished.start() if unfinished else len(text)
         if not last and cut > start and text[cut - 1].isspace():
             cut -= 1  # it goes with a marker that is taken out
@@ -96,7 +118,8 @@ class Scanner:
 def is_begun(text: str) -> bool:
     """Whether a marker has begun at the end of `text`, so that what follows could close it."""
     for opening in _OPENING.finditer(text, max(0, len(text) - LONGEST)):
-        if _verdict(text, opening, last=False) is None:
+        alone = opening.lastgroup == "parenthesis" and not text[opening.end() :].strip()
+        if not alone and _verdict(text, opening, last=False) is None:
             return True
     return False
 
@@ -106,7 +129,7 @@ def unmarked(text: str) -> str:
     scanner = Scanner()
     parts = [*scanner.feed(text), *scanner.feed("", last=True)]
     return "".join(
-        part if isinstance(part, str) else part.space + _CLOSING.sub(")", _OPENING.sub("(", part.written))
+        part if isinstance(part, str) else part.space + _ANY_CLOSING.sub(")", _OPENING.sub("(", part.written))
         for part in parts
     )
 
@@ -116,47 +139,59 @@ def _verdict(text: str, opening: re.Match[str], *, last: bool) -> tuple[int, Ent
 
     (0, ()): no marker. (n, ()): n characters that began one and go. Looks at LONGEST characters.
     """
+    if text[opening.end() : opening.end() + 1] in _NEVER_FOLLOWS:
+        return 0, ()
     rest = text[opening.start() : opening.start() + LONGEST]
     over = last or len(rest) == LONGEST
     if paragraph := _PARAGRAPH.search(rest):
         rest, over, last = rest[: paragraph.start()], True, False
+    frame = str(opening.lastgroup)
+    closing_pattern, quotation_end = _CLOSINGS[frame], _QUOTATION_ENDS[frame]
+    labels = _PASSAGE if frame == "parenthesis" else _LABELS
+    labelled = frame == "tag"
     entries: list[tuple[int, str | None]] = []
     ranging = False
     at = _past(_IGNORED, rest, len(opening[0]))
     while at < len(rest):
         if entries:  # a comma may stand last
-            if closing := _CLOSING.match(rest, at):
+            if closing := closing_pattern.match(rest, at):
                 return closing.end(), tuple(entries)
             if not over and _BRACKET_BEGUN.match(rest, at):
                 return None
-        if word := _WORD.match(rest, at):
+        word = _WORD.match(rest, at)
+        roman = _ROMAN.match(rest, at) if word else None
+        if word and not (roman and (labelled or entries or len(roman[0]) > 1)):
             name = word[0].casefold()
-            if word.end() == len(rest) and not over and any(label.startswith(name) for label in _LABELS):
+            begun = any(label.startswith(name) for label in labels) or set(word[0]) <= _ROMAN_DIGITS.keys()
+            if word.end() == len(rest) and not over and begun:
                 return None
-            if name not in _LABELS:
+            if name not in labels:
                 return 0, ()
+            labelled = True
             at = _past(_WORD_END, rest, word.end())
         elif rest[at] in "^#†":
             at = _past(_IGNORED, rest, at + 1)
-        number = _NUMBER.match(rest, at)
+        if frame == "parenthesis" and not labelled:
+            return 0, ()
+        number = _NUMBER.match(rest, at) or _ROMAN.match(rest, at)
         if number is None or number.end() == len(rest):
-            if at < len(rest) and (number is None or len(number[0]) > _DIGITS):
+            if at < len(rest) and (number is None or (len(number[0]) > _DIGITS and number[0].isdecimal())):
                 return 0, ()
             break
-        if len(number[0]) > _DIGITS:
+        if number[0].isdecimal() and len(number[0]) > _DIGITS:
             return 0, ()
-        n, words = int(number[0]), None
+        n, words = _value(number[0]), None
         at = _past(_BEHIND, rest, number.end())
         if quotation := _QUOTATION.match(rest, at):
-            end = _QUOTATION_END.search(rest, quotation.end())
+            end = quotation_end.search(rest, quotation.end())
             if end is None:
-                return _unclosed(rest, quotation.end(), n, last=last) if over else None
+                return _unclosed(rest, quotation.end(), n, closing_pattern, last=last) if over else None
             words = rest[quotation.end() : end.start()]
             at = _past(_IGNORED, rest, end.end())
         if ranging and words is None and entries[-1][0] < n <= entries[-1][0] + _WIDEST:
             entries += [(between, None) for between in range(entries[-1][0] + 1, n)]
         entries.append((n, words))
-        if closing := _CLOSING.match(rest, at):
+        if closing := closing_pattern.match(rest, at):
             return closing.end(), tuple(entries)
         separator = _SEPARATOR.match(rest, at)
         if separator is None:
@@ -165,12 +200,27 @@ def _verdict(text: str, opening: re.Match[str], *, last: bool) -> tuple[int, Ent
             break
         ranging = separator[0][0] in "–—-"
         at = separator.end()
-    return (len(rest), ()) if over else None
+    if not over:
+        return None
+    return (0, ()) if frame == "parenthesis" and not entries else (len(rest), ())
 
 
-def _unclosed(rest: str, quotation: int, n: int, *, last: bool) -> tuple[int, Entries]:
+def _value(number: str) -> int:
+    """Of decimal digits, or of a Roman number up to XXIX."""
+    if number.isdecimal():
+        return int(number)
+    values = [_ROMAN_DIGITS[letter] for letter in number]
+    return sum(
+        -value if value < following else value
+        for value, following in zip(values, [*values[1:], 0], strict=True)
+    )
+
+
+def _unclosed(
+    rest: str, quotation: int, n: int, closes: re.Pattern[str], *, last: bool
+) -> tuple[int, Entries]:
     """What becomes of a marker whose quotation never ends: it ends at the first bracket, if there is one."""
-    if closing := _CLOSING.search(rest, quotation):
+    if closing := closes.search(rest, quotation):
         return closing.end(), ((n, rest[quotation : closing.start()]),)
     return len(rest) if last else quotation, ()
 

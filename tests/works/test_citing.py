@@ -153,7 +153,7 @@ ANSWERS = st.lists(
             "[", "]", "[1", "[2]", "[7]", "[1, 2-3]", ' "', '"]', "“", "”]", "【2】", "8d6 fire damage",
             "the Attack action", '[2 "use the Attack action"]', '[1 "no such words"]', ", 3", "\n", "\n\n", " ",
             ". ", "Fire damage", "attack", "d", "x" * 90, "[^", "\\", "&#91;", "&#93;", "&", "Passage ", "†source",
-            "［", "］", "９", "\u200b", " and ", "*", ".",
+            "［", "］", "９", "\u200b", " and ", "*", ".", "(", ")", "<cite>", "</cite>", "<", "IX", "I", "n",
         ]
     ),
     max_size=24,
@@ -200,7 +200,8 @@ FORMS = [
     "[{}]", "[ {} ]", "［{}］", "[{}.]", "[^{}]", r"\[{}\]", "&#91;{}&#93;", "&lbrack;{}&rsqb;", "&#x5B;{}&#x5d;",
     "[{}\u200b]", "[\u2060{}]", "【{}】", "【{}†source】", "[{}†L1]", "[{}†L1-L3]", "【{}:0†source】", "[Passage {}]",
     "[passages {}]", "[Source: {}]", "[Fonte {}]", "[ref. {}]", "[#{}]", "[**{}**]", "[`{}`]", "[{},]", "[_{}_]",
-    "[n{}]", "[{}/]", "❲{}❳", "⁅{}⁆",
+    "[n{}]", "[{}/]", "❲{}❳", "⁅{}⁆", "(Passage {})", "( passages: {} )", "(Fonte {})", "（Source {}）",
+    "<cite>{}</cite>", "<Cite> {} </cite>", "<source>passage {}</source>",
 ]  # fmt: skip
 
 
@@ -214,6 +215,22 @@ def test_whatever_a_reader_would_take_for_a_marker_is_checked_as_one() -> None:
         assert letters == shown, form
 
 
+def test_roman_numbers_are_numbers() -> None:
+    assert through("It deals 8d6 fire damage (Passage I).")[0] == "It deals 8d6 fire damage [1]."
+    assert through("You grapple with an attack action [II].")[0] == "You grapple with an attack action [2]."
+    for marker in (
+        "[IX]",
+        "[XIV]",
+        "[XX]",
+        "[passage V]",
+        "[II-IV]",
+        "<cite>X</cite>",
+        "(sources IX and XI)",
+    ):
+        said = f"Swimming costs extra movement {marker}."
+        assert through(said)[0] == through(*said)[0] == "Swimming costs extra movement.", marker
+
+
 def test_full_width_and_other_digits_are_numbers() -> None:
     assert through("It deals 8d6 fire damage ［１］.")[0] == "It deals 8d6 fire damage [1]."
     assert through("It deals 8d6 fire damage [９９].")[0] == "It deals 8d6 fire damage."
@@ -222,6 +239,10 @@ def test_full_width_and_other_digits_are_numbers() -> None:
 def test_words_and_numbers_that_cite_nothing_pass() -> None:
     said = "See [Table 4], [level 3], [1d6], [2.5], [1/2], [2024], [ ], [x] and [^note]; \\* & &amp; stay."
     assert through(said)[0] == said
+    said = (
+        "[I] am, [X], [XL], [Iron], (3), (see passage 3), (passage 3 of 9), (no. 3), a < b, <b>3</b>, (source"
+    )
+    assert through(said)[0] == through(*said)[0] == said
 
 
 def test_no_form_of_a_marker_comes_out_of_what_was_taken_from_its_middle() -> None:
