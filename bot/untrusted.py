@@ -33,13 +33,13 @@ _OPENING = re.compile(rf"[<＜﹤](?={_GAP}(?:{_NAMES}))", re.IGNORECASE)
 _TEMPLATE = re.compile(
     r"<(?=[|｜]"
     r"|/?<?/?(?:s|SYS|bos|eos|pad|unk|sop|eop|mask|think|tool_calls?|tool_response|tools|unused\d+|extra_id_\d+)>"
-    r"|/?(?:system|user|assistant|human)>"
+    r"|\s{0,4}/?\s{0,4}(?:system|user|assistant|human)(?:[\s/_-][^<>\n]{0,80})?>"
     r"|(?:start|end)_of_(?:turn|image))"
     r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_\w+|IMG\w*|[gs]?MASK|BOS|EOS|CLS|SEP|PAD|UNK)\])",
     re.IGNORECASE,
 )
 # A turn as older models' prompts wrote it, at the beginning of a paragraph.
-_TURN = re.compile(r"(\n[ \t]*(?:Human|Assistant))[ \t]*:")
+_TURN = re.compile(r"((?:\A|[\n\r\v\f\x85\u2028\u2029])[ \t]*(?:Human|Assistant))[ \t]*[:：]")
 _IN_QUOTES = str.maketrans('<＜﹤>＞﹥"', "‹‹‹›››”")
 
 
