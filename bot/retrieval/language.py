@@ -46,6 +46,10 @@ _FUNCTION_WORDS = {
         "fueron ha hay la las le les lo los más me mi muy no nos o para pero por porque qué que quien "
         "quién se ser si sin sobre son su sus también te tiene un una uno unos y ya"
     ),
+    "zh": (
+        "的 了 吗 呢 吧 是 什么 是什么 有什么 为什么 怎么 怎样 怎么样 如何 多少 是多少 有多少 多久 多大 几个 哪个 哪些 "
+        "哪里 什么时候 可以 能否 是否 一个 这个 那个 这些 那些 我们 你们 他们 它们 以及 或者 因为 所以 如果 但是"
+    ),
 }
 FUNCTION_WORDS = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
 """Words that bind a question together and ask for nothing; they do not count as evidence."""
@@ -71,6 +75,12 @@ _HEADING_WORDS = {
 }
 HEADING_WORDS = {language: frozenset(words.split()) for language, words in _HEADING_WORDS.items()}
 """Words that head sections in any book: a title of nothing else names nothing."""
+
+PREFIXES = {
+    "en": "anti auto co hyper inter intra macro meta micro multi non post pre pseudo re semi sub",
+    "pt": "anti auto co hiper infra inter intra macro meta micro multi pós pré pseudo re recém semi sub",
+}
+"""Prefixes written with a hyphen or without one. Those that are common words ("over") are left out."""
 
 COLUMN_WORDS = {
     "en": (
@@ -101,6 +111,10 @@ _LATIN_WRITTEN = "en pt es fr de it ca cs da eu fi ga hu id lt nl no pl ro sk sv
 _ELSE_WRITTEN = "ar bg el fa he hi ja ko ru th uk zh"
 _IN_LATIN = frozenset(_LATIN_WRITTEN.split())
 _WORLD = _IN_LATIN - {"eu", "ga", "lt"} | frozenset(_ELSE_WRITTEN.split())
+UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
+"""Chinese and Japanese, which put no spaces between words."""
+
+_KANA = re.compile("[\u3040-\u30ff]")
 _LATIN = re.compile("[\0-\u024f]")
 """Up to the last letter of Latin Extended-B; what people ask in beyond it is in another script."""
 
@@ -134,6 +148,9 @@ def detect(text: str) -> str:
         (text[:_SAMPLE], text[middle : middle + _SAMPLE], text[-_SAMPLE:]) if len(text) > 9000 else (text,)
     )
     words = " ".join(_LETTERS.findall(" ".join(parts)))
+    unspaced = "".join(UNSPACED.findall(words))
+    if 3 * len(unspaced) > len(words):
+        return "ja" if 20 * len(_KANA.findall(unspaced)) > len(unspaced) else "zh"
     if len(words) < 20:
         return "en"
     with _lock:

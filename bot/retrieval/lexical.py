@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from bot.retrieval.language import FUNCTION_WORDS, STEMMED
+from bot.retrieval.language import FUNCTION_WORDS, STEMMED, UNSPACED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+(?:['’]\w+)*")
+_PARTS = re.compile(f"{UNSPACED.pattern}|[^{UNSPACED.pattern[1:-2]}]+")
 _CLITIC = re.compile(r"['’](?:s|t|ll|re|ve|d|m)$")
 _MAGIC = b"SUT1"
 _COUNTS = "<8sIIII"  # language, terms, postings, chunks, bytes of the words
@@ -45,11 +46,17 @@ def fold(text: str) -> str:
 def terms(text: str, language: str) -> list[str]:
     """The terms of a text in order: words stemmed by the language's rules, then accents folded.
 
-    "1,000" is one term, "Arrow-Catching" two; an apostrophe's ending falls away.
+    "1,000" is one term, "Arrow-Catching" two; an apostrophe's ending falls away. Of what has no spaces each pair of
+    neighbouring signs is one: "火球术" is "火球" and "球术".
     """
     words = []
-    for match in _WORD.finditer(text.casefold()):
+    text = text.casefold()
+    unspaced = not text.isascii() and UNSPACED.search(text) is not None
+    for match in _WORD.finditer(text):
         word = match.group()
+        if unspaced and UNSPACED.search(word):
+            words.extend(_pairs(word))
+            continue
         if word[0].isdigit():
             word = word.replace(",", "").replace(".", "")
         elif "'" in word or "’" in word:
@@ -66,6 +73,17 @@ def terms(text: str, language: str) -> list[str]:
             stemmers[name] = Stemmer.Stemmer(name, 50000)
         words = stemmers[name].stemWords(words)
     return [word if word.isascii() else fold(word) for word in words]
+
+
+def _pairs(word: str) -> list[str]:
+    """The pairs of neighbouring signs in a word of a language without spaces, and what of others stands in it."""
+    pairs = []
+    for part in _PARTS.findall(word):
+        if UNSPACED.match(part) and len(part) > 1:
+            pairs += [part[at : at + 2] for at in range(len(part) - 1)]
+        else:
+            pairs.append(part)
+    return pairs
 
 
 def content_terms(text: str, language: str) -> list[str]:

@@ -12,15 +12,19 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from bot.retrieval.cognates import respelt, words_of
-from bot.retrieval.language import COLUMN_WORDS, FUNCTION_WORDS, HEADING_WORDS
+from bot.retrieval.language import COLUMN_WORDS, FUNCTION_WORDS, HEADING_WORDS, PREFIXES, UNSPACED
 from bot.retrieval.lexical import terms
 from bot.retrieval.postings import Postings
 
+_ROOT = 4  # letters at least of what a prefix stands before
 _NAME_WORDS = 5  # a heading is seldom longer; a question seldom as short
 _BINDING = 0.5  # of a function word's weight counts in a question: "how much does" stands anywhere
 _FLOOR = 0.2  # of log(1 + chunks): in a small book even a word of every chunk tells it from other books
 _LIKENESS = 1.5  # the power of a cognate's likeness in its weight
 _SURE = 0.5  # a cognate so like is evidence, too
+_ASKS = ("?", "？", "؟")
+_CHINESE = "|".join(sorted(FUNCTION_WORDS["zh"], key=len, reverse=True))
+_PREFIXED = re.compile(r"\b\w+(?:[-\u2010\u2011]\w+)*\b")
 _NAMED = re.compile(r"\w+(?:['’]\w+)*")
 _FUNCTION = frozenset().union(*FUNCTION_WORDS.values())
 
@@ -68,7 +72,11 @@ def question_terms(
     question: str, language: str | None, languages: Sequence[str], postings: Postings
 ) -> QuestionTerms:
     """Read a question in every language of the shelf; `language` is its own, where known."""
-    name = not question.rstrip().endswith("?") and len(question.split()) <= _NAME_WORDS
+    if UNSPACED.search(question):  # a function word ends the word before it, where no space does
+        question = re.sub(_CHINESE, " ", question)
+    question = respelt_prefixes(question, languages, postings)
+    length = max(len(question.split()), sum(map(len, UNSPACED.findall(question))) // 2)
+    name = not question.rstrip().endswith(_ASKS) and length <= _NAME_WORDS
     if language is not None and language not in languages:
         alike, other = _foreign(question, language, languages, postings)
         return QuestionTerms(alike, other.words, name, other, foreign=True)
@@ -112,6 +120,34 @@ def question_terms(
         return QuestionTerms(weights, tuple(words), name, apart=unconnected)
     alike, other = _foreign(question, language, other_languages, postings)
     return QuestionTerms(alike | weights, tuple(words), name, other, unconnected)
+
+
+def respelt_prefixes(question: str, languages: Sequence[str], postings: Postings) -> str:
+    """The question, its prefixes written with a hyphen or without one as the shelf writes them.
+
+    "prefiltering" becomes "pre-filtering" where no passage holds the former and one holds both parts of the latter.
+    """
+
+    def held(word: str) -> bool:
+        numbers = [_numbers([part], languages, postings) for part in re.split(r"[-\u2010\u2011]", word)]
+        spelt = [alternatives for part in numbers for alternatives in part]
+        return bool(spelt) and all(spelt) and (len(spelt) == 1 or postings.together(spelt))
+
+    def respelt_word(match: re.Match[str]) -> str:
+        word = match[0]
+        if word.isdigit() or held(word):
+            return word
+        folded, joined = word.casefold(), re.sub(r"[-\u2010\u2011]", "", word)
+        prefixes = [prefix for language in languages for prefix in PREFIXES.get(language, "").split()]
+        parted = [
+            f"{word[: len(prefix)]}-{word[len(prefix) :]}"
+            for prefix in prefixes
+            if folded.startswith(prefix) and len(word) >= len(prefix) + _ROOT
+        ]
+        candidates = [joined] if joined != word else parted
+        return next(filter(held, candidates), word)
+
+    return _PREFIXED.sub(respelt_word, question)
 
 
 def _foreign(

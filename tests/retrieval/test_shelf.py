@@ -38,6 +38,35 @@ Cada jogador rola os dados para atacar o seu inimigo durante o conflito.
 A bola de fogo é uma explosão de chamas que atinge todos os inimigos da zona.
 """
 
+CHINESE = """# 法术
+
+## 火球术
+
+一道明亮的光芒射向目标并爆炸。每个生物受到8d6点火焰伤害，敏捷豁免成功则减半。
+
+## 装备
+
+长剑的价格是十五金币。匕首的价格是两金币。盾牌的价格是十金币，增加护甲等级。
+
+## 休息
+
+长休需要八小时。短休需要一小时，期间可以花费生命骰恢复生命值。
+"""
+PREFIXES = """# Filters
+
+## Stores
+
+A vector store keeps the embeddings of all documents and finds the nearest ones of a query.
+
+## Where a filter runs
+
+With pre-filtering the filter runs before the search, and with post-filtering it runs on its results.
+
+## Stages
+
+A multistage search looks twice: the second stage reads what the first one found.
+"""
+
 
 def shelved(document_id: str, text: str, name: str = "book.md") -> ShelvedDocument:
     document = read(name, text.encode())
@@ -63,6 +92,38 @@ def test_terms_drop_accents_after_stemming() -> None:
     assert terms("Ações AÇÕES", "pt") == [terms("ações", "pt")[0]] * 2
     assert all(term.isascii() for term in terms("coração não é só emoção", "pt"))
     assert terms("The hunter’s 1,000 Arrow-Catching", "en") == ["the", "hunter", "1000", "arrow", "catch"]
+
+
+def test_signs_without_spaces_are_terms_in_pairs() -> None:
+    assert terms("火球术 3级 d20", "zh") == ["火球", "球术", "3", "级", "d20"]
+    assert terms("魔", "zh") == ["魔"]
+    assert len(terms("スペル", "ja")) == 2
+
+
+def test_a_chinese_question_finds_its_passage_beside_english_books() -> None:
+    shelf = Shelf([shelved("en", SPELLS), shelved("zh", CHINESE)])
+    assert shelf.languages == ["en", "zh"]
+    for question in ("火球术造成多少伤害？", "长剑多少钱？", "长剑的价格是多少？"):
+        found = shelf.search(question)
+        assert found.language == "zh", question
+        assert found.hits[0].chunk_id == ("zh:0" if "火球" in question else "zh:1"), question
+        assert found.confident == ("钱" not in question), question
+        assert found.confident or found.doubtful, question
+    assert shelf.search("explosions of flames").hits[0].chunk_id == "en:0"
+    assert not shelf.search("附近有没有可以骑的骆驼？").confident
+
+
+def test_a_prefix_is_found_with_a_hyphen_and_without_one() -> None:
+    shelf = Shelf([shelved("en", PREFIXES)])
+    for question in (
+        "prefiltering and postfiltering",
+        "What is the difference between prefiltering and postfiltering?",
+    ):
+        found = shelf.search(question)
+        assert found.hits[0].chunk_id == "en:1", question
+        assert found.confident, question
+    assert shelf.search("How does a multi-stage search work?").hits[0].chunk_id == "en:2"
+    assert not shelf.search("What is nonfiltering?").confident, "no passage has non-filtering"
 
 
 def test_a_segment_comes_back_from_its_bytes() -> None:
