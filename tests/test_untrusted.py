@@ -42,5 +42,5 @@ def test_a_text_that_begins_with_a_turn_begins_none() -> None:
 
 
 def test_words_in_brackets_and_comparisons_stay() -> None:
-    said = "Roll [1d6] if HP < 5 or level <= 3, see [the table], <b>bold</b>, a<b, [MASKS], <users> and <street>. The human: a mortal."
+    said = "Roll [1d6] if HP < 5 or level <= 3, see [the table], <b>bold</b>, a<b, [MASKS], <users> and <street>."
     assert untrusted.data(said) == said

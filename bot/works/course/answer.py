@@ -278,8 +278,18 @@ class Answer:
             first = gate.unborne[0]
             first = first if len(first) <= SHOWN_CHARS else first[:SHOWN_CHARS].rsplit(" ", 1)[0] + "…"
             sentences.append(say("rules.unborne", count=len(gate.unborne), first=first))
-        elif "".join(self.shown).strip() and loop.passages and not self.cited and loop.ended == "answer":
-            sentences.append(say("rules.uncited"))
+        sure = any(self._tools.sure(output) for _, output in loop.tool_results)
+        if not sure and self.cited:
+            sentences.append(say("course.doubtful"))
+        elif (
+            sure
+            and loop.ended == "answer"
+            and not (self.cited or gate.unborne)
+            and "".join(self.shown).strip()
+        ):
+            sentences.append(
+                say("rules.uncited")
+            )  # where no search was sure, a model that finds none is believed
         return [Notice(sentence, retry=cut and n == 0) for n, sentence in enumerate(sentences)]
 
     def _prompt(self) -> Prompt:
@@ -358,7 +368,8 @@ class Answer:
             if terms.intersection(self._terms(f"{passage.heading}\n{passage.text}"))
         ]
         # Who has named where to look gets what comes nearest there.
-        near_enough = results.confident or ((course is not None or lesson is not None) and bool(sharing))
+        named = (course is not None or lesson is not None) and bool(sharing)
+        near_enough = results.confident or results.doubtful or named
         if not results.passages or not near_enough:
             key = "nothing"
             if results.refused and lesson is not None:
@@ -367,9 +378,12 @@ class Answer:
             return
         if no_such:
             yield Notice(no_such)
-        yield Notice(self._why_quoted() if results.confident else say("course.unsure"))
+        yield Notice(self._why_quoted())
+        if not results.confident:
+            self.shown.append(say("rules.closest") + "\n\n")
+            yield Text(self.shown[-1])
         self.passages = list(results.passages)
-        first = results.passages[0] if results.confident else sharing[0]
+        first = (sharing if sharing and not results.confident else results.passages)[0]
         nearby = [
             passage for passage in sharing if passage is not first and passage.score >= NEAR * first.score
         ]

@@ -17,7 +17,7 @@ from bot.retrieval.evaluate import Passage, Question, SearchOutcome, evaluate, r
 from bot.words import words
 from bot.works.course.catalogue import Catalogues
 from bot.works.course.course_names import CourseNames
-from bot.works.course.tools import SEARCH, CourseTools
+from bot.works.course.tools import GUESS, SEARCH, CourseTools
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -66,4 +66,4 @@ async def called(search: Tool, question: Question) -> SearchOutcome:
     arguments = checked(search, json.dumps({"query": question.query, **named}))
     output = await search.call(**arguments)
     passages = [Passage(passage.source, passage.text) for passage in output.passages]
-    return SearchOutcome(passages, confident=bool(passages) and not output.failed and not output.text)
+    return SearchOutcome(passages, CourseTools.sure(output), doubtful=output.text == GUESS)

@@ -26,6 +26,7 @@ OUTLINE_CHARS: Final = 12_000
 """Characters of an outline that a model reads; the lessons left out are counted."""
 SEARCH, OUTLINE = "search_course_content", "get_course_outline"
 
+GUESS: Final = "It is not certain that the courses answer this. The passages that may:"
 _UNSURE: Final = "Nothing in the courses clearly answers this. The nearest passages:"
 _SEARCH: Final = (
     "Search what is taught in the courses, and get the passages that come nearest. With a course's name, or a part of "
@@ -40,12 +41,13 @@ _NAME: Final = {"type": "string", "description": "The course's title, or a part 
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """A search's passages, and whether they likely answer it; `refused` may say why there are none."""
+    """A search's passages, and whether they answer it, or may (`doubtful`); `refused` says why there are none."""
 
     passages: tuple[Passage, ...] = ()
     confident: bool = False
     refused: str = ""
     notices: tuple[str, ...] = ()
+    doubtful: bool = False
 
 
 class CourseTools:
@@ -76,7 +78,8 @@ class CourseTools:
         results = await self.search(query, course_name, lesson_number)
         if results.refused:
             return ToolOutput(results.refused, failed=True)
-        return ToolOutput("" if results.confident or not results.passages else _UNSURE, results.passages)
+        unsure = GUESS if results.doubtful else _UNSURE
+        return ToolOutput("" if results.confident or not results.passages else unsure, results.passages)
 
     async def get_course_outline(self, course_name: str) -> ToolOutput:
         """A course's outline, as a passage that can be cited."""
@@ -105,7 +108,14 @@ class CourseTools:
                 return SearchResults(refused=_no_lesson(lesson_number, courses))
         results = await self._library.search(self._space, SHELF, query, k=RESULTS, within=within)
         passages = (self._placed(passage) for passage in results.passages)
-        return SearchResults(tuple(passages), results.confident, notices=tuple(results.notices))
+        return SearchResults(
+            tuple(passages), results.confident, notices=tuple(results.notices), doubtful=results.doubtful
+        )
+
+    @staticmethod
+    def sure(output: ToolOutput) -> bool:
+        """Whether what a tool gave answers what it was asked for: an outline, or a confident search."""
+        return bool(output.passages) and output.text not in (GUESS, _UNSURE)
 
     async def resolve(self, course_name: str) -> CourseMatch:
         """Which course a name means, or which are nearest to it."""

@@ -17,6 +17,9 @@ from tests.works.course.files import TITLES
 
 SWARM = "https://example.org/courses/keeping-bees-a-first-year-with-one-colony-in-a-small-garden/"
 
+GUESSED = "Which flour is best for pizza?"
+"""A question that the courses may answer: between the two bars."""
+
 FOLLOWS: dict[str, Any] = {FOLLOW_UP: True}
 """Plain text in a course's thread."""
 
@@ -121,6 +124,25 @@ async def test_it_is_told_which_course_there_is_none_of(tmp_path: Path) -> None:
         assert "There is no course “jazz piano”. The nearest names are: " in str(request["messages"])
 
 
+async def test_a_model_is_asked_about_what_may_be_the_answer_and_believed_when_it_finds_none(
+    tmp_path: Path,
+) -> None:
+    script = [
+        Reply(calls=[search(GUESSED)]),
+        Reply("Bakers count in per cent of the flour [1]."),
+        Reply(calls=[search(GUESSED)]),
+        Reply("The courses do not say."),
+    ]
+    async with asked(tmp_path, script) as (desk, service):
+        events = await desk.ask("course", "ask", GUESSED)
+        assert "It is not certain that the courses answer this." in str(service.requests[1]["messages"])
+        told = [event.text for event in events if isinstance(event, Notice)]
+        assert [text for text in told if "Your courses may not answer this question." in text], told
+        events = await desk.ask("course", "ask", GUESSED, thread="other")
+        assert "The courses do not say." in words_of(events)
+        assert not [event for event in events if isinstance(event, Notice)]
+
+
 async def test_a_model_that_fails_leaves_the_passages_themselves(tmp_path: Path) -> None:
     async with asked(tmp_path, [Reply(status=401, times=9)]) as (desk, _):
         events = await desk.ask("course", "ask", "When does the old queen leave with half of the workers?")
@@ -148,6 +170,9 @@ async def test_without_a_model_code_finds_course_lesson_and_outline(tmp_path: Pa
         events = await ask("course", "ask", "What happens in lesson 6?", thread="f")
         assert {citation.heading.split(" › ")[1][:2] for citation in cited(events)} == {"6."}
         assert "found nothing" in await desk.said("course", "ask", "Who won the world cup in 1994?")
+        events = await ask("course", "ask", GUESSED, thread="h")
+        assert "**Closest passages.**" in words_of(events)
+        assert cited(events)
         events = await ask("course", "ask", "How hot is it inside?", course="sourdo", lesson="5", thread="d")
         assert {citation.heading for citation in cited(events)} == {"Sourdough from Scratch › 5. Baking"}
         events = await ask("course", "ask", "When is oxalic acid used?", lesson="6. Varroa", thread="e")
